@@ -40,7 +40,7 @@ def read_rows(folder: Path, name: str) -> Triples:
     path, inputs = (folder / file for file in FILES[key])
     place = polars.read_parquet(path, columns=["emb_row"])["emb_row"].to_numpy()
     return read_triples(
-        path, confidence="f", correct="y", embeddings=np.load(inputs)[place], text="text", metadata=METADATA[key],
+        path, confidence="f", correct="y", embeddings=np.load(inputs)[place], text="text", names_only=METADATA[key],
         where=f"model == '{model}'",
     )  # fmt: skip
 
@@ -49,7 +49,8 @@ def ledger_of(rows: Triples, seed: int = 0) -> Ledger:
     """Write the ledger of rows that all testify; no field is fitted, so that none of its ends is judged."""
     rows, none = replace(rows, split=None), np.zeros(len(rows))
     flat = FieldEstimate(none, none, none > 0, none, none, none, none[:, None], none)
-    honest = FittedRows(rows, MiscalibrationField(), flat, expected_outcome(rows, seed), {})
+    expected = expected_outcome(rows, seed), expected_outcome(rows, seed, flat.corrected)
+    honest = FittedRows(rows, MiscalibrationField(), flat, *expected, {})
     return write_ledger(honest, own_split=False, seed=seed)
 
 

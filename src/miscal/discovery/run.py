@@ -8,6 +8,7 @@ from miscal.data.readers import reread
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
+from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.run_folder import COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
@@ -45,6 +46,14 @@ class Run:
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
 
+    @property
+    def testifies(self) -> "pl.Series":
+        """Which rows of `table` testify."""
+        if self.summary.evidence == TEST:
+            return self.table["split"] == "test"
+        # with evidence "time", folds are blocks, of which the first only teaches
+        return self.table["fold"].fill_null(0) >= (1 if self.summary.evidence == TIME else 0)
+
     def load_model(self) -> "SavedModel":
         """Load the saved model."""
         return load_model(self.path)
@@ -67,7 +76,7 @@ def write_files(found: Discovery, folder: Path) -> None:
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     column = found.summary.data.columns.confidence
-    save_model(found.model, found.encoder, folder / "model", confidence=column)
+    save_model(found.model, found.encoder, folder / "model", confidence=column, kind=found.summary.kind)
     if found.clusters is not None:
         save_clusters(found.clusters, folder / "model")
     seal(folder)

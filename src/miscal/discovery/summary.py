@@ -11,11 +11,13 @@ from typing import Any
 import pydantic
 from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share
+from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
+from miscal.findings.decisions import Decision
 from miscal.findings.ledger import Finding
 
 SCHEMA_VERSION = 3
@@ -177,6 +179,69 @@ class GroupNumbers(Part):
     n_effective: FiniteFloat
 
 
+class UnnamedGroups(Part):
+    """A column whose equal values mark rows that hang together, as it would be named with ``--group``.
+
+    ``n`` is the number of its groups. ``p_adjusted`` tests whether their outcomes are more alike than confidences and
+    inputs explain, adjusted for all columns looked at (Holm, 1979); ``beyond_inputs`` is the intraclass correlation
+    given both. A named column is measured given the confidence alone: ``correlation`` is the intraclass correlation
+    then, and ``wider`` how many times as wide the interval of the mean outcome is.
+    """
+
+    column: Text
+    n: NonNegativeInt
+    p_adjusted: Probability
+    beyond_inputs: FiniteFloat
+    correlation: FiniteFloat
+    wider: FiniteFloat
+
+
+class PeriodNumbers(Part):
+    """The rows of a period of time that testify.
+
+    ``start`` is when it begins (ISO 8601, or a number); ``corrected`` the mean corrected confidence; ``hidden`` and
+    ``after`` are mean hidden residuals before and after the correction. Each interval is of this one period.
+    """
+
+    start: Text
+    n: NonNegativeInt
+    accuracy: Share
+    confidence: Share
+    corrected: Share
+    residual: Measure
+    hidden: Measure
+    after: Measure
+
+
+class FindingOverTime(Part):
+    """The rows of a finding, by its number from 1, in each period that holds some."""
+
+    finding: NonNegativeInt
+    periods: tuple[PeriodNumbers, ...]
+
+
+class TimeBlock(Part):
+    """A block of rows in the order of time, from its first to its last time."""
+
+    first: Text
+    last: Text
+    n: NonNegativeInt
+
+
+class OverTime(Part):
+    """Field and findings over time, where ``--time`` names when rows were predicted.
+
+    ``period`` is the length of a period (``"hour"`` to ``"year"``; null where times are numbers). ``blocks`` are those
+    of evidence "time", the first of which only teaches.
+    """
+
+    column: str | None
+    period: str | None
+    periods: tuple[PeriodNumbers, ...]
+    findings: tuple[FindingOverTime, ...] = ()
+    blocks: tuple[TimeBlock, ...] = ()
+
+
 class WeightNumbers(Part):
     """How unequally the rows that testify count, where ``--weight`` names how much.
 
@@ -190,13 +255,22 @@ class WeightNumbers(Part):
 
 
 class Columns(Part):
-    """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
+    """Which columns of the data were used, and for what: several for x made from features, None for embeddings.
+
+    ``needed`` are the columns that `miscal calibrate` needs of new rows, ``embeddings`` says whether it needs those,
+    too; ``names_only`` are the metadata that are no part of x. Runs of earlier versions have none of the three.
+    ``positive`` is the value of the outcome's column that is the event, where one was named.
+    """
 
     confidence: str | None
     correct: str | None
+    positive: str | None = None
     x: str | tuple[str, ...] | None
     text: str | None
     metadata: tuple[str, ...] = ()
+    names_only: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    embeddings: bool = False
 
 
 class Data(Part):
@@ -247,6 +321,7 @@ class Summary(Document):
     """
 
     schema_version: int = SCHEMA_VERSION
+    kind: Kind = ANSWER
     n: NonNegativeInt
     n_train: NonNegativeInt | None
     n_val: NonNegativeInt | None
@@ -275,7 +350,10 @@ class Summary(Document):
     accounted_for: tuple[Finding, ...] = ()
     places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
+    decisions: tuple[Decision, ...] = ()
     groups: GroupNumbers | None = None
+    unnamed_groups: tuple[UnnamedGroups, ...] = ()
+    over_time: OverTime | None = None
     weights: WeightNumbers | None = None
     curves: Curves
     histogram: Histogram

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import InputError, MissingColumn
@@ -12,8 +12,19 @@ from miscal.base.errors import InputError, MissingColumn
 COLUMN_SYNONYMS = {
     "confidence": ("confidence", "conf", "prob", "p", "f", "score", "prediction", "pred_prob", "y_prob", "max_prob"),
     "correct": ("correct", "is_correct", "acc", "y", "label", "exact_match"),
+    "probability": (
+        *("probability", "prob", "proba", "p", "risk", "score", "prediction", "forecast", "pred_prob", "pred_proba"),
+        *("predicted_probability", "predicted_risk", "y_prob", "y_proba", "y_score"),
+    ),
+    "event": ("event", "y", "y_true", "label", "target", "outcome", "true_label", "ground_truth", "happened"),
 }
-"""Column names taken for confidence and outcome when none is named; the first of each wins over the others."""
+"""Column names taken for probability and outcome when none is named; the first of each wins over the others."""
+
+COLUMN_PATTERNS = {
+    "probability": ("p_*", "prob_*", "proba_*", "predicted_*", "*_risk", "*_prob", "*_proba", "confidence"),
+    "event": ("correct",),
+}
+"""Further names, taken where a table has none of the synonyms."""
 
 
 def find(name: str, columns: Sequence[str], *, what: str) -> str:
@@ -33,7 +44,7 @@ def find(name: str, columns: Sequence[str], *, what: str) -> str:
     """  # noqa: E501
     if name in columns:
         return name
-    raise MissingColumn(f"{what}: there is no column {name!r}{_nearest(name, columns)}. {_listed(columns)}")
+    raise MissingColumn(f"{what}: there is no column {name!r}{_nearest(name, columns)}. {listed(columns)}")
 
 
 def _nearest(name: str, columns: Sequence[str]) -> str:
@@ -41,13 +52,21 @@ def _nearest(name: str, columns: Sequence[str]) -> str:
     return f" (did you mean {near!r}?)" if near else ""
 
 
-def _listed(columns: Sequence[str]) -> str:
+def listed(columns: Sequence[str]) -> str:
+    """Say which columns there are, the first twenty."""
     shown = ", ".join(repr(column) for column in columns[:20])
     return f"The columns are {shown}" + (f", ... ({len(columns)} in all)" if len(columns) > 20 else "")
 
 
-def guess(role: str, columns: Sequence[str]) -> str:
+def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()) -> str:
     """Find the column of a role by its synonyms.
+
+    Parameters
+    ----------
+    role : str
+    columns : sequence of str
+    taken : sequence of str
+        Columns that play another part.
 
     Returns
     -------
@@ -63,12 +82,15 @@ def guess(role: str, columns: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> guess("correct", ["id", "p", "is_correct"])
-    'is_correct'
+    >>> guess("correct", ["id", "p", "is_correct"]), guess("probability", ["id", "predicted_delay"])
+    ('is_correct', 'predicted_delay')
     """
-    if role in columns:
+    free = [column for column in columns if column not in taken]
+    if role in free:
         return role
-    found = [column for column in columns if column.lower() in COLUMN_SYNONYMS[role]]
+    found = [column for column in free if column.lower() in COLUMN_SYNONYMS[role]]
+    patterns = COLUMN_PATTERNS.get(role, ())
+    found = found or [name for name in free if any(fnmatch.fnmatchcase(name.lower(), one) for one in patterns)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -76,8 +98,8 @@ def guess(role: str, columns: Sequence[str]) -> str:
             f"{role}: several columns could be meant: {value_list(found)}; name one of them (--{role} {found[0]})"
         )
     raise MissingColumn(
-        f"{role}: no column is called {', '.join(COLUMN_SYNONYMS[role])}{_nearest(role, columns)}; "
-        f"name it (--{role} COL). {_listed(columns)}"
+        f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{_nearest(role, free)}; "
+        f"name it (--{role} COL). {listed(columns)}"
     )
 
 
@@ -165,10 +187,21 @@ def refuse_outcome(role: str, names: Iterable[str], correct: str | None) -> None
         raise InputError(f"{role}: {correct!r} is the outcome, which can play no other part; leave it out")
 
 
-def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
-    found = [c for c in fnmatch.filter(columns, pattern) if c not in reserved and not _INDEX.fullmatch(c)]
+def unreserved(columns: Iterable[str], reserved: Container[str]) -> tuple[str, ...]:
+    """Leave out columns that play a part, have no name, or are a row index that pandas has written.
+
+    Examples
+    --------
+    >>> unreserved(["Unnamed: 0", "age", "y"], {"y"})
+    ('age',)
+    """
+    return tuple(column for column in columns if column not in reserved and not _INDEX.fullmatch(column))
+
+
+def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> tuple[str, ...]:
+    found = unreserved(fnmatch.filter(columns, pattern), reserved)
     if not found:
         if any(mark in pattern for mark in "*?["):
-            raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {_listed(columns)}")
+            raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {listed(columns)}")
         find(pattern, columns, what="features")
     return found

@@ -22,6 +22,7 @@ from miscal.findings.ledger.scan import TestedGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
 from miscal.findings.ledger.values import ColumnValue, column_values
+from miscal.findings.residuals import observed_over_expected
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -87,7 +88,8 @@ class Finding(Part):
     alias_conditions : tuple of Condition
         The same as values.
     rows : tuple of int
-        The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under.
+        The most telling rows, by their number in the source: where over, those of outcome 0, the surest first; where
+        under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
@@ -125,6 +127,13 @@ class Finding(Part):
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return phrase(self.condition, self.made_of)
 
+    @property
+    def observed_over_expected(self) -> Measure:
+        """Its accuracy over its mean confidence; the interval is that of `hidden`, which allows for its choice."""
+        low, high = self.hidden.interval or (None, None)
+        ends = None if low is None or high is None else (low + self.visible, high + self.visible)
+        return observed_over_expected(self.confidence, self.residual, ends)
+
     def redacted(self, number: Callable[[str], int]) -> Finding:
         """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
         made = None if self.made_of is None else self.made_of.redacted(number)
@@ -160,11 +169,14 @@ class Found:
         findings, which account for them in part or whole; the strongest first. With `p_given`.
     values : tuple of ColumnValue
         Every value of every column, in the order in which its table shows them.
+    members : tuple of bool arrays of shape (n,)
+        The rows of each finding.
     """
 
     findings: tuple[Finding, ...] = ()
     accounted: tuple[Finding, ...] = ()
     values: tuple[ColumnValue, ...] = ()
+    members: tuple[np.ndarray, ...] = ()
 
 
 def find(
@@ -209,16 +221,18 @@ def find(
     chosen, alone = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, settings=settings)
+    telling = _TellingRows(rows, settings.examples)
+    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
     findings = [
         Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
     ]
+    members = [groups.rows(one.group) for one in chosen]
     if field is not None:
-        apart = [groups.rows(one.group) for one in chosen]
-        for cut in judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings):
+        for cut in judged_cuts(rows, field, list(members), seed=seed, error=for_cuts, settings=settings):
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
+            members.append(cut.rows)
     named = {other for one in chosen for other in one.aliases}
     accounted = [
         Finding(
@@ -230,7 +244,7 @@ def find(
         if groups.kinds[one.group] == VALUE and one.group not in named
     ]
     values = column_values(rows, corrected, groups, chosen, alone, settings)
-    return Found(tuple(findings), tuple(accounted), values)
+    return Found(tuple(findings), tuple(accounted), values, tuple(members))
 
 
 def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:
@@ -254,6 +268,7 @@ def _measured(
     rows: LabelledRows,
     corrected: LabelledRows | None,
     stratum: np.ndarray,
+    telling: _TellingRows,
     settings: LedgerSettings,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
@@ -274,7 +289,7 @@ def _measured(
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
-        "rows": tuple(own.row[_telling(own, sign)][: settings.examples].tolist()),
+        "rows": telling.of(inside, sign),
         "p_given": tested.p_given,
     }
 
@@ -306,8 +321,16 @@ def odds_ratio(
     return float(above / below) if below > 0 else None
 
 
-def _telling(rows: LabelledRows, sign: str) -> np.ndarray:
-    """Order of the rows, the most telling first: sure and wrong where over, unsure and right where under."""
-    if sign == "over":
-        return np.lexsort((-rows.confidence, rows.correct))
-    return np.lexsort((rows.confidence, -rows.correct))
+class _TellingRows:
+    """Chooses the rows that a finding names as examples; each row serves one finding."""
+
+    def __init__(self, rows: LabelledRows, most: int) -> None:
+        self.rows, self.most, self.left = rows, most, np.full(len(rows), True)
+
+    def of(self, inside: np.ndarray, sign: str) -> tuple[int, ...]:
+        """Return the source's numbers of the surest wrong rows where over, of the least sure right ones where under."""
+        wrong, sure = (0.0, -self.rows.confidence) if sign == "over" else (1.0, self.rows.confidence)
+        able = np.flatnonzero(inside & self.left & (self.rows.correct == wrong))
+        chosen = able[np.argsort(sure[able], kind="stable")][: self.most]
+        self.left[chosen] = False
+        return tuple(self.rows.row[chosen].tolist())

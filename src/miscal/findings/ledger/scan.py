@@ -16,7 +16,8 @@ the rows that it is compared with. The cut is Bonferroni's over all candidates a
 inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
 a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
 columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most.
+at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
+accounts for it. Of the intervals of one column no two are chosen that share rows.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
@@ -50,7 +51,7 @@ from miscal.evidence.conditional import centred
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 
@@ -174,6 +175,7 @@ class _Scan:
         self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
         self.described: dict[int, bool] = {}
+        self.overlapping = np.zeros(len(groups), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
         self.values, self.clusters = groups.kinds == VALUE, groups.kinds == CLUSTER
         self.share = error * error_shares(groups.kinds, settings)
@@ -205,7 +207,7 @@ class _Scan:
         refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
-            z = np.where(refused | (z * alone < 0), 0.0, z)
+            z = np.where(refused | self.overlapping | (z * alone < 0), 0.0, z)
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
@@ -283,11 +285,29 @@ class _Scan:
             able &= ~self.clusters
         while able.any():
             strongest = int(np.argmax(np.where(able, strength, 0.0)))
+            if (value := self._behind_term(strongest, able, strength)) is not None:
+                return value
             waits = self._mixed(strongest) and ((able & ~self.clusters).any() or mixed >= self.settings.max_mixed)
             if not waits:
                 return strongest
             able[strongest] = False
         return None
+
+    def _behind_term(self, term: int, able: np.ndarray, strength: np.ndarray) -> int | None:
+        """Strongest value that is much like a term and has nearly the same rows, or leaves the term within its cut."""
+        if self.groups.kinds[term] != TERM:
+            return None
+        across, variance = self._covariances(term), self.variance
+        if self.chosen:
+            chosen, solved = np.stack(self.covariance), self._explained
+            across = across - solved.T @ chosen[:, term]
+            variance = variance - np.einsum("km,km->m", chosen, solved)
+        like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
+        left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
+        within = left < -ndtri(self.settings.significance * self.cut_shares[term] / 2)
+        named = self.values & able & (like >= self.settings.described_overlap)
+        behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
+        return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _mixed(self, group: int) -> bool:
         """Whether a group is a cluster that names do not describe, though columns have names to give."""
@@ -347,19 +367,26 @@ class _Scan:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
         total, variance = self.total, self.variance
         if self.chosen:
-            across = np.stack(self.covariance)  # (k, m)
-            inner = across[:, self.chosen]
-            solved = np.linalg.lstsq(inner, across, rcond=1e-10)[0]
+            across, solved = np.stack(self.covariance), self._explained
             total = total - solved.T @ self.total[self.chosen]
             variance = variance - np.einsum("km,km->m", across, solved)
         left = self.usable & (variance > self._least_variance)
         return np.where(left, total / np.sqrt(np.where(left, self.effect * variance, 1.0)), 0.0)
 
+    @property
+    def _explained(self) -> np.ndarray:
+        """What each group chosen adds to every candidate when they are projected out, (k, m)."""
+        across = np.stack(self.covariance)
+        return np.linalg.lstsq(across[:, self.chosen], across, rcond=1e-10)[0]
+
+    def _overlaps(self, group: int) -> np.ndarray:
+        """Jaccard index of the rows of a group and those of every candidate, (m,)."""
+        shared = self.groups.member.T @ self.groups.rows(group).astype(np.float64)
+        return shared / (self.counts + self.counts[group] - shared)
+
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
-        rows = self.groups.rows(strongest)
-        shared = self.groups.member.T @ rows.astype(np.float64)
-        overlap = shared / (self.counts + rows.sum() - shared)
+        overlap = self._overlaps(strongest)
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & (np.sign(z) == np.sign(z[strongest])))
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.groups.kinds[g], -abs(z[g])))
@@ -368,9 +395,16 @@ class _Scan:
         return best, tuple(others[: self.settings.max_aliases])
 
     def _take(self, group: int) -> None:
-        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
-        self.covariance.append(self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass)))
+        self.covariance.append(self._covariances(group))
         self.chosen.append(group)
+        if self.groups.kinds[group] == INTERVAL:
+            column = self.groups.interval_columns
+            self.overlapping |= (self._overlaps(group) > 0) & (column == column[group])
+
+    def _covariances(self, group: int) -> np.ndarray:
+        """Covariance of a group with every candidate, (m,)."""
+        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
+        return self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass))
 
     def _p_value(self, group: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some groups, by default those chosen so far."""

@@ -14,6 +14,7 @@ from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError
 from miscal.base.json_values import clean_text, interval, number
 from miscal.base.threads import one_thread
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
@@ -76,7 +77,8 @@ def compare(
     Raises
     ------
     InputError
-        If there are fewer than two runs or one is given twice, a run was made from arrays, or `match` matches no row.
+        If there are fewer than two runs or one is given twice, a run was made from arrays, runs are of an answer and of
+        an event, or `match` matches no row.
     FileError
         If something is not a run folder, or the data of a run are gone.
     MismatchError
@@ -109,7 +111,9 @@ def compare(
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
         judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=judged_pairs, versions=versions)
+    bands = [size for run in opened if (size := run.summary.settings.get("epsilon"))]
+    about = {"kind": opened[0].summary.kind, "epsilon": min(bands, default=None)}
+    return RunComparison(seed=seed, level=SIGNIFICANCE, **about, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
 def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
@@ -128,7 +132,18 @@ def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
             )
         seen[content] = run
         opened.append(run)
+    _refuse_two_kinds(opened)
     return opened
+
+
+def _refuse_two_kinds(runs: Sequence[Run]) -> None:
+    first, *others = runs
+    for run in others:
+        if run.summary.kind != first.summary.kind:
+            one, other = (vocabulary(each.summary.kind).about for each in (first, run))
+            raise InputError(
+                f"runs must be of one kind of probability; {first.path} is of {one}, {run.path} of {other}"
+            )
 
 
 def _read(folder: Path) -> Run:
@@ -200,12 +215,13 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
     found, listed = groups.differing(numbers), groups.side_by_side(numbers)
     fields = _fields(sides, seed) if sides.match else None
     where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "(each on its own rows)"
-    first = wording.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers)
+    words = vocabulary(a.run.summary.kind)
+    first = wording.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers, words=words)
     others = (
-        wording.averages(a.name, b.name, measures),
+        wording.averages(a.name, b.name, measures, words),
         None if sides.same_answers else wording.nearer(a.name, b.name, values, counts),
-        None if sides.same_answers else wording.differences(a.name, b.name, found, len(named)),
-        wording.failures(a.name, b.name, listed),
+        None if sides.same_answers else wording.differences(a.name, b.name, found, len(named), words),
+        wording.failures(a.name, b.name, listed, words),
         wording.fields(fields),
     )
     return RunPair(

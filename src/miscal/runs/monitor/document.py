@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import FiniteFloat, NonNegativeInt
 
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary import Document, Measure, Number, Part, Share
 from miscal.findings.conditions import Stored
 
@@ -161,7 +162,8 @@ class Monitoring(Document):
     """Everything that a monitor tells, as in ``monitor.json``.
 
     ``evidence`` is the decimal logarithm of the mean capital of all that can raise the alarm, after each look, and
-    ``line`` where it does.
+    ``line`` where it does. ``kind`` says what the confidences are the probabilities of, and ``epsilon`` is the band of
+    the run that counts as well calibrated: numbers are written as finely as it asks for.
 
     Examples
     --------
@@ -170,6 +172,8 @@ class Monitoring(Document):
     """
 
     schema_version: int = MONITOR_VERSION
+    kind: Kind = ANSWER
+    epsilon: float | None = None
     run: str
     alpha: FiniteFloat
     group: str | None

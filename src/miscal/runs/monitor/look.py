@@ -12,6 +12,7 @@ import numpy as np
 from miscal.base.errors import InputError, MiscalError
 from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE
@@ -201,7 +202,10 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monito
     mean = lambda name: sum(one.rows * getattr(one, name) for one in looks) / rows  # noqa: E731
     used = any(one.kind == "inputs" for one in watch.questions) and len(watch.reference) == 0
     alarms, advice = alarms_of(watch), advice_numbers(watch, rows)
+    words, epsilon = vocabulary(run.summary.kind), run.summary.settings.get("epsilon")
     return Monitoring(
+        kind=run.summary.kind,
+        epsilon=epsilon,
         run=clean_text(run.path.resolve().name),
         alpha=watch.alpha,
         group=None if state.group is None else clean_text(state.group),
@@ -211,7 +215,7 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monito
         line=watch.log_line / TEN,
         alarms=alarms,
         advice=advice,
-        verdict=verdict(looks, asked, groups, alarms, advice),
+        verdict=verdict(looks, asked, groups, alarms, advice, words),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,
@@ -219,7 +223,7 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monito
         lines=tuple(line_numbers(one, watch) for one in watch.lines),
         groups=groups,
         left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used)),
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used, words)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )
