@@ -2,6 +2,7 @@
 
 With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With
 evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
+With evidence "time" what judges a row, or corrects it, was learned from strictly earlier rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +22,9 @@ from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.column_tables import columns_table
-from miscal.discovery.estimating import evidence_of, fit_rows, prepared
+from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
-from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
@@ -117,11 +118,12 @@ def discover(
     min_rows : int, default 30
         The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
         reproduces it, but the gap of few rows says more about chance than about them.
-    evidence : {"all", "test"}, optional
+    evidence : {"all", "test", "time"}, optional
         Which rows testify. "all": every row is judged by fits that never saw its outcome, and every number is of all
         rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
         which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows are
-        split 80/10/10 by `seed`, equal inputs and groups on one side.
+        split 80/10/10 by `seed`, equal inputs and groups on one side. "time": rows are cut into five blocks of time,
+        and those of every block but the first, which only teaches, are judged by what was learned of earlier ones.
     adjustment : {"family-wise", "fdr"}, default "family-wise"
         What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
         anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
@@ -186,8 +188,18 @@ def discover(
         testifying = evidence_of(triples, method, evidence)
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
+        warnings += unseen_columns(triples, method)
     with clock.stage("field") as part, progress_to(part.tell):
-        rows = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
+        rows = fit_rows(
+            triples,
+            method=method,
+            options=options,
+            seed=seed,
+            n_jobs=n_jobs,
+            sample=size,
+            device=device,
+            evidence=testifying,
+        )
         part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))
     # what follows is many small sums, which threads only slow down
     with one_thread():
@@ -233,9 +245,10 @@ def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> i
     if testifying == ALL:
         return sample_size(len(triples), asked)
     if asked is not None:
+        learned = "rows of earlier blocks of time" if testifying == TIME else "train and validation rows of a split"
         raise InputError(
-            "sample says how many of all rows to learn from, but here the train and validation rows of a split are "
-            "learned from: leave one of them out"
+            f"sample says how many of all rows to learn from, but here the {learned} are learned "
+            "from: leave one of them out"
         )
     return None
 

@@ -21,6 +21,7 @@ from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, leak_alarms
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
+from miscal.discovery.over_time import over_time
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.unnamed_groups import UnnamedGroups, equal_inputs_warning, unnamed_groups, warning_of
@@ -116,6 +117,7 @@ def summarise(
         ),
         groups=measurements.group_numbers(tested, columns.get("group")),
         unnamed_groups=unnamed,
+        over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime),
@@ -219,6 +221,7 @@ def _data(triples: Triples) -> Data:
     source = plain(triples.source)
     columns = source.get("columns", {})
     named = {part: columns.get(part) for part in ("confidence", "correct", "x", "text")}
+    named |= {part: columns[part] for part in ("names_only", "needed", "embeddings") if part in columns}
     if columns.get("positive") is not None:
         named["positive"] = str(columns["positive"])
     return Data(
