@@ -10,8 +10,7 @@ written, without a field and without clusters of inputs; E[y | f] is cross-fitte
     hours     both ends within one hour, told as hours of the day
     slanted   a Jaccard index of rows of 0.8 or more, told as a slanted line of the two columns
 
-`others` counts the findings a draw beside the exact one. A name of another shape that holds most of the same rows counts
-among them.
+`others` counts the findings a draw beside the exact one, other names of the same rows among them.
 
 Nulls are the same tables with outcomes that depend on the confidence alone, and tables of 2,000 rows and 200 columns. A
 draw is false if the ledger holds anything; that must be so in at most 5 %: missed where a binomial test at 1 % rejects.

@@ -13,11 +13,10 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
 by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
-inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most
-of what is then left (Holm, 1979, on weights). A cluster waits as long as
-a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
-columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
+inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most of
+what is then left (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
+mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
+it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
 accounts for it. Of the intervals of one column no two are chosen that share rows.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
