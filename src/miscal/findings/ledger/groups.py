@@ -217,7 +217,7 @@ class _Found:
 
     def add_triples(self, cells: Sequence[ColumnGroups]) -> None:
         some = cells[: self.settings.combined_columns]
-        least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
+        least = max(self.settings.min_rows, int(np.ceil(self.settings.triple_share * self.n)))
         codes, widths = [part.codes for part in some], [len(part.cells) for part in some]
         for _, three in triples(codes, widths, least, self.settings.max_triples):
             conditions = tuple(some[place].cells[cell] for place, cell in three)

@@ -16,8 +16,9 @@ the rows that it is compared with. The cut is Bonferroni's over all candidates a
 inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most of
 what is then left (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
 mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
-it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
-accounts for it. Of the intervals of one column no two are chosen that share rows.
+it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
+column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
+chosen that share rows.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all

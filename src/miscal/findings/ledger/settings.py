@@ -48,14 +48,17 @@ class LedgerSettings:
     """Variance of the number of right answers above which the normal law is taken as exact."""
     min_rows: int = 20
     """Fewest rows of a group, and of the rows outside it: smaller ones could not be told from chance."""
-    pair_share: float = 0.01
-    """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance."""
+    pair_share: float = 0.0075
+    """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance. A
+    group of 1 % of all cases may be 0.9 % of the rows."""
+    triple_share: float = 0.01
+    """Share of the rows that three values together need."""
     max_pairs: int = 3_000
     """Pairs at most, the largest first: the order is fixed before any outcome is seen."""
     combined_columns: int = 20
     """Columns, those named first, of which three are taken together: time grows with the third power."""
     max_triples: int = 2_000
-    """Values of three columns at most, the largest groups first. Each needs the share of the rows of a pair."""
+    """Values of three columns at most, the largest groups first."""
     combined_numbers: int = 6
     """Columns of numbers, those named first, of which two are taken together: every two hold as many rows as 20 times
     the table, and memory grows with that."""
