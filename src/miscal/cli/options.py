@@ -47,6 +47,7 @@ class Evidence(StrEnum):
 
     all = "all"
     test = "test"
+    time = "time"
 
 
 class Adjustment(StrEnum):
@@ -117,6 +118,37 @@ def numbers(text: object) -> tuple[float, ...]:
         raise typer.BadParameter(f"must be numbers separated by commas, e.g. 0.2,0.6; got {str(text)!r}") from None
 
 
+def between(text: object) -> float:
+    """Parse a number above 0 and below 1."""
+    try:
+        value = float(str(text))
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must be a number above 0 and below 1, such as 0.8; got {str(text)!r}")
+    return value
+
+
+def costs(text: object) -> tuple[float, ...]:
+    """Parse the costs of a miss and of a needless action.
+
+    Examples
+    --------
+    >>> costs("9,1")
+    (9.0, 1.0)
+    """
+    try:
+        found = tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 2 or not all(0 < one < float("inf") for one in found):
+        raise typer.BadParameter(
+            "must be two positive numbers, the cost of a miss (false negative) and that of a needless action (false "
+            f"positive), such as 9,1; got {str(text)!r}"
+        )
+    return found
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file, or a folder written by `miscal score`.")
 ]
@@ -169,24 +201,36 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns that describe the inputs, alone or beside embeddings: names or patterns, e.g. 'x_*,age', or auto "
-        "for every column that plays no other part. Numbers, dates, categories of any number of levels, with blanks. A "
-        "name with a comma stands in double quotation marks, as in csv. The default is auto where nothing else says "
-        "what the inputs are.",
+        help="Columns that describe the inputs, alone or beside embeddings or texts: names or patterns, such as "
+        "'x_*,age', or auto for every column that plays no other part. Numbers, dates, categories of any number of "
+        "levels, with blanks. A name with a comma stands in double quotation marks, as in csv. The default is auto "
+        "where nothing else says what the inputs are.",
     ),
 ]
 Text = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="Column of texts. They are the inputs if no embeddings and no features are given."
+        metavar="COL",
+        help="Column of texts, which are shown. They are inputs, too, beside the columns named, unless embeddings are "
+        "given.",
     ),
 ]
 Metadata = Annotated[
     str | None,
     typer.Option(
         metavar="COL,COL",
-        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma "
-        "stands in double quotation marks, as in csv.",
+        help="Columns that say of what kind a row is, or auto for every column that plays no other part. The field and "
+        "the correction see them, as they see --features, so `miscal calibrate` needs them too; beyond that, they come "
+        "first in names, and colour the maps. A name with a comma stands in double quotation marks, as in csv.",
+    ),
+]
+NamesOnly = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--names-only",
+        metavar="COL",
+        help="Columns that name what is found like --metadata, but that new rows will not have, so that neither field "
+        "nor correction sees them; may be repeated.",
     ),
 ]
 MethodOption = Annotated[
@@ -215,9 +259,13 @@ Seed = Annotated[
     int, typer.Option(metavar="N", parser=_number(int, 0, most=LARGEST_SEED), help="Seed of all random numbers.")
 ]
 Epsilon = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
+        metavar="E",
+        parser=_number(float, 0, 1),
+        help="Rows count as well calibrated where |delta| is at most this. Default: 0.05; of events half of the mean "
+        "predicted probability, or of what is missing to 1, where that is less.",
+        show_default=False,
     ),
 ]
 MinRows = Annotated[
@@ -240,7 +288,8 @@ EvidenceOption = Annotated[
     typer.Option(
         help="Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
         "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
-        "and with --method paper).",
+        "and with --method paper). time: rows in five blocks of --time, each judged by what was learned "
+        "of earlier ones; the first only teaches.",
         show_default=False,
     ),
 ]
@@ -284,6 +333,14 @@ Group = Annotated[
         "week, month and year likewise).",
     ),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of dates, or of numbers that rise with time: when each row was predicted. The report then shows "
+        "field and findings over time, and --evidence time can go by it. It is no input unless --features names it.",
+    ),
+]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(
@@ -314,6 +371,26 @@ MapOption = Annotated[
         "the fit.",
     ),
 ]
+Threshold = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="T",
+        parser=between,
+        help="Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
+        "least this risk acted on. May be repeated; the first is told first. A grid of others is always computed.",
+        show_default=False,
+    ),
+]
+Cost = Annotated[
+    tuple | None,
+    typer.Option(
+        metavar="FN,FP",
+        parser=costs,
+        help="What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
+        "that they imply is told first, with the net benefit before and after the correction.",
+        show_default=False,
+    ),
+]
 RedactText = Annotated[
     bool, typer.Option("--redact-text", help="Leave out texts, and the keywords and names that are made of them.")
 ]
@@ -341,6 +418,20 @@ def names(text: str | None) -> tuple[str, ...]:
     (('subject', 'year'), ())
     """
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def several(texts: list[str] | None) -> tuple[str, ...]:
+    """Read the names of columns of an option that may be repeated, each time with one name or several.
+
+    Examples
+    --------
+    >>> several(["year,topic", '"last, first"']), several(None)
+    (('year', 'topic', 'last, first'), ())
+    """
+    # readers of data take long to import
+    from miscal.data.readers.columns import split_names
+
+    return tuple(dict.fromkeys(name for text in texts or () for name in split_names(text)))
 
 
 def method_settings(texts: list[str] | None) -> dict[str, object]:
