@@ -49,7 +49,8 @@ def ledger_of(rows: Triples, seed: int = 0) -> Ledger:
     """Write the ledger of rows that all testify; no field is fitted, so that none of its ends is judged."""
     rows, none = replace(rows, split=None), np.zeros(len(rows))
     flat = FieldEstimate(none, none, none > 0, none, none, none, none[:, None], none)
-    honest = FittedRows(rows, MiscalibrationField(), flat, expected_outcome(rows, seed), {})
+    expected = expected_outcome(rows, seed), expected_outcome(rows, seed, flat.corrected)
+    honest = FittedRows(rows, MiscalibrationField(), flat, *expected, {})
     return write_ledger(honest, own_split=False, seed=seed)
 
 

@@ -223,3 +223,13 @@ def test_equal_inputs_straddle_a_permuted_split_and_are_counted():
 def test_too_few_rows_are_not_permuted():
     with pytest.raises(InputError, match="got 99; at least 100"):
         permuted_split(99, 0)
+
+
+def test_rows_taken_are_of_the_same_kind():
+    t = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0], kind="event")
+    assert t.take([1]).kind == "event"
+
+
+def test_only_kinds_that_there_are():
+    with pytest.raises(InputError, match=r"kind must be one of 'answer', 'event'; got 'risk'"):
+        Triples.of([[0.0]], confidence=[0.5], correct=[1], kind="risk")

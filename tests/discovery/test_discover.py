@@ -399,6 +399,7 @@ def test_test_rows_of_one_outcome_are_warned_of(found, data):
 
 
 WORDS = ("zebrafish", "quokka", "wombat", "axolotl")
+ANSWER = "quinoa"
 
 
 def secret_rows(n=800):
@@ -408,7 +409,8 @@ def secret_rows(n=800):
     f = rng.uniform(0.35, 0.65, n)
     y = rng.random(n) < f + 0.35 * np.sign(X[:, 0])
     text = [f"{WORDS[int(x < 0)]} {WORDS[2 + i % 2]} {i}" for i, x in enumerate(X[:, 0])]
-    return Triples.of(X, confidence=f, correct=y, text=text, metadata={"year": np.arange(n) % 7})
+    rows = Triples.of(X, confidence=f, correct=y, text=text, metadata={"year": np.arange(n) % 7})
+    return replace(rows, answers={"right answer": np.array([f"said {ANSWER}"] * n, dtype=object)})
 
 
 def told_by(folder):
@@ -426,11 +428,11 @@ def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path
     for name, found in {"open": open_run, "hidden": hidden}.items():
         write_run(found, tmp_path / name)
     said = told_by(tmp_path / "open").casefold()
-    assert all(word in said for word in WORDS), "the open run does not tell what the other leaves out"
+    assert all(word in said for word in (*WORDS, ANSWER)), "the open run does not tell what the other leaves out"
     assert any("in the text" in one.description for one in open_run.summary.findings)
     render(tmp_path / "hidden")  # drawn again, it stays without texts
     said = told_by(tmp_path / "hidden").casefold()
-    assert [word for word in WORDS if word in said] == []
+    assert [word for word in (*WORDS, ANSWER) if word in said] == []
     assert "left off this page" in said
     assert hidden.summary.settings["redact_text"] is True
     assert open_run.summary.settings["redact_text"] is False

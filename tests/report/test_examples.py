@@ -57,7 +57,8 @@ def test_the_telling_rows_come_first_under_what_they_are(make_run):
     # hidden parts stand before those of the whole field
     parts.sort(key=lambda part: part["field"] != "hidden")
     for part, card in zip(parts, cards(page), strict=True):
-        head, right = ("Sure and wrong", 0) if part["parent"] == "over" else ("Unsure and right", 1)
+        over = part["parent"] == "over"
+        head, right = ("Wrong, the surest first", 0) if over else ("Right, the least sure first", 1)
         places = [card.index(f"Row {row:,}: ") for row in part["telling"]]
         assert card.index(head) < min(places) <= max(places) < card.index("Typical")
         assert all(field["correct"][row] == right for row in part["telling"])
@@ -82,5 +83,22 @@ def test_rows_without_texts_are_told_by_the_columns_in_which_they_stand_out(make
 
 def test_findings_show_their_rows(make_run):
     page = Page(render(make_run(300)).read_text(encoding="utf-8"))
-    assert "Sure and wrong: 2 examples of subject" in page.visible
+    assert "Wrong, the surest first: 2 examples of subject" in page.visible
     assert "Row 3: confidence" in page.visible
+
+
+def test_examples_show_the_answers_and_how_often_equal_confidence_is_right(make_run):
+    run = make_run(400)
+    points = pl.read_parquet(run / "map.parquet")
+    told = pl.when(pl.col("row") == 7).then(pl.lit("B: the seller"))
+    points.with_columns(told.alias("answer.model's answer"), pl.lit("A").alias("answer.right answer")).write_parquet(
+        run / "map.parquet"
+    )
+    source = read_source(run)
+    seven, eight = Examples(source, [7, 8]).of([7, 8])
+    assert seven.answers == ("model's answer: B: the seller", "right answer: A")
+    assert eight.answers == ("right answer: A",)
+    numbers = source.field.row(7, named=True)
+    assert seven.expected == numbers["confidence"] + numbers["visible"]
+    page = render(run, redact_text=True).read_text(encoding="utf-8")
+    assert "the seller" not in page

@@ -130,6 +130,26 @@ Confidence = Annotated[
 Correct = Annotated[
     str | None, typer.Option(metavar="COL", help="Column of the outcome, 0 or 1. Default: correct, or a usual synonym.")
 ]
+Probability = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of the predicted probability of an event, in [0, 1], instead of --confidence: a risk, a forecast. "
+        "Default with --event: probability, or a usual synonym.",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column that says whether the event happened, instead of --correct: 0/1, false/true or no/yes, or any "
+        "values with --positive. Default with --probability: event, or a usual synonym.",
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(metavar="VALUE", help="The value of the column of --event that is the event, e.g. late."),
+]
 Embeddings = Annotated[
     str | None,
     typer.Option(
@@ -256,7 +276,14 @@ Weight = Annotated[
     str | None,
     typer.Option(metavar="COL", help="Column of weights: for how many rows each stands, up to a common factor."),
 ]
-Group = Annotated[str | None, typer.Option(metavar="COL", help="Column of groups: rows of one group stay together.")]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of groups: rows of one group stay together. COL:day takes the days of a column of dates (hour, "
+        "week, month and year likewise).",
+    ),
+]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(

@@ -9,6 +9,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.triples import SPLITS, Triples
 
 SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}
@@ -254,7 +255,7 @@ def _fill(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.array(SPLITS)[chosen[units]]
 
 
-def check_trainable(correct: np.ndarray, split: np.ndarray | None) -> None:
+def check_trainable(correct: np.ndarray, split: np.ndarray | None, kind: Kind = ANSWER) -> None:
     """Refuse what no field can be fitted on.
 
     Parameters
@@ -263,6 +264,8 @@ def check_trainable(correct: np.ndarray, split: np.ndarray | None) -> None:
         Outcomes, 0 or 1.
     split : str array of shape (n,), or None
         'train', 'val' or 'test'; None where all rows are learned from.
+    kind : {"answer", "event"}
+        What the outcomes are of; messages take their words from it.
 
     Raises
     ------
@@ -289,7 +292,8 @@ def check_trainable(correct: np.ndarray, split: np.ndarray | None) -> None:
     for name, part in parts.items():
         if part.min() == part.max():
             raise InputError(
-                f"correct has one class only: all {len(part)} rows {name}are {int(part[0])}; both 0 and 1 must occur"
+                f"{vocabulary(kind).columns[1]} has one class only: all {len(part)} rows {name}are {int(part[0])}; "
+                "both 0 and 1 must occur"
             )
 
 

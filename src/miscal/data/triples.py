@@ -13,6 +13,7 @@ from miscal.base.arrays import row_list, value_list
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
+from miscal.base.vocabulary import ANSWER, Kind, check_kind
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -81,6 +82,9 @@ class Triples:
         What to show of each row.
     metadata : dict of arrays of shape (n,)
         Columns that the field does not see and the report explains it by.
+    answers : dict of object arrays of shape (n,)
+        What to show of each row beside its text: the model's answer and the right one, by what they are called; None
+        where a row has none.
     row : int64 array of shape (n,), optional
         Row numbers in the source, from 0; by default 0 .. n - 1.
     notes : tuple of str
@@ -91,6 +95,11 @@ class Triples:
         The fitted step from text or columns to `X` (see :mod:`miscal.data.encoders`), to be kept with a model.
     layout : InputLayout, optional
         What the columns of `X` are; by default all of them are places.
+    candidate_groups : dict of int64 arrays of shape (n,)
+        Columns of the source, or days of them, whose equal values may mark rows that hang together; -1: no group.
+    kind : {"answer", "event"}, default "answer"
+        What the confidence is the probability of: that the answer given is right, or that an event happens. The
+        outcome is 1 where it is, or does. Nothing is computed by it; sentences and pages take their words from it.
 
     See Also
     --------
@@ -113,11 +122,14 @@ class Triples:
     split: np.ndarray | None = None
     text: tuple[str, ...] | None = None
     metadata: dict[str, np.ndarray] = field(default_factory=dict)
+    answers: dict[str, np.ndarray] = field(default_factory=dict)
     row: np.ndarray = None  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
     source: dict[str, Any] = field(default_factory=dict)
     encoder: Any = None
     layout: InputLayout = None  # type: ignore[assignment]
+    candidate_groups: dict[str, np.ndarray] = field(default_factory=dict)
+    kind: Kind = ANSWER
 
     def __post_init__(self) -> None:
         # the class is frozen for everyone but its own making
@@ -138,12 +150,13 @@ class Triples:
         split: Any = None,
         text: Iterable[str] | None = None,
         metadata: dict[str, Any] | None = None,
+        kind: Kind = ANSWER,
     ) -> Triples:
         """Check arrays of any make (lists, numpy, pandas, polars, torch) and put them together.
 
         Parameters
         ----------
-        X, confidence, correct, weight, group, split, text, metadata
+        X, confidence, correct, weight, group, split, text, metadata, kind
             As for the class, in any form :mod:`miscal.base.checks` accepts.
 
         Returns
@@ -170,6 +183,7 @@ class Triples:
             split=None if split is None else check_split(split),
             text=text,
             metadata=metadata,
+            kind=check_kind(kind),
         )
 
     def __len__(self) -> int:
@@ -208,7 +222,10 @@ class Triples:
             confidence=self.confidence[index],
             correct=self.correct[index],
             text=None if self.text is None else tuple(self.text[i] for i in index),
-            metadata={name: values[index] for name, values in self.metadata.items()},
+            **{
+                name: {key: values[index] for key, values in getattr(self, name).items()}
+                for name in ("metadata", "answers", "candidate_groups")
+            },
             **{name: None if (v := getattr(self, name)) is None else v[index] for name in _ARRAYS},
         )
 

@@ -4,7 +4,7 @@ With evidence "all" every row is judged by fits that never saw its outcome, and 
 evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
+from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
@@ -95,6 +96,8 @@ def discover(
     device: str = "auto",
     map_method: MapMethod = "auto",
     redact_text: bool = False,
+    threshold: float | Sequence[float] = (),
+    cost: tuple[float, float] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Discovery:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
@@ -137,6 +140,13 @@ def discover(
     redact_text : bool, default False
         Leave out texts and the terms made of them. Groups that terms describe are still tested and counted. The model
         may hold the words that its inputs are made of: then a warning says so.
+    threshold : float or sequence of float in (0, 1), optional
+        Thresholds at which decisions are made: answers of at least such a confidence are accepted, say. What acting
+        there leads to is told beside a grid of thresholds that the confidences choose; the first one is told first.
+    cost : (float, float), optional
+        What a miss costs (a row below the threshold whose outcome is 1, a false negative), and what a needless action
+        costs (a false positive); above 0, in any unit. The threshold that they imply is told first, and the net benefit
+        of every threshold is computed.
     progress : callable, optional
         Called with a :class:`~miscal.discovery.progress.Progress` as each stage starts and ends, and after every fit of
         the field: the stage, how much of it is done, the seconds that the run still takes, and what was found.
@@ -162,6 +172,7 @@ def discover(
     """
     check_seed(seed)
     _check_settings(method, options, device, epsilon, adjustment, min_rows)
+    thresholds = Thresholds.of(threshold, cost)
     check_layout(map_method)
     if redact_text:
         check_redactable(triples)
@@ -209,8 +220,9 @@ def discover(
                 idle = f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it'
                 warnings = (*warnings, idle)
             summary = summarise(
-                rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info
-            )
+                rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info,
+                thresholds=thresholds,
+            )  # fmt: skip
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     tables = findings_table(ledger), columns_table(ledger.values)

@@ -81,7 +81,7 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
         triples = replace(triples, split=split)
     else:
         warnings = kept_together(triples)
-    check_trainable(triples.correct, triples.split)
+    check_trainable(triples.correct, triples.split, triples.kind)
     return triples, (*dropped, *warnings)
 
 
@@ -129,12 +129,16 @@ def fit_rows(
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
         return _fit_sample(triples, model, sample, seed)
-    expected = expected_outcome(triples, seed)
+
+    def expected_of(estimate: FieldEstimate) -> tuple[np.ndarray, np.ndarray]:
+        return expected_outcome(triples, seed), expected_outcome(triples, seed, estimate.corrected)
+
     if triples.split is None:
         found = fit_honest_fields(model, triples)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         corrections = corrections_by_name(triples, found.folded.corrected, parts)
-        return FittedRows(triples, model, found.folded, expected, corrections, found.fold, found.forward, found.block)
+        expected = expected_of(found.folded)
+        return FittedRows(triples, model, found.folded, *expected, corrections, found.fold, found.forward, found.block)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
@@ -145,7 +149,7 @@ def fit_rows(
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
-    return FittedRows(triples, model, estimate, expected, corrections)
+    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections)
 
 
 def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> FittedRows:
@@ -156,7 +160,7 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     """
     groups = triples.units
     sample = draw_rows(groups, size, named=triples.group is not None, seed=seed)
-    check_trainable(triples.correct[sample], None)
+    check_trainable(triples.correct[sample], None, triples.kind)
     found = fit_honest_fields(model, triples.take(sample))
     unseen = estimate_in_blocks(model, triples.X, triples.confidence, np.flatnonzero(~sample))
     last = int(found.fold.max()) + 1
@@ -173,8 +177,8 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     )  # fmt: skip
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
     corrections = corrections_by_name(triples, folded.corrected, parts)
-    expected = expected_outcome(triples, seed)
-    return FittedRows(triples, model, folded, expected, corrections, fold, forward, block, sample)
+    expected = expected_outcome(triples, seed), expected_outcome(triples, seed, folded.corrected)
+    return FittedRows(triples, model, folded, *expected, corrections, fold, forward, block, sample)
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,6 +49,8 @@ class Ledger:
         How inputs were clustered, by which a new row is placed; None where they were not.
     values : tuple of ColumnValue
         Every value of every named column.
+    members : tuple of bool arrays of shape (n,)
+        The rows of each finding, among all rows of the run.
     """
 
     findings: tuple[Finding, ...]
@@ -56,6 +58,7 @@ class Ledger:
     method: FindingsMethod
     clusters: InputClusters | None = None
     values: tuple[ColumnValue, ...] = ()
+    members: tuple[np.ndarray, ...] = ()
 
 
 def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
@@ -94,16 +97,24 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     # metadata was named by the user, features may be many
     metadata = {clean_text(name) for name in triples.metadata}
     values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
-    return Ledger(found.findings, found.accounted, method, clusters.space, values)
+    members = tuple(_among_all(inside, witness) for inside in found.members)
+    return Ledger(found.findings, found.accounted, method, clusters.space, values, members)
+
+
+def _among_all(inside: np.ndarray, witness: np.ndarray) -> np.ndarray:
+    """Mark rows of the ledger among all rows of the run."""
+    rows = witness.copy()
+    rows[witness] = inside
+    return rows
 
 
 def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
     """Return the rows of the ledger as their corrections leave them, with E[y | corrected] learned from other rows."""
-    corrected, triples = rows.estimate.corrected, rows.triples
-    if witness.all() and triples.split is not None:
-        # where all rows testify to the ledger, none is set apart to learn this from
-        triples = replace(triples, split=None)
-    expected = expected_outcome(triples, seed, corrected)
+    if np.array_equal(witness, rows.testifies):
+        return rows.corrected
+    # where all rows testify to the ledger, none is set apart to learn this from
+    corrected = rows.estimate.corrected
+    expected = expected_outcome(replace(rows.triples, split=None), seed, corrected)
     return rows.labelled(witness, confidence=corrected, expected=expected)
 
 

@@ -41,6 +41,8 @@ class FittedRows:
         Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model.
     expected : ndarray of float64, shape (n,)
         E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such.
+    expected_corrected : ndarray of float64, shape (n,)
+        E[y | corrected confidence] at each row, learned from the same other rows.
     corrections : dict of str to ndarray of float64, shape (n,)
         Confidences by the name of the correction, none of which has seen the outcome of a row that testifies;
         ``"raw"`` has none.
@@ -68,6 +70,7 @@ class FittedRows:
     model: MiscalibrationField
     estimate: FieldEstimate
     expected: np.ndarray
+    expected_corrected: np.ndarray
     corrections: dict[str, np.ndarray]
     fold: np.ndarray | None = None
     forward: FieldEstimate | None = None
@@ -124,6 +127,12 @@ class FittedRows:
         columns |= {"delta": estimate.delta, "hidden": estimate.hidden, "row": triples.row}
         columns |= {"group": triples.group, "weight": triples.weight} | known
         return LabelledRows.of(**{name: None if v is None else v[inside] for name, v in columns.items()})
+
+    @cached_property
+    def corrected(self) -> LabelledRows:
+        """The rows that testify as their corrections leave them."""
+        known = {"confidence": self.estimate.corrected, "expected": self.expected_corrected}
+        return self.labelled(self.testifies, **known)
 
     @cached_property
     def every(self) -> LabelledRows:

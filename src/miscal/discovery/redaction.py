@@ -44,8 +44,8 @@ def check_redactable(triples: Triples) -> None:
 
 
 def without_texts(triples: Triples) -> Triples:
-    """Return the same rows without their texts: nothing that is made of them can name a word."""
-    return replace(triples, text=None)
+    """Return the same rows without their texts and answers: nothing that is made of them can name a word."""
+    return replace(triples, text=None, answers={})
 
 
 def without_terms(ledger: Ledger) -> Ledger:

@@ -67,7 +67,7 @@ def write_files(found: Discovery, folder: Path) -> None:
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     column = found.summary.data.columns.confidence
-    save_model(found.model, found.encoder, folder / "model", confidence=column)
+    save_model(found.model, found.encoder, folder / "model", confidence=column, kind=found.summary.kind)
     if found.clusters is not None:
         save_clusters(found.clusters, folder / "model")
     seal(folder)

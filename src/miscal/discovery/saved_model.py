@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
 from miscal.base.state_folder import load_state, rebuilding, save_state
+from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
+from miscal.data.readers.outcomes import Asked
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
@@ -38,11 +40,14 @@ class SavedModel:
         The step from text or columns to x; None if the model was fitted on arrays.
     confidence : str or None
         The column of the confidences it was fitted on; None if it was fitted on arrays.
+    kind : {"answer", "event"}
+        What they are the probabilities of.
     """
 
     estimator: SavedEstimator
     encoder: Encoder | None
     confidence: str | None = None
+    kind: Kind = ANSWER
 
     @cached_property
     def field(self) -> "MiscalibrationField":
@@ -51,15 +56,17 @@ class SavedModel:
 
         return MiscalibrationField(self.estimator.method).adopt(self.estimator)
 
-    def open(self, source: Any, *, confidence: str | None = None, **options: Any) -> NewSource:
+    def open(
+        self, source: Any, *, confidence: str | None = None, probability: str | None = None, **options: Any
+    ) -> NewSource:
         """Open new rows, to be read from the columns that the model was fitted on.
 
         Parameters
         ----------
         source : path or table
             As for :func:`miscal.data.readers.read_triples`.
-        confidence : str, optional
-            Another column for the confidence than the model's own.
+        confidence, probability : str, optional
+            Another column than the model's own: of the confidence, or of the probability of an event.
         **options
             Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
 
@@ -67,11 +74,12 @@ class SavedModel:
         ------
         InputError
             If the model was fitted on arrays, or the data do not offer what it needs. A column that only resembles
-            the model's own is never taken for it.
+            the model's own is never taken for it. If the column is named by the option of another kind.
         """
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
-        own = {"fitted_on": self.confidence, "confidence": confidence}
+        asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability)
+        own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind}
         return open_new_rows(source, encoder=self.encoder, **own, **options)
 
     def correct(self, source: Any, **options: Any) -> "pl.DataFrame":
@@ -98,7 +106,12 @@ class SavedModel:
 
 
 def save_model(
-    model: "MiscalibrationField", encoder: Encoder | None, folder: str | Path, *, confidence: str | None = None
+    model: "MiscalibrationField",
+    encoder: Encoder | None,
+    folder: str | Path,
+    *,
+    confidence: str | None = None,
+    kind: Kind = ANSWER,
 ) -> None:
     """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
@@ -112,11 +125,14 @@ def save_model(
         Where to; made if it is not there. Written in place: give it a folder that nobody reads yet.
     confidence : str, optional
         The column of the confidences it was fitted on, so that new rows are corrected from the same column.
+    kind : {"answer", "event"}
+        What they are the probabilities of.
     """
     model.to_saved().save(folder)
     if encoder is not None:
         content, arrays = encoder.state()
-        save_state(Path(folder) / INPUT, _INPUT_FORM, {"encoder": content, "confidence": confidence}, arrays)
+        read = {"encoder": content, "confidence": confidence, "kind": kind}
+        save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
 
 
 def save_clusters(clusters: "InputClusters", folder: str | Path) -> None:
@@ -183,6 +199,7 @@ def load_model(folder: str | Path) -> SavedModel:
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
     with rebuilding(folder / INPUT):
         encoder, column = encoder_from_state(content["encoder"], arrays), content["confidence"]
+        kind = check_kind(content.get("kind", ANSWER))  # models of earlier versions have none
         if encoder.n_features != estimator.n_features or not isinstance(column, str | None):
             raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
-    return SavedModel(estimator, encoder, column)
+    return SavedModel(estimator, encoder, column, kind)

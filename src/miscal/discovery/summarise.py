@@ -16,7 +16,6 @@ from miscal.calibration.metrics.checked_rows import labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import ColumnReading
 from miscal.data.readers.column_readings import READ_COLUMNS
-from miscal.data.splits import own_ids
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, leak_alarms
@@ -24,12 +23,14 @@ from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
+from miscal.discovery.unnamed_groups import UnnamedGroups, equal_inputs_warning, unnamed_groups, warning_of
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import places
+from miscal.findings.decisions import Thresholds, decide
 
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
@@ -46,6 +47,7 @@ def summarise(
     min_rows: int,
     warnings: Sequence[str],
     map_info: MapInfo,
+    thresholds: Thresholds | None = None,
 ) -> Summary:
     """Measure on the rows that testify what was estimated, and write it down.
 
@@ -63,7 +65,10 @@ def summarise(
         What was unusual about the rows and the split.
     map_info : MapInfo
         How the map was made.
+    thresholds : Thresholds, optional
+        What was asked of decisions.
     """
+    thresholds = thresholds or Thresholds()
     triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
     split = triples.split
     regime, hidden_regime = rows.regime[testify], rows.hidden_regime[testify]
@@ -74,8 +79,9 @@ def summarise(
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    readings = _columns_read(triples)
+    readings, unnamed = _columns_read(triples), unnamed_groups(rows, seed=seed)
     summary = Summary(
+        kind=triples.kind,
         n=len(triples),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
@@ -84,7 +90,7 @@ def summarise(
         evidence=rows.evidence,
         verdict="",
         alarms=(*alarms(everyone, **named), *leak_alarms(readings)),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime)])),
+        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime, unnamed)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
         regimes=regimes,
@@ -101,14 +107,22 @@ def summarise(
         accounted_for=rows.ledger.accounted,
         places=_places(rows, regimes),
         findings_method=rows.ledger.method,
+        decisions=decide(
+            tested,
+            predictions["miscal"],
+            thresholds,
+            members=[inside[testify] for inside in rows.ledger.members],
+            candidates=rows.ledger.method.candidates,
+        ),
         groups=measurements.group_numbers(tested, columns.get("group")),
+        unnamed_groups=unnamed,
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime),
         map=map_info,
         data=_data(triples),
         columns=readings,
-        settings=_settings(triples, model, seed, epsilon, min_rows),
+        settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
         versions=_versions(),
         timing={},
     )
@@ -132,7 +146,13 @@ def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, 
     )
 
 
-def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray, regime: np.ndarray) -> list[str]:
+def _remarks(
+    rows: FittedRows,
+    regimes: Sequence[Regime],
+    supported: np.ndarray,
+    regime: np.ndarray,
+    unnamed: Sequence[UnnamedGroups],
+) -> list[str]:
     what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
@@ -164,7 +184,8 @@ def _remarks(rows: FittedRows, regimes: Sequence[Regime], supported: np.ndarray,
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block)
-    texts = (rare, *_few_count(_weights(rows)), *_unnamed_groups(rows), _drifted(rows) if what else None)
+    alike = equal_inputs_warning(rows), warning_of(unnamed)
+    texts = (rare, *_few_count(_weights(rows)), *alike, _drifted(rows) if what else None)
     return [*remarks, *(text for text in texts if text is not None)]
 
 
@@ -190,22 +211,6 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     ]
 
 
-def _unnamed_groups(rows: FittedRows) -> list[str]:
-    """Say what it costs that rows with equal inputs are taken as independent."""
-    if rows.triples.group is not None:
-        return []
-    alike = rows.labelled(rows.testifies, group=own_ids(rows.triples), weight=None)
-    if alike.design is None:
-        return []
-    wider = float(np.sqrt(effect_of_mean(alike, np.ones(len(alike), dtype=bool))))
-    return [
-        "no groups are named, so intervals and p-values take rows with equal inputs as independent. Given the "
-        f"confidence, the outcomes of equal inputs correlate by {alike.design.correlation:.2f}; if they depend on each "
-        "other, as the answers to one question or the visits of one patient do, the interval of a mean should be "
-        f"{wider:.2f} times as wide: name the column that says which rows belong together with --group"
-    ]
-
-
 def _columns_read(triples: Triples) -> tuple[ColumnReading, ...]:
     return tuple(ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
 
@@ -214,6 +219,8 @@ def _data(triples: Triples) -> Data:
     source = plain(triples.source)
     columns = source.get("columns", {})
     named = {part: columns.get(part) for part in ("confidence", "correct", "x", "text")}
+    if columns.get("positive") is not None:
+        named["positive"] = str(columns["positive"])
     return Data(
         path=source.get("path"),
         sha256=source.get("sha256"),

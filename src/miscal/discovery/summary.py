@@ -11,11 +11,13 @@ from typing import Any
 import pydantic
 from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share
+from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
+from miscal.findings.decisions import Decision
 from miscal.findings.ledger import Finding
 
 SCHEMA_VERSION = 3
@@ -177,6 +179,23 @@ class GroupNumbers(Part):
     n_effective: FiniteFloat
 
 
+class UnnamedGroups(Part):
+    """A column whose equal values mark rows that hang together, as it would be named with ``--group``.
+
+    ``n`` is the number of its groups. ``p_adjusted`` tests whether their outcomes are more alike than confidences and
+    inputs explain, adjusted for all columns looked at (Holm, 1979); ``beyond_inputs`` is the intraclass correlation
+    given both. A named column is measured given the confidence alone: ``correlation`` is the intraclass correlation
+    then, and ``wider`` how many times as wide the interval of the mean outcome is.
+    """
+
+    column: Text
+    n: NonNegativeInt
+    p_adjusted: Probability
+    beyond_inputs: FiniteFloat
+    correlation: FiniteFloat
+    wider: FiniteFloat
+
+
 class WeightNumbers(Part):
     """How unequally the rows that testify count, where ``--weight`` names how much.
 
@@ -190,10 +209,14 @@ class WeightNumbers(Part):
 
 
 class Columns(Part):
-    """Which columns of the data were used, and for what: several for x made from features, None for embeddings."""
+    """Which columns of the data were used, and for what: several for x made from features, None for embeddings.
+
+    ``positive`` is the value of the outcome's column that is the event, where one was named.
+    """
 
     confidence: str | None
     correct: str | None
+    positive: str | None = None
     x: str | tuple[str, ...] | None
     text: str | None
     metadata: tuple[str, ...] = ()
@@ -247,6 +270,7 @@ class Summary(Document):
     """
 
     schema_version: int = SCHEMA_VERSION
+    kind: Kind = ANSWER
     n: NonNegativeInt
     n_train: NonNegativeInt | None
     n_val: NonNegativeInt | None
@@ -275,7 +299,9 @@ class Summary(Document):
     accounted_for: tuple[Finding, ...] = ()
     places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
+    decisions: tuple[Decision, ...] = ()
     groups: GroupNumbers | None = None
+    unnamed_groups: tuple[UnnamedGroups, ...] = ()
     weights: WeightNumbers | None = None
     curves: Curves
     histogram: Histogram

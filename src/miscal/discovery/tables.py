@@ -129,6 +129,7 @@ def _explaining(some: Triples) -> list["pl.Series"]:
     inputs = {name: values for name, values in named.items() if name not in some.metadata}
     return [
         _texts(some),
+        *(_column(f"answer.{clean_text(name)}", values) for name, values in some.answers.items()),
         *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),
         *(_column(f"feature.{clean_text(name)}", values) for name, values in inputs.items()),
     ]

@@ -253,7 +253,7 @@ def _folds(rows: Triples, seed: int, n_folds: int | None) -> np.ndarray:
 
 def _learned_from(rows: Triples) -> Triples:
     """Leave out what no fit sees, which processes need not be sent."""
-    return replace(rows, text=None, metadata={}, notes=(), source={}, encoder=None)
+    return replace(rows, text=None, metadata={}, candidate_groups={}, notes=(), source={}, encoder=None)
 
 
 def _fold_tasks(estimator: Estimator, rows: Triples, folds: np.ndarray) -> list[tuple]:

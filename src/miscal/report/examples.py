@@ -3,20 +3,21 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
 from miscal.report.formatting import finite
 from miscal.report.map_data import COLUMN_PREFIXES, column_name
-from miscal.report.source import Source
+from miscal.report.source import ANSWER_PREFIX, Source
 from miscal.report.texts import clean, short
 
 if TYPE_CHECKING:
     import polars as pl
 
 MAX_TEXT = 300
+MAX_ANSWER = 120
 #: Columns of a row that are told where it has no text.
 MAX_COLUMNS = 4
 #: Texts that begin alike for fewer characters than this are shown from their beginning.
@@ -25,15 +26,33 @@ ALIKE = 60
 
 @dataclass(frozen=True)
 class Example:
-    """A row as an example: its text or its most telling columns, and its numbers."""
+    """A row as an example.
+
+    Attributes
+    ----------
+    row : int
+        Its number in the source.
+    text : str
+        Empty where it has none; then `columns` tell of it.
+    answers : tuple of str
+        The model's answer and the right one, with what they are called, where columns hold them.
+    columns : tuple of str
+        Columns in which it differs most from other rows.
+    confidence, correct : float or None
+    expected : float or None
+        E[y | f]: how often rows of equal confidence are right.
+    corrected : float or None
+        The corrected confidence.
+    """
 
     row: int
     text: str
+    answers: tuple[str, ...]
     columns: tuple[str, ...]
     confidence: float | None
     correct: float | None
-    delta: float | None
-    hidden: float | None
+    expected: float | None
+    corrected: float | None
 
     @property
     def answer(self) -> str:
@@ -48,12 +67,15 @@ TEMPLATE = """
 <ul class="exemplars">
 {% for row in rows %}
 <li>{% if row.text %}<q>{{ row.text }}</q>{% endif %}
+{% if row.answers %}
+<span class="answers">{{ row.answers | join("; ") }}</span>
+{% endif %}
 {% if row.columns %}
 <span class="columns">{{ row.columns | join(", ") }}</span>
 {% endif %}
-<span class="outcome">Row {{ row.row | count }}: confidence {{ row.confidence | percent(0) }}, {{ row.answer }}, \
-field&nbsp;{{ row.delta | points(0) }}&nbsp;points{% if row.hidden is not none %}, \
-hidden&nbsp;{{ row.hidden | points(0) }}{% endif %}</span></li>
+<span class="outcome">Row {{ row.row | count }}: confidence {{ row.confidence | percent(0) }}, {{ row.answer }}\
+{% if row.expected is not none %}; of rows of equal confidence {{ row.expected | percent(0) }} are right{% endif %}\
+{% if row.corrected is not none %}; corrected to {{ row.corrected | percent(0) }}{% endif %}</span></li>
 {% endfor %}
 </ul>
 {% endmacro %}
@@ -85,12 +107,17 @@ class Examples:
         return [self._example(row, text) for row, text in zip(known, texts, strict=True)]
 
     def _example(self, row: int, text: str) -> Example:
-        numbers = self._numbers[row]
+        numbers, seen = self._numbers[row], self._seen.get(row, {})
+        confidence, visible = finite(numbers.get("confidence")), finite(numbers.get("visible"))
         return Example(
             row=row,
             text=text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…",
-            columns=self._telling(self._seen.get(row, {})),
-            **{name: finite(numbers.get(name)) for name in ("confidence", "correct", "delta", "hidden")},
+            answers=tuple(_answers(seen)),
+            columns=self._telling(seen),
+            confidence=confidence,
+            correct=finite(numbers.get("correct")),
+            expected=None if confidence is None or visible is None else confidence + visible,
+            corrected=finite(seen.get("corrected")),
         )
 
     def _telling(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -98,6 +125,11 @@ class Examples:
         known = [name for name in self._columns if values.get(name) is not None]
         known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
         return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:MAX_COLUMNS])
+
+
+def surest_first(examples: Iterable[Example], sign: str) -> list[Example]:
+    """Order examples as what they are called says: the surest first where over, the least sure first elsewhere."""
+    return sorted(examples, key=lambda one: (one.confidence or 0.0) * (-1 if sign == "over" else 1))
 
 
 def from_difference(texts: Sequence[str]) -> list[str]:
@@ -157,6 +189,12 @@ def _shown(value: Any) -> str:
 
 def _text(values: Mapping[str, Any]) -> str:
     return re.sub(r"\s+", " ", clean(values.get("text") or "")).strip()
+
+
+def _answers(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        if name.startswith(ANSWER_PREFIX) and value is not None:
+            yield f"{column_name(name)}: {short(value, MAX_ANSWER)}"
 
 
 def _by_row(table: "pl.DataFrame", wanted: Collection[int]) -> dict[int, dict[str, Any]]:

@@ -27,7 +27,7 @@ FIELDS = {
     "visible": ("Visible field", "over-confident", "under-confident"),
 }
 #: Telling examples by the sign of the group that they are taken from.
-TELLING = {"over": "Sure and wrong", "under": "Unsure and right"}
+TELLING = {"over": "Wrong, the surest first", "under": "Right, the least sure first"}
 #: The slices that corrections and reliability are shown on.
 SLICE_LABELS = {"all": "All rows", **REGIME_LABELS}
 #: Corrections by their name in the summary, in the order of the page.

@@ -26,7 +26,9 @@ REMEDY = "run `miscal discover` again to write a complete run folder"
 
 #: Columns the page reads; what else the tables hold is left alone (the map's text and metadata are optional).
 FIELD_COLUMNS = ("row", "confidence", "correct", "delta")
-OPTIONAL_COLUMNS = ("hidden",)
+OPTIONAL_COLUMNS = ("visible", "hidden")
+ANSWER_PREFIX = "answer."
+"""What columns of the map begin with that tell the model's answer and the right one."""
 MAP_COLUMNS = (
     *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime", "subregime"),
     *("confidence", "correct", "corrected"),
@@ -44,7 +46,7 @@ class Source:
     summary : Summary
         The checked ``summary.json``, its texts in characters that a page can carry.
     field : polars.DataFrame
-        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident), `hidden`.
+        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`.
     map : polars.DataFrame
         The rows that the map shows, with their positions, texts and metadata; no rows where the run left no map.
     redact_text : bool
@@ -119,7 +121,8 @@ def redacted(source: Source) -> Source:
     """Return the same run without texts, and without any word that is taken from them."""
     summary = printable(without_words(source.summary))
     named = zip(source.summary.subregimes, summary.subregimes, strict=True)
-    points = _renamed(source.map.drop("text", strict=False), {old.name: new.name for old, new in named})
+    told = ["text", *(name for name in source.map.columns if name.startswith(ANSWER_PREFIX))]
+    points = _renamed(source.map.drop(told, strict=False), {old.name: new.name for old, new in named})
     return replace(source, summary=summary, map=points, redact_text=True)
 
 

@@ -114,7 +114,7 @@ def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
     if settings["evidence"] == "test":
         needs.append(name_of("split", pair.dataset))
     fit = StudyCell("discover", (pair.pair,), method, settings, tuple(needs))
-    follow = {"measure": settings | {"raw": pair.raw, "outcome": pair.outcome}}
+    follow = {"measure": settings | {"raw": pair.raw}}
     if plan.interpreted(pair.pair):
         follow["interpret"] = settings
     if plan.audited(pair.pair):
@@ -160,6 +160,7 @@ def _fit_settings(plan: StudyPlan, pair: StudyPair, method: str) -> dict[str, An
         "epsilon": pair.epsilon,
         "min_rows": pair.min_rows,
         "evidence": evidence,
+        "outcome": pair.outcome,
         "options": dict(pair.options) if method == "paper" else {},
     } | drawn
 

@@ -154,7 +154,7 @@ def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     """Return the confidences of rows of `b`, corrected by the saved field of `a`."""
     source = b.rows.source
     given = source["options"]
-    taken = ("confidence", "embeddings", "embedding_rows", "where", "encoding", "csv_escape")
+    taken = ("confidence", "probability", "embeddings", "embedding_rows", "where", "encoding", "csv_escape")
     options = {name: given.get(name) for name in taken}
     if kind_of(source) == TEXT:
         options["text"] = source["columns"]["text"]

@@ -12,29 +12,34 @@ from pathlib import Path
 
 import numpy as np
 
+from miscal.base.vocabulary import EVENT, Kind
+from miscal.data.readers.outcomes import Asked
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.prompts import kind_of
 from miscal.study.folder import StudyFolder
-from miscal.study.plan import OutcomeKind, StudyPair
+from miscal.study.plan import StudyPair
 
 
-def outcome_of(pair: StudyPair, folder: StudyFolder) -> OutcomeKind:
+def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
     """Say what the confidence of a pair is of.
 
     Parameters
     ----------
     pair : StudyPair
-        Its own key ``outcome`` comes first.
+        Its own key ``outcome`` comes first, then how its columns are named.
     folder : StudyFolder
         Holds what its model answered, where it was asked.
 
     Returns
     -------
     {"answer", "event"}
-        "event" also of a scored folder whose prompt asks for a preference; else "answer".
+        "event" where ``probability``, ``event`` or ``positive`` are named, and of a scored folder whose prompt asks for
+        a preference; else "answer".
     """
     if pair.outcome is not None:
         return pair.outcome
+    if Asked.of(**{name: getattr(pair, name) for name in Asked.OPTIONS}).kind == EVENT:
+        return EVENT
     scored = folder.scored(pair.pair) if pair.data is None else Path(pair.data)
     return "event" if _asks_for_preference(scored / MANIFEST) else "answer"
 
@@ -48,7 +53,7 @@ def _asks_for_preference(manifest: Path) -> bool:
     return kind_of(prompt) == "preference"
 
 
-def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: OutcomeKind) -> tuple[np.ndarray, np.ndarray]:
+def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: Kind) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each row's prediction is right, and how sure the model is of it.
 
     Parameters

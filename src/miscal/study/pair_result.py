@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.folds import row_groups
+from miscal.base.vocabulary import Kind
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
@@ -24,7 +25,6 @@ from miscal.discovery.fitted_rows import TEST, testifying
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
 from miscal.runs.compare.estimates import FOLDS
-from miscal.study.plan import OutcomeKind
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
@@ -53,7 +53,7 @@ class Labels:
     model: str
     family: str | None = None
     billions: float | None = None
-    outcome: OutcomeKind = "answer"
+    outcome: Kind = "answer"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from miscal.base.randomness import LARGEST_SEED
+from miscal.base.vocabulary import ANSWER, EVENT, Kind
+from miscal.data.readers.outcomes import Asked
 
 Method = Literal["paper", "auto"]
 METHODS: tuple[Method, ...] = ("paper", "auto")
@@ -19,7 +21,6 @@ METHODS: tuple[Method, ...] = ("paper", "auto")
 Evidence = Literal["all", "test"]
 SplitKind = Literal["permutation", "grouped"]
 Null = Literal["permuted", "visible", "calibrated"]
-OutcomeKind = Literal["answer", "event"]
 
 ALL_PAIRS = "all"
 """Stands for all pairs where a plan lists some."""
@@ -76,6 +77,9 @@ class ReadOptions(BaseModel):
 
     confidence: str | None = None
     correct: str | None = None
+    probability: str | None = None
+    event: str | None = None
+    positive: str | int | float | bool | None = Field(None, description="the value of `event` that is the event")
     embeddings: str | None = None
     embedding_rows: str | None = None
     features: str | list[str] | None = None
@@ -106,7 +110,9 @@ class StudyPair(PairSettings, ReadOptions):
     score: ScoreOptions | None = None
     data: str | None = None
     encoder: str | None = Field(None, description="what made the embeddings; those of one encoder share a space")
-    outcome: OutcomeKind | None = Field(None, description="what the confidence is of; default: as the prompt asks")
+    outcome: Kind | None = Field(
+        None, description="what the confidence is of; default: as the columns are named, and as the prompt asks"
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> StudyPair:
@@ -114,6 +120,10 @@ class StudyPair(PairSettings, ReadOptions):
             raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
         if self.encoder is not None and self.embeddings is None:
             raise ValueError("encoder says what made the embeddings of a file: name the file with embeddings, too")
+        # which columns an answer or an event is read from is told in one place
+        asked = Asked.of(**{name: getattr(self, name) for name in Asked.OPTIONS})
+        if asked.kind == EVENT and self.outcome == ANSWER:
+            raise ValueError("outcome: answer does not go with probability, event and positive: leave one of them out")
         if not PAIR_ID.fullmatch(self.pair):
             raise ValueError(
                 f"the id {self.pair!r} cannot name a folder: use up to 100 letters, digits, dots, hyphens and "

@@ -13,6 +13,7 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
+from miscal.base.vocabulary import EVENT
 from miscal.data.readers import read_triples
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import own_parquet
@@ -184,8 +185,13 @@ STEPS: dict[str, Callable[[CellJob], CellResult]] = {
 
 def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     """Read the rows of a pair, from its file or from what its model answered."""
-    source = pair.data or str(folder.scored(pair.pair))
-    return read_triples(source, seed=pair.seed, **{name: getattr(pair, name) for name in READ_OPTIONS})
+    source, kind = pair.data or str(folder.scored(pair.pair)), outcome_of(pair, folder)
+    options = {name: getattr(pair, name) for name in READ_OPTIONS}
+    if kind == EVENT:
+        # plans that say `outcome: event`, and scored folders, name the columns of an event as those of an answer
+        confidence, correct = options.pop("confidence"), options.pop("correct")
+        options |= {"probability": pair.probability or confidence, "event": pair.event or correct}
+    return read_triples(source, seed=pair.seed, kind=kind, **options)
 
 
 def _keys(pair: StudyPair, triples: Triples) -> list[str]:

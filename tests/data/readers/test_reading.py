@@ -35,7 +35,7 @@ def with_cells(column, cells, **more):
 # --- columns ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", COLUMN_SYNONYMS)
+@pytest.mark.parametrize("role", ["confidence", "correct"])
 def test_every_synonym_is_found_and_echoed(role):
     other = "correct" if role == "confidence" else "confidence"
     for synonym in (*COLUMN_SYNONYMS[role], COLUMN_SYNONYMS[role][1].upper()):
@@ -123,7 +123,8 @@ def test_a_guess_is_a_column_of_the_right_role_or_refused(columns):
             assert role not in columns
             assert len(columns & set(COLUMN_SYNONYMS[role])) != 1
         else:
-            assert found in columns & set(COLUMN_SYNONYMS[role])
+            named = columns & set(COLUMN_SYNONYMS[role])
+            assert found in named or (not named and found in columns)
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------

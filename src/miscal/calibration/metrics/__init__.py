@@ -9,17 +9,23 @@ p-values rows are the independent units and weights say how much each matters; r
 - All metrics at once, each with its interval: :func:`global_scores`. A new metric is a :class:`Metric` in `METRICS`.
 - Slices: :func:`worst_slice_gap`. Diagrams: :func:`reliability_curve`. Means: :func:`mean_interval`,
   :func:`paired_difference` of two methods on the same rows, :func:`wilson` for shares.
-- Deferral of the least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`, :func:`deferral_gains`.
+- Decisions at a threshold: :func:`threshold_grid`, :func:`implied_threshold`, :func:`net_benefit`,
+  :func:`net_benefit_gain`; deferral of the least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`,
+  :func:`deferral_gains`.
 - Random draws: :func:`smece_bootstrap` of rows, :func:`smece_null` of a calibrated model.
 """
 
 from miscal.calibration.metrics.curve import ReliabilityCurve, reliability_curve
-from miscal.calibration.metrics.deferral import (
+from miscal.calibration.metrics.decisions import (
     GAIN_COVERAGES,
     DeferralGain,
     deferral_gains,
+    implied_threshold,
+    net_benefit,
+    net_benefit_gain,
     risk_at_coverage,
     risk_coverage_area,
+    threshold_grid,
 )
 from miscal.calibration.metrics.gap import (
     MIN_SLICE_ROWS,
@@ -76,6 +82,7 @@ __all__ = [
     "deferral_gains",
     "ece",
     "global_scores",
+    "implied_threshold",
     "log_loss",
     "log_losses",
     "mean_interval",
@@ -83,6 +90,8 @@ __all__ = [
     "measure_ece",
     "measure_gap",
     "measure_smece",
+    "net_benefit",
+    "net_benefit_gain",
     "paired_difference",
     "reliability_curve",
     "risk_at_coverage",
@@ -92,6 +101,7 @@ __all__ = [
     "smece_bootstrap",
     "smece_interval",
     "smece_null",
+    "threshold_grid",
     "wilson",
     "worst_slice_gap",
 ]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.cli import options
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def command(
     data: Rows,
     out: OutFile,
     confidence: options.Confidence = None,
+    probability: options.Probability = None,
     embeddings: options.Embeddings = None,
     embedding_rows: options.EmbeddingRows = None,
     features: options.Features = None,
@@ -60,7 +62,8 @@ def command(
         inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(
             model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
-            progress=progress, confidence=confidence, encoding=encoding, csv_escape=csv_escape, where=where, **inputs,
+            progress=progress, confidence=confidence, probability=probability, encoding=encoding,
+            csv_escape=csv_escape, where=where, **inputs,
         )  # fmt: skip
     print_correction(done, out)
 
@@ -75,7 +78,7 @@ def print_correction(done: "Corrected", out: str) -> None:
     out : str
         The file, as it was named.
     """
-    print(f"columns     {columns_used(done.columns)}")
+    print(f"columns     {columns_used(done.columns, vocabulary(done.kind))}")
     for warning in done.warnings:
         print(f"warning     {warning}")
     if done.resumed:
@@ -85,13 +88,15 @@ def print_correction(done: "Corrected", out: str) -> None:
     print(f"{share} rows corrected, written to {out}")
 
 
-def columns_used(columns: dict) -> str:
-    """Say which columns the confidences and the inputs were read from.
+def columns_used(columns: dict, words: Vocabulary) -> str:
+    """Say which columns the probabilities and the inputs were read from.
 
     Parameters
     ----------
     columns : dict
         Of :attr:`Corrected.columns`.
+    words : Vocabulary
+        Of the model's kind of probability.
 
     Returns
     -------
@@ -100,7 +105,7 @@ def columns_used(columns: dict) -> str:
 
     Examples
     --------
-    >>> columns_used({"confidence": "p", "x": ["a", "b"]})
+    >>> columns_used({"confidence": "p", "x": ["a", "b"]}, vocabulary("answer"))
     "confidence from 'p', inputs from 'a', 'b'"
     """
     x = columns["x"]
@@ -109,4 +114,4 @@ def columns_used(columns: dict) -> str:
         shown = f"from {', '.join(map(repr, x[:5]))}{more}"
     else:
         shown = "from the embeddings given" if x is None else f"from {x!r}"
-    return f"confidence from {columns['confidence']!r}, inputs {shown}"
+    return f"{words.probability} from {columns['confidence']!r}, inputs {shown}"

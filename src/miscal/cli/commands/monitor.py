@@ -44,6 +44,9 @@ def command(
     out: Out = None,
     confidence: options.Confidence = None,
     correct: options.Correct = None,
+    probability: options.Probability = None,
+    event: options.Event = None,
+    positive: options.Positive = None,
     embeddings: options.Embeddings = None,
     features: options.Features = None,
     text: options.Text = None,
@@ -67,7 +70,8 @@ def command(
     from miscal.runs.monitor.command import FOLDER, monitor
     from miscal.runs.monitor.wording import monitor_lines
 
-    columns = {"confidence": confidence, "correct": correct, "embeddings": embeddings, "features": features}
+    columns = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
+    columns |= {"positive": positive, "embeddings": embeddings, "features": features}
     with stages() as progress:
         found = monitor(
             run, data, out=out, at=at, tolerance=tolerance, group=group, progress=progress, text=text, where=where,

@@ -12,8 +12,19 @@ from miscal.base.errors import InputError, MissingColumn
 COLUMN_SYNONYMS = {
     "confidence": ("confidence", "conf", "prob", "p", "f", "score", "prediction", "pred_prob", "y_prob", "max_prob"),
     "correct": ("correct", "is_correct", "acc", "y", "label", "exact_match"),
+    "probability": (
+        *("probability", "prob", "proba", "p", "risk", "score", "prediction", "forecast", "pred_prob", "pred_proba"),
+        *("predicted_probability", "predicted_risk", "y_prob", "y_proba", "y_score"),
+    ),
+    "event": ("event", "y", "y_true", "label", "target", "outcome", "true_label", "ground_truth", "happened"),
 }
-"""Column names taken for confidence and outcome when none is named; the first of each wins over the others."""
+"""Column names taken for probability and outcome when none is named; the first of each wins over the others."""
+
+COLUMN_PATTERNS = {
+    "probability": ("p_*", "prob_*", "proba_*", "predicted_*", "*_risk", "*_prob", "*_proba", "confidence"),
+    "event": ("correct",),
+}
+"""Further names, taken where a table has none of the synonyms."""
 
 
 def find(name: str, columns: Sequence[str], *, what: str) -> str:
@@ -46,8 +57,15 @@ def _listed(columns: Sequence[str]) -> str:
     return f"The columns are {shown}" + (f", ... ({len(columns)} in all)" if len(columns) > 20 else "")
 
 
-def guess(role: str, columns: Sequence[str]) -> str:
+def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()) -> str:
     """Find the column of a role by its synonyms.
+
+    Parameters
+    ----------
+    role : str
+    columns : sequence of str
+    taken : sequence of str
+        Columns that play another part.
 
     Returns
     -------
@@ -63,12 +81,15 @@ def guess(role: str, columns: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> guess("correct", ["id", "p", "is_correct"])
-    'is_correct'
+    >>> guess("correct", ["id", "p", "is_correct"]), guess("probability", ["id", "predicted_delay"])
+    ('is_correct', 'predicted_delay')
     """
-    if role in columns:
+    free = [column for column in columns if column not in taken]
+    if role in free:
         return role
-    found = [column for column in columns if column.lower() in COLUMN_SYNONYMS[role]]
+    found = [column for column in free if column.lower() in COLUMN_SYNONYMS[role]]
+    patterns = COLUMN_PATTERNS.get(role, ())
+    found = found or [name for name in free if any(fnmatch.fnmatchcase(name.lower(), one) for one in patterns)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -76,7 +97,7 @@ def guess(role: str, columns: Sequence[str]) -> str:
             f"{role}: several columns could be meant: {value_list(found)}; name one of them (--{role} {found[0]})"
         )
     raise MissingColumn(
-        f"{role}: no column is called {', '.join(COLUMN_SYNONYMS[role])}{_nearest(role, columns)}; "
+        f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{_nearest(role, free)}; "
         f"name it (--{role} COL). {_listed(columns)}"
     )
 

@@ -14,6 +14,7 @@ from miscal.base.arrays import column_of
 from miscal.base.checks import non_finite_rows, outside_unit
 from miscal.base.errors import InputError
 from miscal.base.precision import held
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
@@ -91,6 +92,8 @@ class NewSource:
     inputs : XSource
     where : str, optional
     on_invalid : {"error", "drop", "null"}
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
     """
 
     source: RowSource
@@ -99,6 +102,12 @@ class NewSource:
     inputs: XSource
     where: str | None = None
     on_invalid: str = "error"
+    kind: Kind = ANSWER
+
+    @property
+    def words(self) -> Vocabulary:
+        """The words of this kind."""
+        return vocabulary(self.kind)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -196,13 +205,14 @@ class NewSource:
         return NewRows(row[kept], f[kept], positions, encoded, unknown, faults.reasons()[kept], counts, faults.counts())
 
     def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
-        name = label("confidence", self.confidence)
-        f = numbers_in(series, name, self.source.typed, faults, "the confidence")
+        option = self.words.columns[0]
+        name, said = label(option, self.confidence), f"the {self.words.probability}"
+        f = numbers_in(series, name, self.source.typed, faults, said)
         known = np.isfinite(f)
-        faults.add(name, np.isinf(f), "infinite", "the confidence is infinite")
+        faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
         outside = known & outside_unit(np.where(known, f, 0.0))
-        refuse_other_unit(name, f[known], outside, faults.row)
-        faults.add(name, outside, "outside [0, 1]", "the confidence lies outside [0, 1]")
+        refuse_other_unit(name, f[known], outside, faults.row, option)
+        faults.add(name, outside, "outside [0, 1]", f"{said} lies outside [0, 1]")
         f[~known | outside] = np.nan
         clipped = int(((f < 0) | (f > 1)).sum())
         return np.clip(f, 0.0, 1.0), clipped
@@ -260,6 +270,7 @@ def open_new_rows(
     encoder: Encoder,
     confidence: str | None = None,
     fitted_on: str | None = None,
+    kind: Kind = ANSWER,
     embeddings: Any = None,
     embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
@@ -282,6 +293,8 @@ def open_new_rows(
     fitted_on : str, optional
         Column of the confidences that the model was fitted on. No other is taken for it: a file of new rows may well
         have a column of a usual name that holds something else.
+    kind : {"answer", "event"}, default "answer"
+        What the confidence is the probability of.
     embeddings : path or array, optional
         For a model fitted on embeddings.
     embedding_rows : str, optional
@@ -311,13 +324,13 @@ def open_new_rows(
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
     opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
-    column = _confidence_column(opened, confidence, fitted_on)
+    column = _confidence_column(opened, vocabulary(kind).columns[0], confidence, fitted_on)
     inputs = _needed(opened, encoder, embeddings, embedding_rows, features, text, {column: "confidence"})
     if where is not None:
         conditions.columns_of(where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
-    return NewSource(opened, encoder, column, inputs, where, on_invalid)
+    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind)
 
 
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
@@ -351,12 +364,12 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
     return opened.read(piece)
 
 
-def _confidence_column(source: RowSource, named: str | None, fitted_on: str | None) -> str:
+def _confidence_column(source: RowSource, option: str, named: str | None, fitted_on: str | None) -> str:
     if named is not None:
-        return find(named, source.columns, what="confidence")
+        return find(named, source.columns, what=option)
     if fitted_on is None:
-        return guess("confidence", source.columns)
-    own = "confidence (the model was fitted on this column; --confidence COL names another)"
+        return guess(option, source.columns)
+    own = f"{option} (the model was fitted on this column; --{option} COL names another)"
     return find(fitted_on, source.columns, what=own)
 
 

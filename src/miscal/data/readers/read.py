@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,6 @@ import polars as pl
 from miscal.base.arrays import column_of, row_list
 from miscal.base.checks import (
     EXTREME_WEIGHTS,
-    check_correct,
     check_seed,
     extreme_weights,
     looks_like_percentages,
@@ -22,14 +21,20 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.readers.answers import answers_of
+from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
 from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
-from miscal.data.readers.columns import find, guess, refuse_outcome, split_names
+from miscal.data.readers.columns import find, refuse_outcome, split_names
+from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
+from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
+from miscal.data.readers.roles import Roles, roles_of
 from miscal.data.readers.rows import (
     TableRows,
     XSource,
@@ -51,37 +56,8 @@ from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_group, check_split
 
-ID = "id"
-
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
-
-
-@dataclass(frozen=True)
-class Roles:
-    """Which column plays which part; None where none does."""
-
-    confidence: str
-    correct: str
-    split: str | None = None
-    group: str | None = None
-    weight: str | None = None
-    metadata: tuple[str, ...] = ()
-    id: str | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns named."""
-        single = (self.confidence, self.correct, self.split, self.group, self.weight, self.id)
-        return [column for column in single if column is not None] + list(self.metadata)
-
-    @property
-    def reserved(self) -> dict[str, str]:
-        """Columns that a feature pattern passes over, with their part."""
-        parts = {name: getattr(self, name) for name in ("id", "weight", "group", "split", "confidence", "correct")}
-        named = {column: name for name, column in parts.items() if column is not None}
-        return dict.fromkeys(self.metadata, "metadata") | named
 
 
 @global_random_kept()
@@ -90,6 +66,10 @@ def read_triples(
     *,
     confidence: str | None = None,
     correct: str | None = None,
+    probability: str | None = None,
+    event: str | None = None,
+    positive: Any = None,
+    kind: Kind | None = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
@@ -116,6 +96,14 @@ def read_triples(
     confidence, correct : str, optional
         Columns of the confidence, in [0, 1], and the outcome, 0/1. By default the columns so called, or the only
         one with a usual synonym for name; what was taken is in ``source["columns"]`` and in the notes.
+    probability, event : str, optional
+        The same two columns where the probability is not that an answer is right, but that an event happens: a delay, a
+        default, a readmission. One of them is enough to say so; the other is then found by its name.
+    positive : optional
+        The value of the event's column that is the event. Not needed where it holds 0/1, false/true or no/yes.
+    kind : {"answer", "event"}, optional
+        What the probability is of. By default an event where `probability`, `event` or `positive` is given, else an
+        answer.
     embeddings : path or array of shape (n, d), optional
         x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
     embedding_rows : str, optional
@@ -132,7 +120,8 @@ def read_triples(
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
-        A column; rows with equal values stay together in every split and fold.
+        A column; rows with equal values stay together in every split and fold. Of a column of dates, "seen:day" means
+        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input.
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
@@ -179,7 +168,9 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
-    roles = _roles(table, confidence, correct, split, group, weight, split_names(metadata))
+    named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
+    asked = Asked.of(**named, positive=positive, kind=kind)
+    roles = roles_of(table, asked, split, group, weight, split_names(metadata))
     inputs = choose_inputs(
         table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
     )
@@ -193,8 +184,10 @@ def read_triples(
         refuse_repeated(rows, roles.id)
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
-    f, clipped = confidences(rows, roles.confidence)
-    y = check_correct(column_of(rows.frame, roles.correct), name=label("correct", roles.correct), rows=rows.row)
+    f, clipped = confidences(rows, roles.confidence, roles.kind)
+    y, of_labels = outcomes(
+        column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
+    )
     readings, inputs, roles = _without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
     options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
         "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
@@ -204,16 +197,17 @@ def read_triples(
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
     made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
-    notes = (*notes, *about_weights, *clipped)
-    return _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    notes = (*notes, *about_weights, *clipped, *of_labels)
+    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    return replace(triples, candidate_groups=_candidate_groups(triples, rows, table, roles, inputs, readings, seed))
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
     """Name the choices made, so that a second reading cannot choose otherwise."""
     from_file = isinstance(inputs.embeddings, (str, Path))
     return {
-        "confidence": roles.confidence,
-        "correct": roles.correct,
+        **dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True)),
+        **({} if roles.positive is None else {"positive": roles.positive}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
         "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
@@ -245,48 +239,27 @@ def reread(source: dict[str, Any]) -> Triples:
     return triples
 
 
-# --- columns ------------------------------------------------------------------------------------------------------
-
-
-def _role(table: Table, role: str, named: str | None) -> tuple[str, tuple[str, ...]]:
-    if named is not None:
-        return find(named, table.columns, what=role), ()
-    column = guess(role, table.columns)
-    return column, () if column == role else (f"the column {column!r} was taken as {role}, since none was named",)
-
-
-def _roles(
+def _candidate_groups(
+    triples: Triples,
+    rows: TableRows,
     table: Table,
-    confidence: str | None,
-    correct: str | None,
-    split: str | None,
-    group: str | None,
-    weight: str | None,
-    metadata: Sequence[str],
-) -> Roles:
-    confidence, said = _role(table, "confidence", confidence)
-    correct, also = _role(table, "correct", correct)
-    if confidence == correct:
-        raise InputError(f"confidence and correct must be two columns; both are {correct!r}")
-    for what, names in {"split": [split], "group": [group], "weight": [weight], "metadata": metadata}.items():
-        for name in names:
-            if name is not None:
-                find(name, table.columns, what=what)
-        refuse_outcome(what, names, correct)
-    if confidence in metadata:
-        raise InputError(
-            f"metadata: {confidence!r} is the confidence, and findings compare rows of equal confidence; leave it out"
-        )
-    return Roles(
-        confidence,
-        correct,
-        split,
-        group,
-        weight,
-        tuple(metadata),
-        ID if ID in table.columns else None,
-        table.notes + said + also,
-    )
+    roles: Roles,
+    inputs: XSource,
+    readings: Sequence[ColumnReading],
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """Look for columns that may mark rows that hang together, unless groups are named."""
+    if roles.grouping is not None or len(triples) > MOST_ROWS:
+        return {}
+    frame = pl.concat([rows.frame, other_columns(table, rows.frame, rows.row)], how="horizontal")
+    passed_over = {roles.confidence, roles.correct, roles.split, roles.weight, roles.id, inputs.text}
+    passed_over |= {one.name for one in readings if one.leak is not None}
+    seen = {*inputs.features, *roles.metadata}
+    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
+    # columns that play no part have not been asked whether they are known only after the outcome
+    asked = [name for name in found if name not in seen and name in frame.columns]
+    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
+    return {name: groups for name, groups in found.items() if name not in known_later}
 
 
 # --- leaks --------------------------------------------------------------------------------------------------------
@@ -332,7 +305,7 @@ def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tup
     if not drop:
         refuse_invalid_inputs(rows, inputs)
         return rows, ()
-    bad = {roles.confidence: _invalid_confidence(rows, roles.confidence), roles.correct: missing(rows, roles.correct)}
+    bad = {roles.confidence: _invalid_confidence(rows, roles), roles.correct: missing(rows, roles.correct)}
     if roles.weight is not None:
         bad[roles.weight] = missing(rows, roles.weight)
     bad |= invalid_inputs(rows, inputs)
@@ -346,9 +319,9 @@ def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tup
     return rows.take(~any_bad), (note,)
 
 
-def _invalid_confidence(rows: TableRows, column: str) -> np.ndarray:
-    bad = missing(rows, column)
-    values = numbers(rows, column, label("confidence", column))
+def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
+    bad = missing(rows, roles.confidence)
+    values = numbers(rows, roles.confidence, roles.labels[0])
     if not bad.all() and looks_like_percentages(values[~bad]):
         return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
     return bad | outside_unit(np.where(bad, 0.0, values))
@@ -394,11 +367,11 @@ def _assembled(
     embed_model: str | None,
     weights: np.ndarray | None,
 ) -> Triples:
-    group = None if roles.group is None else _group(rows, roles.group)
+    group = None if roles.grouping is None else _group(rows, roles.grouping)
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
-    check_trainable(y, split)
+    check_trainable(y, split, roles.kind)
     encoder.fit(_learned_from(values, split, seed))
     return Triples(
         X=_transformed(encoder, values),
@@ -409,17 +382,19 @@ def _assembled(
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
         source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
         encoder=encoder,
         layout=encoder.layout,
+        kind=roles.kind,
     )
 
 
-def _group(rows: TableRows, column: str) -> np.ndarray:
-    values = np.array(column_of(rows.frame, column).to_list(), dtype=object)
-    return check_group(values, name=label("group", column), rows=rows.row)
+def _group(rows: TableRows, grouping: Grouping) -> np.ndarray:
+    values = np.array(grouping.values(rows.frame), dtype=object)
+    return check_group(values, name=label("group", grouping.name), rows=rows.row)
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
@@ -482,6 +457,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
         "columns": {
             "confidence": roles.confidence,
             "correct": roles.correct,
+            "positive": roles.positive,
             "x": inputs.made_of(path),
             "text": inputs.text,
             "metadata": list(roles.metadata),

@@ -121,7 +121,7 @@ def lists_not_finite(series: pl.Series) -> np.ndarray:
     return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
 
 
-def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray) -> None:
+def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray, option: str) -> None:
     """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
     if not len(values) or not (looks_like_percentages(values) or outside.sum() > len(values) / 2):
         return
@@ -130,7 +130,7 @@ def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: n
     elif values.min() < 0:
         remedy = "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
     else:
-        remedy = "correct them, or name another column with --confidence"
+        remedy = f"correct them, or name another column with --{option}"
     found = f"from {values.min():.6g} to {values.max():.6g}"
     raise InputError(
         f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "

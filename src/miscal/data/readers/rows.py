@@ -13,6 +13,7 @@ import polars as pl
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
 from miscal.base.errors import InputError
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.readers import where as conditions
@@ -248,13 +249,14 @@ def label(role: str, column: str | None) -> str:
     return role if column == role else f"{role} (column {column!r})"
 
 
-def confidences(rows: TableRows, column: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def confidences(rows: TableRows, column: str, kind: Kind) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read and check confidences; the note counts those clipped for rounding."""
-    name = label("confidence", column)
+    words = vocabulary(kind)
+    name = label(words.columns[0], column)
     raw = numbers(rows, column, name)
     checked = check_confidence(raw, name=name, rows=rows.row)
     clipped = int((raw != checked).sum())
-    note = f"{clipped} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+    note = f"{clipped} {words.probabilities} were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
     return checked, (note,) if clipped else ()
 
 

@@ -72,6 +72,12 @@ class Groups:
         """What the rows of each group have in common, in words: ``"subject = law"``."""
         return tuple(one.words for one in self.conditions)
 
+    @cached_property
+    def interval_columns(self) -> np.ndarray:
+        """Column of each group that is an interval, object (m,); None for the others."""
+        pairs = zip(self.conditions, self.kinds, strict=True)
+        return np.array([one.columns[0] if kind == INTERVAL else None for one, kind in pairs], object)
+
     def rows(self, group: int) -> np.ndarray:
         """Mask of the rows of a group, bool (n,)."""
         return self.member[:, [group]].toarray()[:, 0] > 0

@@ -95,8 +95,9 @@ class Finding(Part):
     alias_conditions : tuple of Condition
         The same as values.
     rows : tuple of int
-        The most telling rows, by their number in the source: sure and wrong where over, unsure and right where under;
-        of a slope where confidence says less, both in turn.
+        The most telling rows, by their number in the source: where over, those of outcome 0, the surest first; where
+        under, those of outcome 1, the least sure first. Of a slope only where confidence says
+        less. A row that a finding above it names is passed over.
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
@@ -178,11 +179,14 @@ class Found:
         findings, which account for them in part or whole; the strongest first. With `p_given`.
     values : tuple of ColumnValue
         Every value of every column, in the order in which its table shows them.
+    members : tuple of bool arrays of shape (n,)
+        The rows of each finding.
     """
 
     findings: tuple[Finding, ...] = ()
     accounted: tuple[Finding, ...] = ()
     values: tuple[ColumnValue, ...] = ()
+    members: tuple[np.ndarray, ...] = ()
 
 
 def find(
@@ -228,16 +232,18 @@ def find(
     chosen, alone = scanned.chosen, scanned.alone
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
-    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, settings=settings)
+    telling = _TellingRows(rows, settings.examples)
+    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
     findings = [
         Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
     ]
+    members = [groups.rows(one.group) for one in chosen]
     if field is not None:
-        apart = [groups.rows(one.group) for one in chosen]
-        for cut in judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings):
+        for cut in judged_cuts(rows, field, list(members), seed=seed, error=for_cuts, settings=settings):
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
+            members.append(cut.rows)
     named = {(other, one.effect) for one in chosen for other in one.aliases}
     accounted = [
         Finding(
@@ -249,7 +255,7 @@ def find(
         if groups.kinds[one.group] == VALUE and (one.group, one.effect) not in named
     ]
     values = column_values(rows, corrected, groups, scanned, settings)
-    return Found(tuple(findings), tuple(accounted), values)
+    return Found(tuple(findings), tuple(accounted), values, tuple(members))
 
 
 def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:
@@ -273,6 +279,7 @@ def _measured(
     rows: LabelledRows,
     corrected: LabelledRows | None,
     stratum: np.ndarray,
+    telling: _TellingRows,
     settings: LedgerSettings,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
@@ -293,7 +300,7 @@ def _measured(
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
-        "rows": tuple(own.row[_telling(own, sign, slope)][: settings.examples].tolist()),
+        "rows": () if slope and sign == "under" else telling.of(inside, sign),
         "p_given": tested.p_given,
         **(_along(own, settings) if slope else {}),
     }
@@ -340,16 +347,16 @@ def odds_ratio(
     return float(above / below) if below > 0 else None
 
 
-def _telling(rows: LabelledRows, sign: str, slope: bool) -> np.ndarray:
-    """Order of the rows, the most telling first: sure and wrong where over, unsure and right where under.
+class _TellingRows:
+    """Chooses the rows that a finding names as examples; each row serves one finding."""
 
-    A slope where confidence says less has both, in turn; where it says more, sure and right, and unsure and wrong.
-    """
-    wrong, right = rows.correct, -rows.correct
-    sure, unsure = -rows.confidence, rows.confidence
-    if not slope:
-        return np.lexsort((sure, wrong) if sign == "over" else (unsure, right))
-    first, second = (wrong, right) if sign == "over" else (right, wrong)
-    orders = np.lexsort((sure, first)), np.lexsort((unsure, second))
-    both = np.column_stack(orders).ravel()
-    return both[np.sort(np.unique(both, return_index=True)[1])]
+    def __init__(self, rows: LabelledRows, most: int) -> None:
+        self.rows, self.most, self.left = rows, most, np.full(len(rows), True)
+
+    def of(self, inside: np.ndarray, sign: str) -> tuple[int, ...]:
+        """Return the source's numbers of the surest wrong rows where over, of the least sure right ones where under."""
+        wrong, sure = (0.0, -self.rows.confidence) if sign == "over" else (1.0, self.rows.confidence)
+        able = np.flatnonzero(inside & self.left & (self.rows.correct == wrong))
+        chosen = able[np.argsort(sure[able], kind="stable")][: self.most]
+        self.left[chosen] = False
+        return tuple(self.rows.row[chosen].tolist())

@@ -16,7 +16,8 @@ the rows that it is compared with. The cut is Bonferroni's over all candidates a
 inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
 a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
 columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most.
+at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
+accounts for it. Of the intervals of one column no two are chosen that share rows.
 
 For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
 of named groups. It is a column of the same algebra, chosen and projected out as a group is.
@@ -55,7 +56,7 @@ from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
@@ -221,6 +222,7 @@ class _Scan:
         self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
         self.chosen: list[int] = []
         self.described: dict[int, bool] = {}
+        self.overlapping = np.zeros(len(self.of), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen candidate with all
         self.kinds = groups.kinds[self.of]
         self.values, self.clusters = self.kinds == VALUE, self.kinds == CLUSTER
@@ -243,7 +245,7 @@ class _Scan:
         refused, alone = np.zeros(len(self.of), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
-            z = np.where(refused | (z * alone <= 0), 0.0, z)
+            z = np.where(refused | self.overlapping | (z * alone <= 0), 0.0, z)
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
@@ -273,7 +275,7 @@ class _Scan:
         """List values and bins of columns, and slopes, that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
-        told = self.values.copy()
+        told = self.values | self.is_slope
         told[_cells(self.groups)], told[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(told & (np.abs(z) >= -ndtri(significance * share / 2))):
@@ -328,11 +330,29 @@ class _Scan:
             able &= ~self.clusters
         while able.any():
             strongest = int(np.argmax(np.where(able, strength, 0.0)))
+            if (value := self._behind_term(strongest, able, strength)) is not None:
+                return value
             waits = self._mixed(strongest) and ((able & ~self.clusters).any() or mixed >= self.settings.max_mixed)
             if not waits:
                 return strongest
             able[strongest] = False
         return None
+
+    def _behind_term(self, term: int, able: np.ndarray, strength: np.ndarray) -> int | None:
+        """Strongest value that is much like a term and has nearly the same rows, or leaves the term within its cut."""
+        if self.kinds[term] != TERM:
+            return None
+        across, variance = self._covariances(term), self.variance
+        if self.chosen:
+            chosen, solved = np.stack(self.covariance), self._explained
+            across = across - solved.T @ chosen[:, term]
+            variance = variance - np.einsum("km,km->m", chosen, solved)
+        like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
+        left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
+        within = left < -ndtri(self.settings.significance * self.cut_shares[term] / 2)
+        named = self.values & ~self.is_slope & able & (like >= self.settings.described_overlap)
+        behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
+        return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _mixed(self, group: int) -> bool:
         """Whether a group is a cluster that names do not describe, though columns have names to give."""
@@ -375,7 +395,7 @@ class _Scan:
         left, variance = self._column(candidate), float(self.variance[candidate])
         if self.chosen:
             across = np.stack(self.covariance)
-            solved = np.linalg.lstsq(across[:, self.chosen], across[:, candidate], rcond=1e-10)[0]
+            solved = self._explained[:, candidate]
             left = left - self.columns[:, self.chosen] @ solved
             variance -= float(across[:, candidate] @ solved)
         if variance <= self._least_variance[candidate]:
@@ -407,19 +427,26 @@ class _Scan:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
         total, variance = self.total, self.variance
         if self.chosen:
-            across = np.stack(self.covariance)  # (k, m)
-            inner = across[:, self.chosen]
-            solved = np.linalg.lstsq(inner, across, rcond=1e-10)[0]
+            across, solved = np.stack(self.covariance), self._explained
             total = total - solved.T @ self.total[self.chosen]
             variance = variance - np.einsum("km,km->m", across, solved)
         left = self.usable & (variance > self._least_variance)
         return np.where(left, total / np.sqrt(np.where(left, self.effect * variance, 1.0)), 0.0)
 
+    @property
+    def _explained(self) -> np.ndarray:
+        """What each group chosen adds to every candidate when they are projected out, (k, m)."""
+        across = np.stack(self.covariance)
+        return np.linalg.lstsq(across[:, self.chosen], across, rcond=1e-10)[0]
+
+    def _overlaps(self, candidate: int) -> np.ndarray:
+        """Jaccard index of the rows of a candidate and those of every other, (m,)."""
+        shared = (self.groups.member.T @ self.groups.rows(self.of[candidate]).astype(np.float64))[self.of]
+        return shared / (self.counts + self.counts[candidate] - shared)
+
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
-        rows = self.groups.rows(self.of[strongest])
-        shared = (self.groups.member.T @ rows.astype(np.float64))[self.of]
-        overlap = shared / (self.counts + rows.sum() - shared)
+        overlap = self._overlaps(strongest)
         same = (np.sign(z) == np.sign(z[strongest])) & (self.is_slope == self.is_slope[strongest])
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & same)
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
@@ -429,8 +456,15 @@ class _Scan:
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 
     def _take(self, candidate: int) -> None:
-        self.covariance.append(self.strata.covariances(self.columns, self._column(candidate)))
+        self.covariance.append(self._covariances(candidate))
         self.chosen.append(candidate)
+        if self.kinds[candidate] == INTERVAL and not self.is_slope[candidate]:
+            column = self.groups.interval_columns[self.of]
+            self.overlapping |= (self._overlaps(candidate) > 0) & (column == column[candidate]) & ~self.is_slope
+
+    def _covariances(self, candidate: int) -> np.ndarray:
+        """Covariance of a candidate with every other, (m,)."""
+        return self.strata.covariances(self.columns, self._column(candidate))
 
     def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some candidates, by default those chosen so far."""

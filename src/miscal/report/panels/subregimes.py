@@ -6,7 +6,7 @@ from miscal.base.document import MeasureAgainstNull
 from miscal.findings import Enriched, Subregime
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
-from miscal.report.examples import Example, Examples
+from miscal.report.examples import Example, Examples, surest_first
 from miscal.report.legend import HIDDEN_REGIMES, REGIME_LABELS, TELLING
 from miscal.report.map_data import MAX_NAME
 from miscal.report.panel import Panel
@@ -251,7 +251,7 @@ def _card(part: Subregime, examples: Examples) -> Card:
     shown = {one.row: one for one in examples.of(list(dict.fromkeys((*telling, *typical))))}
     return Card(
         part=part,
-        telling=[shown[row] for row in telling if row in shown],
+        telling=surest_first([shown[row] for row in telling if row in shown], part.parent),
         typical=[shown[row] for row in typical if row in shown and row not in telling],
     )
 

@@ -14,6 +14,7 @@ from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError
 from miscal.base.json_values import clean_text, interval, number
 from miscal.base.threads import one_thread
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
@@ -76,7 +77,8 @@ def compare(
     Raises
     ------
     InputError
-        If there are fewer than two runs or one is given twice, a run was made from arrays, or `match` matches no row.
+        If there are fewer than two runs or one is given twice, a run was made from arrays, runs are of an answer and of
+        an event, or `match` matches no row.
     FileError
         If something is not a run folder, or the data of a run are gone.
     MismatchError
@@ -128,7 +130,18 @@ def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
             )
         seen[content] = run
         opened.append(run)
+    _refuse_two_kinds(opened)
     return opened
+
+
+def _refuse_two_kinds(runs: Sequence[Run]) -> None:
+    first, *others = runs
+    for run in others:
+        if run.summary.kind != first.summary.kind:
+            one, other = (vocabulary(each.summary.kind).about for each in (first, run))
+            raise InputError(
+                f"runs must be of one kind of probability; {first.path} is of {one}, {run.path} of {other}"
+            )
 
 
 def _read(folder: Path) -> Run:

@@ -12,6 +12,7 @@ from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError
 from miscal.base.files import check_new_file, digest, locked, parents, parts_folder, resolve
+from miscal.base.vocabulary import Kind
 from miscal.base.workers import ENGINES
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
@@ -41,6 +42,8 @@ class Corrected:
         Sentences.
     columns : dict
         The columns taken for confidence and x.
+    kind : {"answer", "event"}
+        What the confidences are the probabilities of.
     resumed : int
         Rows that an earlier call of the same command had corrected.
     """
@@ -49,6 +52,7 @@ class Corrected:
     tally: Tally
     warnings: list[str]
     columns: dict[str, Any]
+    kind: Kind
     resumed: int
 
 
@@ -127,7 +131,7 @@ def calibrate_file(
             progress("writing")
             parts.join([piece.number for piece in pieces], SCHEMA, place)
         parts.remove()
-    return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, resumed)
+    return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 from miscal.base.arrays import SHOWN
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.base.errors import InputError
+from miscal.base.vocabulary import Vocabulary
 from miscal.data.readers import NewSource
 from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, warning
 from miscal.estimators.protocol import Estimator
@@ -111,22 +112,24 @@ def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str
     """
     return [
         *source.notes,
-        *_about_rows(tally),
+        *_about_rows(tally, source.words),
         *_about_support(tally),
         *_about_columns(tally, source, saved.fitted),
         *_about_likeness(tally, source, saved),
     ]
 
 
-def _about_rows(tally: Tally) -> Iterator[str]:
+def _about_rows(tally: Tally, words: Vocabulary) -> Iterator[str]:
     if tally.undecided:
         rows = f"{tally.undecided:,} rows were" if tally.undecided > 1 else "1 row was"
         yield f"where: {rows} left out, because the value that decides is missing"
     if tally.clipped:
-        yield f"{tally.clipped:,} confidences were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
+        yield f"{tally.clipped:,} {words.probabilities} were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
     for reason, n in tally.faults.items():
-        done = "left out" if tally.dropped else "kept without a value" if "confidence" in reason else "kept"
-        what = "" if tally.dropped or "confidence" in reason else " with the global correction only"
+        # without a probability there is nothing to correct
+        empty = reason.startswith(f"the {words.probability} ")
+        done = "left out" if tally.dropped else "kept without a value" if empty else "kept"
+        what = "" if tally.dropped or empty else " with the global correction only"
         yield f"{reason} in {n:,} of {tally.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
 
 

@@ -56,8 +56,9 @@ def monitor(
     progress : callable, optional
         Called with the name of each step.
     **options
-        Where the columns are, as for ``miscal calibrate``: ``confidence``, ``correct``, ``embeddings``, ``features``,
-        ``text``, ``where``, ``encoding``, ``csv_escape``, and ``on_invalid`` ("error" or "drop").
+        Where the columns are, as for ``miscal calibrate``: ``confidence`` and ``correct``, or ``probability``,
+        ``event`` and ``positive``; ``embeddings``, ``features``, ``text``, ``where``, ``encoding``, ``csv_escape``, and
+        ``on_invalid`` ("error" or "drop").
 
     Returns
     -------

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of
-from miscal.base.checks import check_correct
 from miscal.base.errors import InputError, MismatchError
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.discovery.corrected_rows import correct_rows
 from miscal.discovery.run import Run
@@ -103,7 +105,11 @@ def read_labelled(
     model: SavedModel,
     data: Any,
     *,
+    confidence: str | None = None,
     correct: str | None = None,
+    probability: str | None = None,
+    event: str | None = None,
+    positive: Any = None,
     group: str | None = None,
     by_id: bool | None = None,
     on_invalid: str = "error",
@@ -120,8 +126,10 @@ def read_labelled(
         Of the run.
     data : path or table
         As for :func:`miscal.data.readers.read_triples`.
-    correct, group : str, optional
-        Columns; by default those of the run.
+    confidence, correct, probability, event, group : str, optional
+        Columns, the first two or the next two as the run is of an answer or of an event; by default those of the run.
+    positive : optional
+        The value of the outcome's column that is the event; by default that of the run.
     by_id : bool, optional
         Whether the column ``id`` identifies rows; by default where there is one that is not the group's.
     on_invalid : {"error", "drop"}, default "error"
@@ -141,9 +149,13 @@ def read_labelled(
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
-    opened = model.open(data, on_invalid=on_invalid, encoding=encoding, csv_escape=csv_escape, **options)
+    named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
+    asked = Asked.of(kind=run.summary.kind, **named, positive=positive)
+    option = asked.words.columns[0]
+    options |= {option: asked.probability, "on_invalid": on_invalid, "encoding": encoding, "csv_escape": csv_escape}
+    opened = model.open(data, **options)
     table = open_table(data, encoding=encoding, csv_escape=csv_escape)
-    roles = _roles(run, table.columns, opened.confidence, correct, group, by_id)
+    roles = _roles(run, table.columns, opened.confidence, asked, group, by_id)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
     if len(new) == 0:
@@ -177,28 +189,42 @@ def read_labelled(
 class _Roles:
     """Columns beside those that the model needs."""
 
+    kind: Kind
     correct: str
-    group: str | None
+    positive: str | None
+    grouping: Grouping | None
     id: str | None
     named: tuple[str, ...]
     text: str | None
 
     @property
+    def label(self) -> str:
+        """What messages call the column of outcomes."""
+        return label(vocabulary(self.kind).columns[1], self.correct)
+
+    @property
+    def grouped(self) -> str | None:
+        """The column that says which rows are a group."""
+        return None if self.grouping is None else self.grouping.column
+
+    @property
     def columns(self) -> list[str]:
-        every = (self.correct, self.group, self.id, self.text, *self.named)
+        every = (self.correct, self.grouped, self.id, self.text, *self.named)
         return list(dict.fromkeys(name for name in every if name is not None))
 
 
 def _roles(
-    run: Run, columns: Sequence[str], confidence: str, correct: str | None, group: str | None, by_id: bool | None
+    run: Run, columns: Sequence[str], confidence: str, asked: Asked, group: str | None, by_id: bool | None
 ) -> _Roles:
     of_run = run.summary.data.columns
-    outcome = find(correct or of_run.correct or "correct", columns, what="correct")
+    probability, option = asked.words.columns
+    outcome = find(asked.outcome or of_run.correct or option, columns, what=option)
     if outcome == confidence:
-        raise InputError(f"confidence and correct must be two columns; both are {outcome!r}")
+        raise InputError(f"{probability} and {option} must be two columns; both are {outcome!r}")
+    grouping = None
     if group is not None:
-        find(group, columns, what="group (--group COL names another column)")
-        refuse_outcome("group", [group], outcome)
+        grouping = Grouping.of(group, columns, what="group (--group COL names another column)")
+        refuse_outcome("group", [grouping.column], outcome)
     if by_id and ID not in columns:
         raise MismatchError(
             f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
@@ -209,19 +235,20 @@ def _roles(
     found = (name for one in run.summary.findings for name in one.columns)
     naming = dict.fromkeys((*of_run.metadata, *found))
     text = of_run.text if of_run.text in columns else None
-    return _Roles(outcome, group, identity, tuple(name for name in naming if name in columns), text)
+    positive = of_run.positive if asked.positive is None else asked.positive
+    return _Roles(
+        asked.kind, outcome, positive, grouping, identity, tuple(name for name in naming if name in columns), text
+    )
 
 
 def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
     """Mark the rows with outcome and group; without `drop`, refuse others."""
-    needed = [name for name in (roles.correct, roles.group) if name is not None]
+    needed = [name for name in (roles.correct, roles.grouped) if name is not None]
     if not drop:
         refuse_missing(beside, needed)
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
     if not keep.any():
-        raise InputError(
-            f"no row is left: {label('correct', roles.correct)} or the group is missing in all {len(keep)}"
-        )
+        raise InputError(f"no row is left: {roles.label} or the group is missing in all {len(keep)}")
     return keep
 
 
@@ -233,16 +260,11 @@ def _refuse_no_ids(beside: TableRows, column: str) -> None:
 
 
 def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float) -> NewLabelled:
-    correct = check_correct(
-        column_of(beside.frame, roles.correct), name=label("correct", roles.correct), rows=beside.row
-    )
+    values_of = column_of(beside.frame, roles.correct)
+    correct, _ = outcomes(values_of, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
     names, unit = None, np.arange(len(correct))
-    if roles.group is not None:
-        series = column_of(beside.frame, roles.group)
-        if series.dtype.is_nested():
-            what = label("group", roles.group)
-            raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
-        names = series.cast(str).to_numpy()
+    if roles.grouping is not None:
+        names = _group_names(beside, roles.grouping)
         _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
         unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
@@ -261,6 +283,14 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         text=None if text is None else tuple(text[i] for i in order),
         id=None if roles.id is None else beside.frame[roles.id].cast(str).to_numpy()[order],
     )
+
+
+def _group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
+    series = column_of(beside.frame, grouping.column)
+    if series.dtype.is_nested():
+        what = label("group", grouping.column)
+        raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
+    return series.cast(str).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
 
 
 def name_of(data: Any) -> str:

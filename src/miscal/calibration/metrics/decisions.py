@@ -1,10 +1,15 @@
-"""Measure how often the kept answers are wrong when the least confident ones are handed to someone else.
+"""Measure decisions that are made by a score: rows at or above a threshold are acted on, or a share of the rows is.
 
-Rows are ranked by a score, and the k of n rows with the largest are kept: a coverage of k / n. The risk is the share of
-wrong answers among them (El-Yaniv & Wiener, JMLR 11, 2010). Which rows of equal score are kept is left to chance, and
-the risk is its expectation: of a tie of g rows with e wrong answers, of which j are kept, e j / g are wrong on average.
-So the expected number of wrong answers is linear within a tie, and no order of the rows favours any score. The area
-under the curve is the mean risk over k = 1 .. n (Geifman, Uziel & El-Yaniv, ICLR 2019).
+*At a threshold.* Answers at or above it are accepted, patients treated, transactions held. What acting is worth is the
+net benefit (Vickers & Elkin, Medical Decision Making 26, 2006): the share of the rows that are acted on rightly, less
+that of those acted on needlessly times the odds of the threshold. Whoever acts from a threshold t on says by it that
+a needless action costs t / (1 - t) times what a missed one does.
+
+*At a coverage.* Rows are ranked by a score, and the k of n rows with the largest are kept: a coverage of k / n. The
+risk is the share of wrong answers among them (El-Yaniv & Wiener, JMLR 11, 2010). Which rows of equal score are kept is
+left to chance, and the risk is its expectation: of a tie of g rows with e wrong answers, of which j are kept, e j / g
+are wrong on average. So the expected number of wrong answers is linear within a tie, and no order of the rows favours
+any score. The area under the curve is the mean risk over k = 1 .. n (Geifman, Uziel & El-Yaniv, ICLR 2019).
 """
 
 from __future__ import annotations
@@ -17,10 +22,176 @@ import numpy as np
 
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
-from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
+from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, MeanEstimate, mean_of_values
 from miscal.calibration.survey_design import fewness
+
+LEAST_ROWS = 30
+"""Rows that a threshold of the grid leaves on either side. A convention: as many as a slice needs for its gap."""
+_EVEN = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""Thresholds that people name: 5 %, 10 %, ..., 95 %."""
+_FEWEST = 5
+"""Even thresholds with rows on both sides from which on they are the grid."""
+_SHARES = (0.95, *(round(0.1 * step, 1) for step in range(9, 0, -1)), 0.05, 0.02, 0.01)
+"""Shares of the rows that are acted on at the other thresholds of the grid: of rare events, few are acted on."""
+_WIDEST = 0.2
+"""Share of the rows that may lie between two even thresholds before others are put between them. Not tuned."""
+
+
+def threshold_grid(confidence: np.ndarray) -> tuple[float, ...]:
+    """Choose thresholds in the range of the confidences, without a look at any outcome.
+
+    They are 5 %, 10 %, ..., 95 % as far as at least 30 rows lie on either side, with quantiles of the confidence
+    between two that have more than a fifth of the rows between them. Where fewer than five of them are left, as with
+    rare events, all are quantiles, written with two digits.
+
+    Parameters
+    ----------
+    confidence : (n,) float64 in [0, 1]
+        At least one row.
+
+    Returns
+    -------
+    tuple of float
+        Rising, in (0, 1); at least one.
+
+    Examples
+    --------
+    >>> threshold_grid(np.linspace(0, 1, 1001))[:3], threshold_grid(np.linspace(0, 0.01, 1001))[:3]
+    ((0.05, 0.1, 0.15), (0.0005, 0.001, 0.002))
+    >>> threshold_grid(np.full(50, 0.7))
+    (0.5,)
+    """
+    ranked = np.sort(confidence)
+    n = len(ranked)
+    quantiles = {_two_digits(float(np.quantile(ranked, 1 - share))): share for share in _SHARES}
+
+    def acted_on(threshold: float) -> int:
+        return n - int(np.searchsorted(ranked, threshold, side="left"))
+
+    def apart(threshold: float) -> bool:
+        return 0 < threshold < 1 and LEAST_ROWS <= acted_on(threshold) <= n - LEAST_ROWS
+
+    even = [threshold for threshold in _EVEN if apart(threshold)]
+    between = [threshold for threshold in quantiles if apart(threshold)]
+    if len(even) < _FEWEST:
+        return tuple(sorted(between or even)) or (0.5,)
+    shares = np.array([0, *sorted(acted_on(threshold) for threshold in even), n]) / n
+    wide = [threshold for threshold in between if _gap(shares, acted_on(threshold) / n) > _WIDEST]
+    return tuple(sorted({*even, *wide}))
+
+
+def _gap(shares: np.ndarray, share: float) -> float:
+    """How much of the rows lies between the two thresholds around one, by the shares that they act on."""
+    place = int(np.clip(np.searchsorted(shares, share), 1, len(shares) - 1))
+    return float(shares[place] - shares[place - 1])
+
+
+def _two_digits(threshold: float) -> float:
+    """Write a probability with two digits, counted from the end, 0 or 1, that is nearer."""
+    return float(f"{threshold:.2g}") if threshold <= 0.5 else round(1 - float(f"{1 - threshold:.2g}"), 12)
+
+
+def implied_threshold(cost: tuple[float, float]) -> float:
+    """Probability from which on acting costs less than not acting.
+
+    Parameters
+    ----------
+    cost : (float, float)
+        What a missed row costs that should have been acted on (a false negative), and what a needless action costs (a
+        false positive); above 0, in any unit.
+
+    Returns
+    -------
+    float
+        FP / (FN + FP), in (0, 1).
+
+    Examples
+    --------
+    >>> implied_threshold((9.0, 1.0))
+    0.1
+    """
+    missed, needless = cost
+    return needless / (missed + needless)
+
+
+def net_benefit(correct: Any, confidence: Any, threshold: float, *, sample_weight: Any = None) -> float:
+    """Net benefit of acting on the rows with at least some confidence (Vickers & Elkin, 2006).
+
+    Parameters
+    ----------
+    correct : array-like of shape (n,)
+        Outcomes, 0 or 1: whether acting was right.
+    confidence : array-like of shape (n,)
+        In [0, 1].
+    threshold : float
+        In [0, 1). At 0 all rows are acted on; the net benefit of acting on all is ``rate - (1 - rate) t / (1 - t)``.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    float
+        Right actions less needless ones times t / (1 - t), as a share of the rows; at most the rate of the outcome.
+        Nobody acted on: 0.
+
+    Raises
+    ------
+    InputError
+        If an array is empty, not finite or out of range, lengths differ, or the threshold is not in [0, 1).
+
+    Examples
+    --------
+    >>> net_benefit([1, 0, 1, 0], [0.9, 0.6, 0.2, 0.1], 0.5), net_benefit([1, 0, 1, 0], [0.9, 0.6, 0.6, 0.1], 0.5)
+    (0.0, 0.25)
+    """
+    if not 0 <= threshold < 1:
+        raise InputError(f"threshold must be in [0, 1); got {threshold!r}")
+    return mean_net_benefit(check_rows(correct, confidence, sample_weight), threshold)
+
+
+def mean_net_benefit(rows: LabelledRows, threshold: float) -> float:
+    """Return the net benefit of rows that are checked already, as :func:`net_benefit` does."""
+    return float(rows.shares @ _benefits(rows.correct, rows.confidence, threshold))
+
+
+def net_benefit_gain(rows: LabelledRows, after: np.ndarray, threshold: float) -> MeanEstimate:
+    """Subtract the net benefit of one score from that of another, row by row, with its 95 % interval.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        At least one row, with the first score as `confidence`.
+    after : (n,) float64 in [0, 1]
+        The second score.
+    threshold : float in [0, 1)
+
+    Returns
+    -------
+    MeanEstimate
+        Positive where the second score is better. Where no row is acted on by one score only, exactly 0.
+
+    Examples
+    --------
+    >>> y, sure = np.tile([1.0, 0.0], 50), np.full(100, 0.9)
+    >>> gain = net_benefit_gain(LabelledRows.of(y, sure), np.where(y == 1, 0.9, 0.1), 0.5)
+    >>> gain.value, gain.interval[0] > 0.3, net_benefit_gain(LabelledRows.of(y, sure), sure, 0.5).interval
+    (0.5, True, (0.0, 0.0))
+    """
+    y, changed = rows.correct, (after >= threshold) != (rows.confidence >= threshold)
+    if not changed.any():
+        return MeanEstimate(0.0, 0.0, (0.0, 0.0), 1.0, len(rows))
+    gained = _benefits(y, after, threshold) - _benefits(y, rows.confidence, threshold)
+    # an outcome that flips turns a right action, worth 1, into a needless one
+    return mean_of_values(rows, gained, unit=1 / (1 - threshold))
+
+
+def _benefits(correct: np.ndarray, score: np.ndarray, threshold: float) -> np.ndarray:
+    """Return what acting on each row is worth, in right actions; 0 where it is not acted on."""
+    return np.where(score >= threshold, correct - (1 - correct) * threshold / (1 - threshold), 0.0)
+
 
 GAIN_COVERAGES = (0.5, 0.8, 0.9)
 """Coverages at which the gain is reported, beside the area: a convention."""

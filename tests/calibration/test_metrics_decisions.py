@@ -1,4 +1,4 @@
-"""Deferral: risk and area against every way to break ties, and laws."""
+"""Decisions: net benefit by its formula; risk and area against every way to break ties, and laws."""
 
 from itertools import pairwise, permutations
 
@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import deferral_gains, risk_at_coverage, risk_coverage_area
+from miscal.calibration.metrics import (
+    deferral_gains,
+    implied_threshold,
+    net_benefit,
+    net_benefit_gain,
+    risk_at_coverage,
+    risk_coverage_area,
+)
+from miscal.calibration.metrics.checked_rows import check_rows
 
 TIED = st.lists(st.tuples(st.sampled_from([0, 1]), st.sampled_from([0.2, 0.5, 0.9])), min_size=1, max_size=6)
 
@@ -159,3 +167,40 @@ def test_the_seed_alone_decides_the_draws():
 def test_coverages_out_of_range_are_refused(coverage):
     with pytest.raises(InputError, match="coverage"):
         risk_at_coverage([0, 1], [0.5, 0.5], coverage)
+
+
+def test_net_benefit_of_acting_on_all_has_its_formula_and_of_acting_on_none_is_nothing():
+    y, f, _ = drawn()
+    rate = y.mean()
+    assert net_benefit(y, f, 0.0) == pytest.approx(rate)
+    for threshold in (0.1, 0.5, 0.8):
+        everyone = net_benefit(y, np.ones(len(y)), threshold)
+        assert everyone == pytest.approx(rate - (1 - rate) * threshold / (1 - threshold))
+        assert net_benefit(y, np.zeros(len(y)), threshold) == 0
+
+
+@given(st.floats(0.05, 0.95), st.integers(0, 20))
+def test_net_benefit_is_that_of_a_table_of_four_and_the_gain_a_difference_of_two(threshold, seed):
+    y, f, rng = drawn(seed=seed)
+    other = rng.random(len(y))
+    hits, false_alarms = np.sum((f >= threshold) & (y == 1)), np.sum((f >= threshold) & (y == 0))
+    odds = threshold / (1 - threshold)
+    assert net_benefit(y, f, threshold) == pytest.approx((hits - odds * false_alarms) / len(y))
+    gain = net_benefit_gain(check_rows(y, f), other, threshold)
+    assert gain.value == pytest.approx(net_benefit(y, other, threshold) - net_benefit(y, f, threshold))
+    assert gain.interval[0] <= gain.value <= gain.interval[1]
+
+
+def test_no_score_has_more_net_benefit_at_the_threshold_of_the_costs_than_the_chances_themselves():
+    rng = np.random.default_rng(0)
+    chance = rng.random(20_000)
+    y = (rng.random(20_000) < chance).astype(float)
+    threshold = implied_threshold((4.0, 1.0))
+    assert threshold == pytest.approx(0.2)
+    best = net_benefit(y, chance, threshold)
+    assert all(net_benefit(y, chance**power, threshold) < best for power in (0.5, 2.0))
+
+
+def test_a_threshold_at_which_acting_makes_no_sense_is_refused():
+    with pytest.raises(InputError, match=r"threshold must be in \[0, 1\)"):
+        net_benefit([1, 0], [0.5, 0.5], 1.0)

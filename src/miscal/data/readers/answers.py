@@ -1,0 +1,140 @@
+"""Find the model's answer and the right one among the columns, so that examples can show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import column_of
+
+GIVEN, RIGHT = "model's answer", "right answer"
+"""What the two are called; an answer of which no name tells whose it is, is called by its column."""
+
+_GIVEN = (
+    *("predicted", "predicted_answer", "model_answer", "given_answer", "chosen_answer", "prediction", "response"),
+    *("completion", "predicted_label", "predicted_class", "pred_label", "pred_class"),
+)
+_RIGHT = (
+    *("answer_index", "right_answer", "correct_answer", "gold", "gold_answer", "target", "ground_truth", "answer_key"),
+    *("reference", "reference_answer", "expected_answer", "true_answer", "true_label", "true_class"),
+)
+_EITHER = ("answer",)
+_CHOICES = ("choices", "options")
+_LENGTH = 400
+"""Characters of an answer that are kept."""
+
+
+@dataclass(frozen=True)
+class AnswerColumns:
+    """Columns that hold answers; None where there is none.
+
+    Attributes
+    ----------
+    given, right : str or None
+        The model's answer, and the right one.
+    unknown : str or None
+        An answer of which its name does not tell whose it is.
+    choices : str or None
+        Lists of texts, into which answers may be numbers from 0 or letters from A.
+    """
+
+    given: str | None = None
+    right: str | None = None
+    unknown: str | None = None
+    choices: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that there are."""
+        named = (self.given, self.right, self.unknown, self.choices)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+
+NO_ANSWERS = AnswerColumns()
+
+
+def answer_columns(columns: Sequence[str], taken: Iterable[str] = ()) -> AnswerColumns:
+    """Find the columns by their names, in any case.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Of a table.
+    taken : iterable of str
+        Columns that play another part: confidence, outcome, weight and the like.
+
+    Examples
+    --------
+    >>> answer_columns(["id", "Predicted", "answer", "choices"])
+    AnswerColumns(given='Predicted', right='answer', unknown=None, choices='choices')
+    >>> answer_columns(["answer"]).unknown
+    'answer'
+    """
+    free = {name.lower(): name for name in columns if name not in set(taken)}
+    given, right, either, choices = (
+        next((free[name] for name in names if name in free), None) for names in (_GIVEN, _RIGHT, _EITHER, _CHOICES)
+    )
+    # beside the model's answer, a column called answer is the key, and beside a key, it is what the model said
+    if either is not None and given is not None and right is None:
+        right, either = either, None
+    elif either is not None and right is not None and given is None:
+        given, either = either, None
+    elif given is not None and right is not None:
+        either = None
+    return AnswerColumns(given, right, either, choices)
+
+
+def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndarray]:
+    """Read the answers of each row as text.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        n rows, with the columns.
+    columns : AnswerColumns
+
+    Returns
+    -------
+    dict of str to object array of shape (n,)
+        By what they are called; None where a row has none. Numbers and letters of choices are followed by the choice.
+        A column of nothing but 0 and 1 without choices is left out: it is no answer that a person gives.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"predicted": [1, 0], "answer": ["A", "A"], "choices": [["yes", "no"]] * 2})
+    >>> {name: list(told) for name, told in answers_of(table, answer_columns(table.columns)).items()}
+    {"model's answer": ['no', 'yes'], 'right answer': ['A: yes', 'A: yes']}
+    """
+    choices = None if columns.choices is None else column_of(frame, columns.choices)
+    if choices is not None and choices.dtype != pl.List(pl.String):
+        choices = None
+    named = {GIVEN: columns.given, RIGHT: columns.right, columns.unknown or "": columns.unknown}
+    found = {}
+    for name, column in named.items():
+        if column is None:
+            continue
+        values = column_of(frame, column)
+        if values.dtype.is_nested() or values.dtype == pl.Object or (choices is None and _flags(values)):
+            continue
+        listed = [None] * len(frame) if choices is None else choices.to_list()
+        found[name] = np.array([_answer(value, of) for value, of in zip(values.to_list(), listed, strict=True)], object)
+    return found
+
+
+def _flags(values: pl.Series) -> bool:
+    return values.dtype.is_numeric() and set(values.drop_nulls().unique().to_list()) <= {0, 1}
+
+
+def _answer(value: object, choices: Sequence[str] | None) -> str | None:
+    if value is None or value != value or value == "":
+        return None
+    text = str(value)[:_LENGTH]
+    if not choices:
+        return text
+    if isinstance(value, int) and not isinstance(value, bool):
+        return choices[value][:_LENGTH] if 0 <= value < len(choices) else text
+    place = ord(text) - ord("A") if len(text) == 1 else -1
+    return f"{text}: {choices[place][:_LENGTH]}" if 0 <= place < len(choices) else text

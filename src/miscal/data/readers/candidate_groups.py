@@ -1,0 +1,100 @@
+"""Find columns whose equal values may mark rows that hang together: the day of a date, a customer, a ward."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from miscal.base.arrays import column_of
+from miscal.base.errors import MiscalError
+from miscal.data.encoders.kinds import read_dates
+from miscal.data.periods import DAY
+from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.table import Table
+
+MOST_ROWS = 500_000
+"""Above so many rows no column is looked at: it would take memory for each."""
+MOST_COLUMNS = 200
+"""Nor are there more columns looked at that play no part: such tables hold an embedding."""
+LEAST_GROUPS = 20
+"""Fewer groups say too little of how alike rows of a group are."""
+FEW_ROWS = 50
+"""Of a column that the field or the findings see, a value is a kind of row, unless values have so few rows on average
+that hardly anything can be learned of each."""
+LARGEST_SHARE = 0.5
+"""Of all rows in one group: more, and it is the usual value rather than a group."""
+
+
+def candidate_groups(frame: pl.DataFrame, names: Sequence[str], seen: Collection[str]) -> dict[str, NDArray[np.int64]]:
+    """Find the groups that columns may mark: days of dates, and equal values of texts and whole numbers.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    names : sequence of str
+        Columns to look at.
+    seen : collection of str
+        Those of them that the field or the findings see.
+
+    Returns
+    -------
+    dict of str to (n,) int64
+        By what :class:`~miscal.data.readers.grouping.Grouping` calls them; -1 where the value is missing.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"ward": np.arange(200) % 40, "weight": np.linspace(50.0, 90.0, 200)})
+    >>> {name: groups.max() + 1 for name, groups in candidate_groups(table, table.columns, ()).items()}
+    {'ward': np.int64(40)}
+    """
+    found = {}
+    for name in names:
+        named = _groups(column_of(frame, name), name)
+        if named is None:
+            continue
+        label, codes = named
+        rows = np.bincount(codes[codes >= 0])
+        kinds = name in seen and label == name and rows.size and rows.mean() > FEW_ROWS
+        if len(rows) >= LEAST_GROUPS and 1 < rows.max() <= LARGEST_SHARE * len(codes) and not kinds:
+            found[label] = codes
+    return found
+
+
+def other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
+    """Read the columns of a table that play no part, for the rows `row`; none where they cannot be read."""
+    others = [name for name in table.columns if name not in frame.columns]
+    if not others or len(others) > MOST_COLUMNS:
+        return frame.select()
+    try:
+        return table.load(others)[row]
+    # columns that nobody asked for must not stop a run
+    except (MiscalError, pl.exceptions.PolarsError, ValueError, TypeError):
+        return frame.select()
+
+
+def _groups(series: pl.Series, name: str) -> tuple[str, NDArray[np.int64]] | None:
+    """Return what the groups of a column are called, and the group of each row; None where values mark no groups."""
+    if read_dates(series) is not None:
+        by_day = Grouping(name, DAY)
+        return by_day.name, _codes(pl.Series(by_day.values(pl.DataFrame({name: series})), dtype=pl.String))
+    if series.dtype.is_float():
+        known = series.fill_nan(None)
+        # numbers that name something, and have become floats beside blanks
+        if not known.drop_nulls().is_finite().all() or not (known.drop_nulls() % 1 == 0).all():
+            return None
+        return name, _codes(known)
+    text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    return (name, _codes(series)) if text or series.dtype.is_integer() else None
+
+
+def _codes(series: pl.Series) -> NDArray[np.int64]:
+    """Give equal values equal numbers, from 0; -1 where missing."""
+    codes = np.full(len(series), -1, dtype=np.int64)
+    known = series.is_not_null().to_numpy()
+    values = series.drop_nulls()
+    text = values.cast(pl.String).cast(pl.Categorical).to_physical() if not values.dtype.is_numeric() else values
+    codes[known] = np.unique(text.to_numpy(), return_inverse=True)[1]
+    return codes

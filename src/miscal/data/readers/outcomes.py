@@ -1,0 +1,221 @@
+"""Which two columns hold the probability and what became true of it, and what the outcomes of an event are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import nearest, value_list
+from miscal.base.checks import check_correct
+from miscal.base.errors import InputError
+from miscal.base.vocabulary import ANSWER, EVENT, Kind, Vocabulary, check_kind, vocabulary
+from miscal.data.readers.columns import find, guess
+
+_PLAIN = ({"0": 0.0, "1": 1.0}, {"false": 0.0, "true": 1.0}, {"no": 0.0, "yes": 1.0})
+"""Words of a label that say by themselves what happened."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The columns of probability and outcome as they were asked for: of an answer, or of an event.
+
+    Parameters
+    ----------
+    kind : {"answer", "event"}
+    probability, outcome : str, optional
+        Columns; None where they are to be found by their names.
+    positive : optional
+        The value of the outcome's column that is the event; None where it is 1, true or yes.
+    """
+
+    kind: Kind
+    probability: str | None = None
+    outcome: str | None = None
+    positive: Any = None
+
+    OPTIONS: ClassVar = ("confidence", "correct", "probability", "event", "positive")
+    """Arguments of :meth:`of`, as commands and functions have them."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        confidence: str | None = None,
+        correct: str | None = None,
+        probability: str | None = None,
+        event: str | None = None,
+        positive: Any = None,
+        kind: Kind | None = None,
+    ) -> Asked:
+        """Tell from the options whether the probability is of an answer or of an event.
+
+        Parameters
+        ----------
+        confidence, correct, probability, event, positive
+            As :func:`miscal.read_triples` takes them.
+        kind : {"answer", "event"}, optional
+            By default an event where an option of events is given, else an answer.
+
+        Raises
+        ------
+        InputError
+            If options of both are given, or others than those of the kind.
+
+        Examples
+        --------
+        >>> Asked.of(event="defaulted").kind, Asked.of().kind
+        ('event', 'answer')
+        >>> Asked.of(confidence="p", event="defaulted")
+        Traceback (most recent call last):
+        ...
+        miscal.base.errors.InputError: confidence and correct are of an answer; probability, event and ...
+        """
+        answer = {"confidence": confidence, "correct": correct}
+        of_event = {"probability": probability, "event": event, "positive": positive}
+        given = {name: value for name, value in (answer | of_event).items() if value is not None}
+        if any(name in given for name in answer) and any(name in given for name in of_event):
+            raise InputError(
+                "confidence and correct are of an answer; probability, event and positive are of an event; and they do "
+                f"not mix: got {', '.join(f'{name} {value!r}' for name, value in given.items())}"
+            )
+        told = EVENT if any(name in given for name in of_event) else ANSWER
+        if kind is not None and check_kind(kind) != told and given:
+            words = vocabulary(kind)
+            raise InputError(
+                f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got "
+                f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
+            )
+        return cls(kind or told, confidence or probability, correct or event, positive)
+
+    @property
+    def words(self) -> Vocabulary:
+        """The words of this kind."""
+        return vocabulary(self.kind)
+
+    def found(self, columns: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
+        """Find both columns, and say which were taken because none was named.
+
+        Raises
+        ------
+        MissingColumn
+            If one is not there, or has none of the usual names.
+        InputError
+            If several could be meant, or both are the same.
+        """
+        roles = self.words.columns
+        named = [
+            column if column is None else find(column, columns, what=role)
+            for role, column in zip(roles, (self.probability, self.outcome), strict=True)
+        ]
+        found, said = [], []
+        for role, column in zip(roles, named, strict=True):
+            taken = column or guess(role, columns, taken=named)
+            if column is None and taken != role:
+                said.append(f"the column {taken!r} was taken as {role}, since none was named")
+            found.append(taken)
+        if found[0] == found[1]:
+            raise InputError(f"{roles[0]} and {roles[1]} must be two columns; both are {found[0]!r}")
+        return found[0], found[1], tuple(said)
+
+
+def outcomes(
+    series: pl.Series, kind: Kind, *, positive: Any = None, name: str, rows: np.ndarray | None = None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Read a column of outcomes.
+
+    Parameters
+    ----------
+    series : polars.Series
+        Without missing values.
+    kind : {"answer", "event"}
+        Of an answer the outcome is 0/1 or true/false. Of an event it may also be written as text: 0/1, false/true or
+        no/yes in any case, or any values of which `positive` names one.
+    positive : optional
+        The value that is the event; every other value is none.
+    name : str
+        What messages call the column.
+    rows : int array, optional
+        Row numbers for messages.
+
+    Returns
+    -------
+    outcomes : float64 array of shape (n,), 0 or 1
+    notes : tuple of str
+        What other values count as no event, where there are several.
+
+    Raises
+    ------
+    InputError
+        If the column holds something else, with what it holds.
+
+    Examples
+    --------
+    >>> outcomes(pl.Series(["No", "yes"]), "event", name="event")[0].tolist()
+    [0.0, 1.0]
+    >>> outcomes(pl.Series(["late", "on time"]), "event", positive="late", name="event")[0].tolist()
+    [1.0, 0.0]
+    >>> outcomes(pl.Series(["late", "on time"]), "event", name="event")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: event holds 'late', 'on time': say which value is the event, e.g. ...
+    """
+    if positive is not None:
+        return _named(series, positive, name)
+    if kind == EVENT:
+        if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+            return _plain(series, name), ()
+        _refuse_two_numbers(series, name)
+    return check_correct(series, name=name, rows=rows), ()
+
+
+def _plain(series: pl.Series, name: str) -> np.ndarray:
+    words = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+    held = set(words.unique().to_list())
+    for meaning in _PLAIN:
+        if held <= set(meaning):
+            return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy()
+    raise InputError(_which(series.cast(pl.String), name))
+
+
+def _refuse_two_numbers(series: pl.Series, name: str) -> None:
+    """Two numbers such as 1 and 2 are a label; what else is not 0 or 1 is told by the check of outcomes."""
+    if series.dtype.is_numeric() and series.n_unique() == 2 and ((series != 0) & (series != 1)).any():
+        raise InputError(_which(series, name))
+
+
+def _which(series: pl.Series, name: str) -> str:
+    held = series.unique().sort().to_list()
+    return f"{name} holds {value_list(held)}: say which value is the event, e.g. --positive {held[0]}"
+
+
+def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    text = series.cast(pl.String)
+    happened = _equals(series, positive)
+    held = text.unique().sort().to_list()
+    if not happened.any():
+        near = nearest(str(positive), held)
+        raise InputError(
+            f"positive: {name} nowhere holds {str(positive)!r}{f' (did you mean {near!r}?)' if near else ''}; it holds "
+            f"{value_list(held)}"
+        )
+    others = text.filter(~happened).unique().sort().to_list()
+    if len(others) < 2:
+        return happened.cast(pl.Float64).to_numpy(), ()
+    note = f"{name}: {str(positive)!r} is the event, and every other value is none: {value_list(others)}"
+    return happened.cast(pl.Float64).to_numpy(), (note,)
+
+
+def _equals(series: pl.Series, value: Any) -> pl.Series:
+    """Mark the rows that hold a value, which a command line gives as text."""
+    if series.dtype == pl.Boolean:
+        return series.cast(pl.String) == str(value).lower()
+    if series.dtype.is_numeric():
+        try:
+            return series == float(value)
+        except (TypeError, ValueError):
+            return pl.Series([False] * len(series))
+    return series.cast(pl.String) == str(value)

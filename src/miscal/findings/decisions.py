@@ -1,0 +1,384 @@
+"""Say what acting at a threshold leads to: what the model promised of the rows on either side, and what was observed.
+
+A promise is the mean confidence of some rows. It is broken where it lies outside the interval of the rate that was
+observed of them (Clopper and Pearson, 1934; of rows that hang together or count unequally, as many fewer), which holds
+at every number of rows whatever their confidences (Hoeffding, 1956). At each threshold the same is asked of the groups
+of the findings. They were chosen among many, so their intervals and p-values allow for all groups that were tested, for
+all thresholds and for both sides (Bonferroni): what is told of one holds however it was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import FiniteFloat, NonNegativeInt
+
+from miscal.base.document import Measure, Part, Probability, Share
+from miscal.base.errors import InputError
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.metrics import MIN_SLICE_ROWS, implied_threshold, net_benefit_gain, threshold_grid
+from miscal.calibration.metrics.decisions import mean_net_benefit
+from miscal.calibration.survey_design import average
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.residuals import holm, proportion_interval, proportion_residual
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+WORST = 3
+"""Findings that are told of a threshold. A convention: more are not read."""
+
+Source = Literal["given", "cost", "grid"]
+"""Where a threshold comes from: the user, the costs that the user gave, or the grid."""
+
+
+class Promise(Part):
+    """What the confidences of some rows promise, and what was observed.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    share : float
+        Of all rows that could be on this side, in [0, 1]: of a finding, of its own rows; by weight where rows count
+        unequally, as all means.
+    promised : float or None
+        Mean confidence, in [0, 1]; None where there are no rows.
+    observed : Measure
+        Mean outcome, in [0, 1], with its interval: at 95 %, or of a finding at a level that allows for its choice.
+    p_value : float or None
+        Whether the promise was kept, of these rows alone; None where there are none.
+    p_adjusted : float or None
+        The same, allowing for all thresholds and both sides (Holm, 1979); of a finding for its choice too.
+    """
+
+    n: NonNegativeInt
+    share: Share
+    promised: Probability
+    observed: Measure
+    p_value: Probability
+    p_adjusted: Probability = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the promise was broken beyond chance, allowing for all that was asked."""
+        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
+
+
+class NetBenefit(Part):
+    """Net benefit of a threshold (:func:`miscal.calibration.metrics.net_benefit`), in right actions per row.
+
+    Attributes
+    ----------
+    before, after : float
+        By the confidences as given, and by the corrected ones.
+    all : float
+        Of acting on all rows; that of acting on none is 0.
+    gain : Measure
+        after - before, with its paired 95 % interval.
+    """
+
+    before: FiniteFloat
+    after: FiniteFloat
+    all: FiniteFloat
+    gain: Measure
+
+
+class BrokenPromise(Part):
+    """A finding of which the model breaks its promise at a threshold.
+
+    Attributes
+    ----------
+    finding : int
+        Its place among the findings, from 0.
+    below : bool
+        Whether it is told of its rows below the threshold, or of those at or above it.
+    before : Promise
+        Of its rows on that side by the confidences as given.
+    after : Promise or None
+        The same by the corrected confidences; None where fewer than 30 of its rows are on that side then.
+    """
+
+    finding: NonNegativeInt
+    below: bool
+    before: Promise
+    after: Promise | None
+
+
+class Decision(Part):
+    """What acting on the rows at or above a threshold leads to.
+
+    Attributes
+    ----------
+    threshold : float
+        In (0, 1).
+    source : {"given", "cost", "grid"}
+        Who asked for it.
+    start : bool
+        Whether it is the one that is told first: that of the costs, else the first one given, else the one at which the
+        correction changes what is done with most rows.
+    before, after : Promise
+        Of the rows that are acted on by the confidences as given, and by the corrected ones.
+    before_below, after_below : Promise
+        Of the others.
+    raised, lowered : int
+        Rows that the correction moves to the threshold or above it, and below it.
+    net_benefit : NetBenefit or None
+        None where no costs were given.
+    findings : tuple of BrokenPromise
+        The findings whose promise is broken most beyond chance, before the correction, each on the side on which it is
+        broken more; three at most.
+    """
+
+    threshold: Share
+    source: Source
+    start: bool
+    before: Promise
+    after: Promise
+    before_below: Promise
+    after_below: Promise
+    raised: NonNegativeInt
+    lowered: NonNegativeInt
+    net_benefit: NetBenefit | None = None
+    findings: tuple[BrokenPromise, ...] = ()
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The thresholds that a user asks for.
+
+    Attributes
+    ----------
+    given : tuple of float
+        In (0, 1); the first is told first.
+    cost : (float, float) or None
+        Of a missed row that should have been acted on (false negative), and of a needless action (false positive).
+    """
+
+    given: tuple[float, ...] = ()
+    cost: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, thresholds: Any = (), cost: Any = None) -> Thresholds:
+        """Check what a user asks for.
+
+        Raises
+        ------
+        InputError
+            If a threshold is not in (0, 1), or the costs are not two positive numbers.
+
+        Examples
+        --------
+        >>> Thresholds.of([0.8], (9, 1))
+        Thresholds(given=(0.8,), cost=(9.0, 1.0))
+        """
+        several = [thresholds] if isinstance(thresholds, int | float) else thresholds
+        given = _numbers(several, "threshold must be a number between 0 and 1, or several")
+        for one in given:
+            if not 0 < one < 1:
+                raise InputError(f"threshold must be above 0 and below 1; got {one:g}")
+        if cost is None:
+            return cls(given)
+        wanted = "cost must be two positive numbers: of a miss (false negative), and of a needless action (FN,FP)"
+        costs = _numbers(cost, wanted)
+        if len(costs) != 2 or not all(0 < one < np.inf for one in costs):
+            raise InputError(f"{wanted}; got {cost!r}")
+        return cls(given, (costs[0], costs[1]))
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was asked for, by the names of the arguments; empty where nothing was."""
+        asked = {"threshold": list(self.given), "cost": None if self.cost is None else list(self.cost)}
+        return {name: values for name, values in asked.items() if values}
+
+    def among(self, confidence: Floats) -> dict[float, Source]:
+        """Return all thresholds that are computed, rising, and where each comes from."""
+        implied = () if self.cost is None else (implied_threshold(self.cost),)
+        sources: dict[Source, tuple[float, ...]] = {
+            "grid": threshold_grid(confidence), "given": self.given, "cost": implied,
+        }  # fmt: skip
+        # a later source takes a threshold over from an earlier one
+        found = {threshold: source for source, some in sources.items() for threshold in some}
+        return dict(sorted(found.items()))
+
+
+def _numbers(values: Any, wanted: str) -> tuple[float, ...]:
+    try:
+        found = tuple(float(one) for one in values)
+    except (TypeError, ValueError):
+        raise InputError(f"{wanted}; got {values!r}") from None
+    if any(one != one for one in found):
+        raise InputError(f"{wanted}; got {values!r}")
+    return found
+
+
+def decide(
+    rows: LabelledRows,
+    corrected: Floats,
+    asked: Thresholds | None = None,
+    *,
+    members: Sequence[Mask] = (),
+    candidates: int = 0,
+) -> tuple[Decision, ...]:
+    """Say what acting at each threshold leads to.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        Rows that testify, n of them, at least one.
+    corrected : (n,) float64 in [0, 1]
+        Confidences corrected by fits that have not seen the row's own outcome.
+    asked : Thresholds, optional
+        By default nothing is asked for, and the thresholds are those of
+        :func:`~miscal.calibration.metrics.threshold_grid`.
+    members : sequence of (n,) bool
+        The rows of each finding.
+    candidates : int
+        Groups among which the findings were chosen.
+
+    Returns
+    -------
+    tuple of Decision
+        By rising threshold.
+
+    Examples
+    --------
+    >>> sure, y = np.repeat([0.4, 0.9], 100), np.tile([1.0, 0.0], 100)
+    >>> found = decide(LabelledRows.of(y, sure), np.full(200, 0.5), Thresholds.of([0.8]))
+    >>> [one] = [one for one in found if one.source == "given"]
+    >>> one.before.n, one.before.promised.__round__(2), one.before.observed.value, one.before.broken, one.after.n
+    (100, 0.9, 0.5, True, 0)
+    """
+    asked = asked or Thresholds()
+    sources = asked.among(rows.confidence)
+    after = replace(rows, confidence=corrected)
+    sides = {state: _sides(own, list(sources)) for state, own in (("before", rows), ("after", after))}
+    groups = _worst_groups(rows, after, list(sources), members, candidates)
+    decisions = tuple(
+        Decision(
+            threshold=threshold,
+            source=source,
+            start=False,
+            before=sides["before"][place][0],
+            after=sides["after"][place][0],
+            before_below=sides["before"][place][1],
+            after_below=sides["after"][place][1],
+            raised=int(np.sum((corrected >= threshold) & (rows.confidence < threshold))),
+            lowered=int(np.sum((corrected < threshold) & (rows.confidence >= threshold))),
+            net_benefit=None if asked.cost is None else _net_benefit(rows, after, threshold),
+            findings=groups[place],
+        )
+        for place, (threshold, source) in enumerate(sources.items())
+    )
+    return _started(decisions, asked)
+
+
+def _started(decisions: tuple[Decision, ...], asked: Thresholds) -> tuple[Decision, ...]:
+    """Mark the threshold that is told first; where the correction changes nothing, one that acts on about half."""
+    first = implied_threshold(asked.cost) if asked.cost else asked.given[0] if asked.given else None
+
+    def stake(one: Decision) -> tuple[bool, int, float]:
+        return one.threshold == first, one.raised + one.lowered, -abs(one.before.share - 0.5)
+
+    start = max(decisions, key=stake)
+    return tuple(one.model_copy(update={"start": one is start}) for one in decisions)
+
+
+def promise(rows: LabelledRows, inside: Mask, level: float = SIGNIFICANCE) -> Promise:
+    """Set what was observed of some rows beside what their confidences promised.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    inside : (n,) bool
+        Chosen without a look at their outcomes, or among as many as `level` allows for.
+    level : float, default 0.05
+        How often the interval may miss, two-sided.
+
+    Examples
+    --------
+    >>> y, sure = np.tile([1.0, 0.0], 50), np.full(100, 0.6)
+    >>> found = promise(LabelledRows.of(y, sure), np.ones(100, dtype=bool))
+    >>> round(found.promised, 2), found.observed.value, [round(end, 2) for end in found.observed.interval]
+    (0.6, 0.5, [0.4, 0.6])
+    """
+    if not inside.any():
+        return Promise(n=0, share=0.0, promised=None, observed=Measure(value=None), p_value=None)
+    own = rows.take(inside)
+    rate, promised = average(own.correct, own.weight), average(own.confidence, own.weight)
+    count = len(own) / effect_of_mean(rows, inside)
+    return Promise(
+        n=len(own),
+        share=average(inside, rows.weight),
+        promised=promised,
+        observed=Measure(value=rate, interval=proportion_interval(rate, count, level)),
+        p_value=proportion_residual(rate, count, promised).p_value,
+    )
+
+
+def _sides(rows: LabelledRows, thresholds: Sequence[float]) -> list[tuple[Promise, Promise]]:
+    """Promises at or above each threshold and below it, adjusted for all of them together."""
+    acted = [rows.confidence >= threshold for threshold in thresholds]
+    found = [promise(rows, inside) for mask in acted for inside in (mask, ~mask)]
+    told = [place for place, one in enumerate(found) if one.p_value is not None]
+    adjusted = holm(np.array([found[place].p_value for place in told]))
+    for place, value in zip(told, adjusted.tolist(), strict=True):
+        found[place] = found[place].model_copy(update={"p_adjusted": value})
+    return list(zip(found[::2], found[1::2], strict=True))
+
+
+def _worst_groups(
+    rows: LabelledRows, after: LabelledRows, thresholds: Sequence[float], members: Sequence[Mask], candidates: int
+) -> list[tuple[BrokenPromise, ...]]:
+    """At each threshold the findings whose promise is broken most: by the end of the interval that is nearest to it."""
+    asked = 2 * len(thresholds) * max(candidates, len(members), 1)
+    level = SIGNIFICANCE / asked
+    found: list[list[tuple[float, BrokenPromise]]] = [[] for _ in thresholds]
+    for finding, inside in enumerate(members):
+        own, own_after = rows.take(inside), after.take(inside)
+        for place, threshold in enumerate(thresholds):
+            sides = []
+            for below, side in ((False, np.greater_equal), (True, np.less)):
+                before = _allowing(own, side, threshold, level, asked)
+                if before is not None and before.broken:
+                    corrected = _allowing(own_after, side, threshold, level, asked)
+                    told = BrokenPromise(finding=finding, below=below, before=before, after=corrected)
+                    sides.append((_distance(before), told))
+            found[place] += sorted(sides, key=_by_distance)[:1]
+    return [tuple(told for _, told in sorted(some, key=_by_distance)[:WORST]) for some in found]
+
+
+def _by_distance(pair: tuple[float, BrokenPromise]) -> float:
+    return -pair[0]
+
+
+def _allowing(
+    own: LabelledRows, side: Callable[..., Mask], threshold: float, level: float, asked: int
+) -> Promise | None:
+    """Promise of the rows of a group on one side, allowing for `asked` of its like; None where they are too few."""
+    inside = side(own.confidence, threshold)
+    if inside.sum() < MIN_SLICE_ROWS:
+        return None
+    found = promise(own, inside, level)
+    return found.model_copy(update={"p_adjusted": min(1.0, asked * (found.p_value or 0.0))})
+
+
+def _distance(one: Promise) -> float:
+    """How far off a promise is at least."""
+    low, high = one.observed.interval or (0.0, 1.0)
+    return max((low or 0.0) - (one.promised or 0.0), (one.promised or 0.0) - (high or 0.0))
+
+
+def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> NetBenefit:
+    gain = net_benefit_gain(rows, after.confidence, threshold)
+    everyone = replace(rows, confidence=np.ones(len(rows)))
+    return NetBenefit(
+        before=mean_net_benefit(rows, threshold),
+        after=mean_net_benefit(after, threshold),
+        all=mean_net_benefit(everyone, threshold),
+        gain=Measure(value=gain.value, interval=gain.interval),
+    )

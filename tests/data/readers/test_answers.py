@@ -1,0 +1,52 @@
+"""Answers are found by the names of their columns, and told by the choices that they stand for."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.data.readers import read_triples
+from miscal.data.readers.answers import answer_columns, answers_of
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "right", "unknown"),
+    [
+        (["predicted", "answer_index"], "predicted", "answer_index", None),
+        (["predicted", "answer"], "predicted", "answer", None),
+        (["answer", "target"], "answer", "target", None),
+        (["answer"], None, None, "answer"),
+        (["Response", "gold", "answer"], "Response", "gold", None),
+        (["age"], None, None, None),
+    ],
+)
+def test_whose_answer_it_is_follows_from_what_else_there_is(names, given, right, unknown):
+    found = answer_columns(names)
+    assert (found.given, found.right, found.unknown) == (given, right, unknown)
+
+
+def test_a_column_with_another_part_is_no_answer():
+    assert answer_columns(["prediction", "target"], ["prediction"]).given is None
+
+
+def test_answers_are_told_by_their_choices():
+    table = pl.DataFrame(
+        {"predicted": [1, 5, None], "gold": ["B", "other", ""], "choices": [["yes", "no"], ["a", "b"], ["c", "d"]]}
+    )
+    found = answers_of(table, answer_columns(table.columns))
+    assert found["model's answer"].tolist() == ["no", "5", None]
+    assert found["right answer"].tolist() == ["B: no", "other", None]
+
+
+def test_flags_are_no_answers():
+    table = pl.DataFrame({"target": [0, 1, 1]})
+    assert answers_of(table, answer_columns(table.columns)) == {}
+
+
+def test_triples_keep_the_answers_of_their_rows():
+    rng = np.random.default_rng(0)
+    n = 200
+    f = rng.uniform(size=n)
+    answer = [f"a{i}" for i in range(n)]
+    table = {"confidence": f, "correct": rng.uniform(size=n) < f, "answer": answer, "age": rng.normal(size=n)}
+    triples = read_triples(table, features="age").take([5, 3])
+    assert triples.answers["answer"].tolist() == ["a5", "a3"]

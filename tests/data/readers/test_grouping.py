@@ -1,0 +1,91 @@
+"""What says which rows belong together: a column, the day of a date, and columns that nobody has named."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.base.errors import InputError
+from miscal.data.readers import read_triples
+from miscal.data.readers.candidate_groups import LEAST_GROUPS
+
+N = 400
+START = datetime(2024, 1, 31, 22)
+
+
+def table(**more):
+    rng = np.random.default_rng(0)
+    f = rng.uniform(0.3, 0.7, N)
+    times = [START + timedelta(hours=3 * i) for i in range(N)]
+    columns = {"confidence": f, "correct": (rng.random(N) < f).astype(int), "x": rng.normal(size=N), "seen": times}
+    return pl.DataFrame({**columns, **more})
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "frame"])
+def test_rows_of_one_day_are_a_group_and_the_date_is_still_an_input(ending, tmp_path):
+    data, path = table(), tmp_path / f"rows.{ending}"
+    if ending == "csv":
+        data.with_columns(pl.col("seen").dt.to_string("iso:strict")).write_csv(path)
+    elif ending == "parquet":
+        data.write_parquet(path)
+    triples = read_triples(data if ending == "frame" else path, group="seen:day")
+    assert triples.group.tolist() == [f"{day}T00:00:00" for day in data["seen"].dt.date()]
+    assert triples.source["columns"]["group"] == "seen:day"
+    assert "seen" in triples.encoder.columns
+    assert "seen" not in read_triples(data, group="seen").encoder.columns
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ("seen:fortnight", "'seen' can be cut into hour, day, week, month, year; got 'seen:fortnight'"),
+        ("x:day", "must hold dates; its type is Float64"),
+        ("sen:day", "there is no column 'sen:day'"),
+        ("correct:day", "'correct' is the outcome"),
+    ],
+)
+def test_what_is_no_period_of_a_date_is_refused(group, message):
+    with pytest.raises(InputError, match=message):
+        read_triples(table(), group=group)
+
+
+def test_a_column_may_have_a_name_that_looks_like_a_period():
+    named = np.arange(N) // 2
+    assert read_triples(table(**{"seen:day": named}), group="seen:day").group.tolist() == named.tolist()
+
+
+def test_a_row_without_a_date_has_no_group():
+    data = table().with_columns(pl.when(pl.int_range(N) == 7).then(None).otherwise(pl.col("seen")).alias("seen"))
+    with pytest.raises(InputError, match=r"1 of 400 values are missing \(rows 7\)|missing"):
+        read_triples(data, group="seen:day", features="x")
+
+
+def test_days_customers_and_wards_may_mark_groups_and_kinds_of_rows_may_not():
+    rng = np.random.default_rng(1)
+    ward, customer = rng.integers(0, 25, N), [f"c{i:03}" for i in rng.integers(0, 120, N)]
+    known_later = table()["correct"] * 30 + rng.integers(0, 30, N)
+    data = table(ward=ward, customer=customer, later=known_later, few=np.arange(N) % (LEAST_GROUPS - 1))
+    unseen = read_triples(data, features="x").candidate_groups
+    assert set(unseen) == {"seen:day", "ward", "customer"}
+    assert len(np.unique(unseen["seen:day"])) == data["seen"].dt.date().n_unique()
+    assert len(set(zip(unseen["customer"].tolist(), customer, strict=True))) == len(set(customer))
+    # 16 rows of a ward, on average, could be told; with more rows each, a value that the field sees is a kind of row
+    many = pl.concat([data] * 5)
+    assert "ward" in read_triples(many, features="x").candidate_groups
+    assert "ward" not in read_triples(many, features="x,ward").candidate_groups
+    assert "ward" not in read_triples(many, features="x", metadata="ward").candidate_groups
+    assert read_triples(data, features="x", group="ward").candidate_groups == {}
+
+
+def test_rows_without_a_value_belong_to_no_group():
+    ward = [None if i % 5 == 0 else float(i % 30) for i in range(N)]
+    found = read_triples(table(ward=ward), features="x").candidate_groups["ward"]
+    assert (found[::5] == -1).all()
+    assert (np.delete(found, np.s_[::5]) >= 0).all()
+
+
+def test_columns_that_nobody_asked_for_and_that_cannot_be_read_stop_nothing():
+    data = table().to_dict(as_series=False)
+    assert "seen:day" in read_triples(data, features="x").candidate_groups
+    assert len(read_triples(data | {"odd": [object()] * N, "mixed": [1, "a"] * (N // 2)}, features="x")) == N
