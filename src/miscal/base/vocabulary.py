@@ -47,6 +47,9 @@ class Vocabulary:
         The options and arguments that name the columns of probability and outcome.
     about : str
         What the probability is of, with an article.
+    two_levels : str
+        How often it comes true where the probability is high, and where it is low: ``{}`` stands for probability and
+        rate of the first, and then of the second.
     subject, verb, short, place : str
         What the methods put together.
 
@@ -74,6 +77,7 @@ class Vocabulary:
     chance: str
     columns: tuple[str, str]
     about: str
+    two_levels: str
     subject: str
     verb: str
     short: str
@@ -117,6 +121,7 @@ _ANSWERS = Vocabulary(
     chance="the probability of being right",
     columns=("confidence", "correct"),
     about="an answer being right",
+    two_levels="of the answers given with {} confidence, {} are right, and of those given with {}, {}",
     subject="the model",
     verb="is {}right",
     short="right",
@@ -141,6 +146,7 @@ _EVENTS = Vocabulary(
     chance="the probability of the event",
     columns=("probability", "event"),
     about="an event",
+    two_levels="where it is {}, the event happens in {}, and where it is {}, in {}",
     subject="the event",
     verb="{}happens",
     short="event",

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Regime, Summary
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
+from miscal.findings.slope_wording import rises, says
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.legend import REGIME_LABELS
@@ -102,18 +104,27 @@ def _more_often(difference: Measure) -> str:
     return f"{in_points(abs(value))} {often}{f' ({between})' if between else ''}"
 
 
-def _left(finding: Finding) -> str:
+def _left(finding: Finding, words: Vocabulary) -> str:
     """Say what the correction leaves of a finding."""
     state = mending(finding.sign, finding.after.interval)
-    words = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
-    return f"; after the correction {words[state]} {_more_often(finding.after)}" if state else ""
+    if state and finding.effect == SLOPE:
+        rise = rises(finding.after, words, adverb="still" if state == LEFT else "").replace(MINUS, "-")
+        return f"; after the correction, {'this is no longer beyond chance' if state == MENDED else rise}"
+    become = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
+    return f"; after the correction {become[state]} {_more_often(finding.after)}" if state else ""
+
+
+def _told(finding: Finding, words: Vocabulary) -> str:
+    if finding.effect == SLOPE:
+        return says(finding, words)
+    return f"right {percent(finding.accuracy)} of the time, {_more_often(finding.beyond)} than rows of equal confidence"
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
+    words = vocabulary(summary.kind)
     lines = [
-        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
-        f"{_more_often(one.beyond)} than rows of equal confidence{_left(one)}"
+        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, {_told(one, words)}{_left(one, words)}"
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     shown = [part for line in lines for part in wrapped(line)]

@@ -1,27 +1,44 @@
 """Write the sentences of a summary from its values."""
 
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
-from miscal.findings.mending import mending, mending_sentence
+from miscal.findings.ledger import SHIFT, SLOPE, Finding
+from miscal.findings.mending import MENDED, mending, mending_sentence
+from miscal.findings.slope_wording import slope_sentence, slopes_left
 
 
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what the correction leaves of it."""
-    groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
+    shifts, slopes = _by_effect(summary)
+    groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in shifts]
+    along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
     claim = Claim(summary.field.structure, summary.certificate)
-    said = shown, verdict(claim, places, groups, evidence=summary.evidence), mending_of(summary)
+    said = shown, verdict(claim, places, groups, evidence=summary.evidence, slopes=along), mending_of(summary)
     return " ".join(filter(None, said))
 
 
 def mending_of(summary: Summary) -> str:
     """Write the end of the verdict: what the correction makes of the findings; empty where there are none."""
-    told = [(mending(one.sign, one.after.interval), one) for one in summary.findings]
-    known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in told if state]
-    return mending_sentence(known) if known else ""
+    shifts, slopes = ([(state, one) for one in some if (state := _state(one))] for some in _by_effect(summary))
+    known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in shifts]
+    left = [one for state, one in slopes if state != MENDED]
+    told = slopes_left(left, vocabulary(summary.kind)) if left else ""
+    return mending_sentence(known, [state for state, _ in slopes], told) if known or slopes else ""
+
+
+def _by_effect(summary: Summary) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings that are shifts, and those that are slopes."""
+    shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
+    return shifts, slopes
+
+
+def _state(finding: Finding) -> str | None:
+    return mending(finding.sign, finding.after.interval)
 
 
 def _place(place: PlaceNumbers, summary: Summary) -> Place:

@@ -39,13 +39,17 @@ def mending(sign: str, after: Interval) -> str | None:
     return LEFT if (after[1] < 0) == (sign == "over") else REVERSED
 
 
-def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
+def mending_sentence(findings: Sequence[tuple[str, Place]], slopes: Sequence[str] = (), slopes_left: str = "") -> str:
     """Say how many findings the correction mends, and name those that it does not, those of which most is left first.
 
     Parameters
     ----------
     findings : sequence of (str, Place)
-        What became of each (:func:`mending`), and what the correction leaves of it; at least one.
+        What became of each shift (:func:`mending`), and what the correction leaves of it.
+    slopes : sequence of str
+        What became of each slope; there is at least one of either.
+    slopes_left : str
+        A clause on the slopes that are not mended (:func:`.slope_wording.slopes_left`).
 
     Examples
     --------
@@ -56,7 +60,8 @@ def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
     >>> print(mending_sentence([("mended", art)]))
     The correction mends the finding: beyond chance, its rows no longer differ from rows of equal corrected confidence.
     """
-    many, count = len(findings), sum(state == MENDED for state, _ in findings)
+    many = len(findings) + len(slopes)
+    count = sum(state == MENDED for state in (*(state for state, _ in findings), *slopes))
     if count == many:
         which, whose = ("the finding", "its") if many == 1 else (f"all {many} findings", "their")
         return (
@@ -68,10 +73,9 @@ def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
     parts += [f"now right {often_on(turned[:MOST_PLACES])}, the other way round than before"] if turned else []
     more = sum(max(0, len(places) - MOST_PLACES) for places in (left, turned))
     rest = f"; the report lists {more} more that it does not mend" if more else ""
-    return (
-        f"The correction {_mends(count, many)}: compared with rows of equal corrected confidence, the model is "
-        f"{', and '.join(parts)}{rest}."
-    )
+    compared = f"compared with rows of equal corrected confidence, the model is {', and '.join(parts)}{rest}"
+    told = "; ".join([*([compared] if parts else []), *([slopes_left] if slopes_left else [])])
+    return f"The correction {_mends(count, many)}: {told}."
 
 
 def _mends(count: int, many: int) -> str:

@@ -39,7 +39,14 @@ def averages(accuracy: float, confidence: float) -> str:
     return f"The model says {percent(confidence)} on average and is right {percent(accuracy)} of the time."
 
 
-def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
+def verdict(
+    claim: Claim,
+    places: Sequence[Place] = (),
+    groups: Sequence[Place] = (),
+    *,
+    evidence: str = "test",
+    slopes: str = "",
+) -> str:
     """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
     Parameters
@@ -52,6 +59,8 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
         The groups of the ledger of findings, strongest first; three at most are named.
     evidence : {"test", "all"}
         Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
+    slopes : str
+        A clause on groups in which the confidence says less than elsewhere (:func:`.slope_wording.slope_sentence`).
 
     Examples
     --------
@@ -76,11 +85,11 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     """
     basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
     if claim.located:
-        if not groups and not places:
+        if not groups and not places and not slopes:
             return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
-        return f"{_which(groups or places, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
-    if groups:
-        return f"{_which(groups, listed_in_report=True)}. {_beyond_groups(claim, basis)}."
+        return f"{_which(groups or places, slopes, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
+    if groups or slopes:
+        return f"{_which(groups, slopes, listed_in_report=True)}. {_beyond_groups(claim, basis)}."
     if claim.confirmed:
         return f"{_UNLOCATED} ({_p_value(claim)}). {_NO_PLACE}."
     return f"{_not_found(claim)}. {_power(claim, basis)}."
@@ -118,11 +127,14 @@ def often_on(places: Sequence[Place]) -> str:
     return ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
 
 
-def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
+def _which(places: Sequence[Place], slopes: str, *, listed_in_report: bool) -> str:
+    if not places:
+        return f"What no reliability diagram shows: {slopes}"
     of = often_on(places[:MOST_PLACES])
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {of}{rest}"
+    shown = f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {of}{rest}"
+    return f"{shown}. {slopes[0].upper()}{slopes[1:]}" if slopes else shown
 
 
 def _limit(claim: Claim, basis: str) -> str:

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import FindingsMethod
 from miscal.findings.conditions import TEXT
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
 from miscal.report.legend import TELLING
 from miscal.report.panel import Panel
+from miscal.report.slope_curves import TEMPLATE as SLOPES
+from miscal.report.slope_curves import SlopeCurve, slope_curve
 from miscal.report.source import Source
 from miscal.report.texts import listed, short
 
@@ -21,15 +24,17 @@ MAX_EXAMPLES = 3
 
 TEMPLATE = (
     EXAMPLES
+    + SLOPES
     + """
 {% if not view.rows %}
-<p class="empty">{{ view.method.candidates | count }} groups were tested that columns and texts name or that similar
-inputs form, on {{ view.method.n | count }} {{
-view.kind }}. Not one of them is right more or less often than rows of equal
-confidence, beyond what chance explains.</p>
+<p class="empty">{{ view.method.candidates | count }} questions were asked about groups that columns and texts name or
+that similar inputs form, on {{ view.method.n | count }} {{
+view.kind }}. Not one of these groups is right more or less often than rows of equal confidence, and in none does the
+confidence say more or less than elsewhere, beyond what chance explains.</p>
 {% else %}
-<p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.method.candidates | count }} groups were tested on {{ view.method.n |
+<p class="lead">Each of these groups is right more or less often than rows of equal confidence, {% if view.slopes %}or
+its confidence says more or less than elsewhere, {% endif %}so no reliability
+diagram shows it. {{ view.method.candidates | count }} questions were asked about groups, on {{ view.method.n |
 count }} {{ view.kind }}. Where
 nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) | percent(0) }} of data sets.</p>
 <table class="regimes findings">
@@ -55,6 +60,10 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
 <td class="drawn" data-label="Against rows of equal confidence, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
+{% if row.curve %}
+<span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} accuracy rises from the lower to the
+upper third of confidence</span></td>
+{% else %}
 <svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
@@ -67,12 +76,16 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
+{% endif %}
 <td class="number" data-label="Left after correction"><span>{{ one.after.value | points }}</span>
 <span class="aside">{{ one.after.interval | bounds }}</span>
 {% if row.mended %}<span class="aside mark-word{{ " proven" if row.mended != view.mended }}">{{ row.mended }}</span>\
 {% endif %}</td>
 <td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}</span></td>
 </tr>
+{% if row.curve %}
+<tr class="{{ one.sign }} beneath"><td colspan="8">{{ slope_curve(row.curve) }}</td></tr>
+{% endif %}
 {% if row.examples %}
 <tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{ row.telling }}: {{ row.examples | length }}
 example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
@@ -86,9 +99,12 @@ example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {
 the accuracy expected at these confidences, minus the confidence. Hidden is the rest. The drawn number says how much
 more (+) or less (−) often a group is right than other rows of equal confidence that belong to the same groups above it
 in this list. Its p-value asks whether that number is zero, and its 95&nbsp;% interval holds the values that the same
-test does not reject. Both allow for the choice among all groups tested, and so does the number itself: a group that is
-chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
-rows of equal corrected confidence, each row corrected by fits that have not seen its outcome. Its 95&nbsp;% interval is
+test does not reject. {% if view.slopes %}Where confidence says less or more, the number is the rise of accuracy from
+the lower to the upper third of the group's confidences, minus that of rows of equal confidence, were they as often
+right as the group. {% endif %}Both allow for the choice among all groups tested, and so does the number itself: a
+group that is chosen because it looks extreme looks more extreme than it is. What is left after the correction compares
+the group with rows of equal corrected confidence, each row corrected by fits that have not seen its outcome{% if
+view.slopes %}; of a rise, it is the difference between the two thirds{% endif %}. Its 95&nbsp;% interval is
 of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
@@ -113,6 +129,7 @@ class FindingRow:
 
     finding: Finding
     examples: list[Example]
+    curve: SlopeCurve | None
 
     @property
     def telling(self) -> str:
@@ -152,6 +169,11 @@ class FindingsView:
     mended: str = MENDING[MENDED]
 
     @property
+    def slopes(self) -> bool:
+        """Whether some findings are slopes."""
+        return any(row.finding.effect == SLOPE for row in self.rows)
+
+    @property
     def kind(self) -> str:
         """What the rows that testified are called."""
         return "test rows" if self.method.evidence == "test" else "rows"
@@ -174,10 +196,13 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     """Return the strongest findings, and the axis that their sizes are drawn on."""
     found = source.summary.findings[:most]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
-    ends = [abs(end) for one in found for end in (one.beyond.value, *(one.beyond.interval or ())) if end is not None]
+    shifts = [one.beyond for one in found if one.effect != SLOPE]
+    ends = [abs(end) for one in shifts for end in (one.value, *(one.interval or ())) if end is not None]
     reach = max([0.1, *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
-    return tuple(FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES])) for one in found), axis
+    words = vocabulary(source.summary.kind)
+    rows = (FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), slope_curve(one, words)) for one in found)
+    return tuple(rows), axis
 
 
 def view(source: Source) -> FindingsView | None:

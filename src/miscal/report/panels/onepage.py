@@ -45,13 +45,15 @@ confidence, points</th><th scope="col" class="number">Odds</th></tr></thead>
 row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
 <td class="number">{{ row.finding.accuracy | percent(0) }}</td><td class="number">{{ row.finding.confidence | percent(0)
 }}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
-row.finding.beyond.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
+row.finding.beyond.interval | bounds }}</span>{% if row.curve %} <span class="aside">(rise)</span>{% endif
+%}</td><td class="number">{{ "–" if row.curve or row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
 <p class="caption">How much more (+) or less (−) often the rows are right than other rows of equal confidence in the
-same groups above, with 95&nbsp;% intervals; and their odds of being right, divided by those of rows of equal
+same groups above, with 95&nbsp;% intervals{% if view.rise %} (rise: how much more their accuracy rises from their lower
+to their upper third of confidence){% endif %}; and their odds of being right, divided by those of rows of equal
 confidence.{% if view.more %} {{ view.more | count }} more
 below.{% endif %}</p>
 {% elif view.tested %}
@@ -114,6 +116,11 @@ class SheetView:
     x: Any = reliability.X
     y: Any = reliability.Y
     ticks: Any = reliability.TICKS
+
+    @property
+    def rise(self) -> bool:
+        """Whether some findings are slopes."""
+        return any(row.curve for row in self.findings)
 
     @property
     def parts(self) -> bool:

@@ -13,7 +13,7 @@ from miscal.report.texts import clean
 LONGEST = 36
 """Characters of a value that are printed."""
 
-HEADS = ("value", "rows", "right", "says", "residual", "hidden", "after correction", "mark")
+HEADS = ("value", "rows", "right", "says", "residual", "hidden", "after correction", "mark", "rise", "its mark")
 
 
 def table_lines(table: ColumnTable) -> list[str]:
@@ -42,6 +42,8 @@ NOTES = (
     "Intervals are of one value at a time, at 95 %: where nothing is hidden, up to one in twenty excludes zero. The "
     "marks allow for all groups that were tested. What is explained differs by itself, but the findings account for it "
     "in part or whole; what they leave stands behind the mark.",
+    "Rise: how much more (+) or less (-) the accuracy of the rows rises from their lower to their upper third of "
+    "confidence than that of rows of equal confidence would, were they as often right.",
 )
 
 
@@ -52,7 +54,7 @@ def _cells(one: ColumnValue) -> tuple[str, ...]:
     return (
         *(value, f"{one.n:,}", f"{one.accuracy:.0%}", f"{one.confidence:.0%}"),
         *(_measured(size) for size in (one.residual, one.hidden, one.after)),
-        f"{one.told}{left}",
+        *(f"{one.told}{left}", _measured(one.slope), one.slope_told if one.slope_finding else ""),
     )
 
 
@@ -66,7 +68,7 @@ def _measured(size: Measure) -> str:
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    numbers = range(1, 7)
+    numbers = (*range(1, 7), 8)
     return [
         cell.rjust(width) if place in numbers else cell.ljust(width)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
