@@ -59,7 +59,7 @@ def set_names(folder: Path | None, chosen: list[str] | None = None) -> list[str]
 def read_set(folder: Path | None, name: str) -> RealSet:
     """Read one set."""
     if folder is None:
-        rows = read_triples(demo_path(), features="x_*", text="text", metadata=("domain",))
+        rows = read_triples(demo_path(), features="x_*", names_only="domain")
         return RealSet(
             name, rows.X.astype(np.float32), rows.confidence, rows.correct.astype(np.float64), None, rows.metadata
         )

@@ -40,7 +40,7 @@ def read_rows(folder: Path, name: str) -> Triples:
     path, inputs = (folder / file for file in FILES[key])
     place = polars.read_parquet(path, columns=["emb_row"])["emb_row"].to_numpy()
     return read_triples(
-        path, confidence="f", correct="y", embeddings=np.load(inputs)[place], text="text", metadata=METADATA[key],
+        path, confidence="f", correct="y", embeddings=np.load(inputs)[place], text="text", names_only=METADATA[key],
         where=f"model == '{model}'",
     )  # fmt: skip
 

@@ -60,6 +60,6 @@ def run_of(folder: Path, n: int, draw: int) -> Path:
     columns |= {"subject": rows.subject.tolist(), "confidence": rows.confidence}
     columns |= {"correct": (rng.random(n) < rows.rate).astype(int)}
     pl.DataFrame(columns).write_parquet(place / "data.parquet")
-    data = read_triples(place / "data.parquet", features=FEATURES, metadata="subject")
+    data = read_triples(place / "data.parquet", features=FEATURES, names_only="subject")
     write_run(discover(data, map_method="pca", n_jobs=1, seed=draw), place / "run", report=False)
     return place / "run"

@@ -132,7 +132,7 @@ def _assembled(
     frame = pl.DataFrame({"confidence": f, "correct": y} | {name: _series(v) for name, v in columns.items()})
     features = [name for name in _NUMBERS if not np.isnan(columns[name]).any()]
     metadata = [name for name in columns if name not in features]
-    return Planted(read_triples(frame, features=features, metadata=metadata), columns, groups)
+    return Planted(read_triples(frame, features=features, names_only=metadata), columns, groups)
 
 
 def _series(values: np.ndarray) -> Any:

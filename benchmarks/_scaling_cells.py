@@ -32,7 +32,7 @@ def discover_cell(n: int, d: int, setting: str) -> dict:
         data, x, out = (Path(folder) / name for name in ("rows.parquet", "x.npy", "run"))
         apart(_write_world, data, x, n, d)
         busy = os.getloadavg()[0]
-        given = f"--metadata topic --method {setting} --seed {SEED}".split()
+        given = f"--names-only topic --method {setting} --seed {SEED}".split()
         command = [sys.executable, "-m", "miscal", "discover", str(data), "--embeddings", str(x), *given]
         used = measured([*command, "--out", str(out)])
         summary = json.loads((out / "summary.json").read_text())

@@ -41,6 +41,7 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.betting import Capital, of_units, running_interval, shift_log_factors
 from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
+from miscal.evidence.drift import drift
 from miscal.evidence.kernel_score import kernel_score
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
@@ -58,7 +59,7 @@ ERROR_DRAWS = 99
 """Fewer draws than a run takes (1,999 and 1,000): a p-value of 99 is as valid, and reaches 0.01. Intervals of errors
 from 99 draws at a scale miss more often than those of a run, from 300: their quantiles lie about 0.7 points further in
 on either side."""
-FOLDS, BINS, LOOKS = 5, 15, 10
+FOLDS, BINS, LOOKS, OTHERS = 5, 15, 10, 9
 SHIFTS = np.array([-0.8, -0.4, 0.4, 0.8])
 
 
@@ -98,9 +99,13 @@ class Asked:
 
     def _elsewhere(self) -> tuple[np.ndarray, np.ndarray]:
         """Other rows of the same world."""
-        many = LEARNED_FROM * rows_in(self.world, self.n)
-        more = WORLDS[self.world](many, self.kind, np.random.default_rng((self.seed, self.n, 120)))
+        more = self.others(LEARNED_FROM)
         return more.correct, more.confidence
+
+    def others(self, times: int) -> Rows:
+        """So many times as many other rows of the same world."""
+        many = times * rows_in(self.world, self.n)
+        return WORLDS[self.world](many, self.kind, np.random.default_rng((self.seed, self.n, 120)))
 
     @cached_property
     def block(self) -> np.ndarray | None:
@@ -331,6 +336,30 @@ def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float,
     return found
 
 
+def drift_of_rows(asked: Asked) -> Told:
+    """The test that a run makes of a tenth of its rows: are they right as often as the others, at equal confidence?"""
+    rows, told = asked.rows, Told()
+    n = len(rows.correct)
+    if rows.learned is None:
+        more = asked.others(OTHERS)
+        learned, group, weight = (more.correct, more.confidence), joined(rows.group, more.group), more.weight
+        weight = None if weight is None else np.append(rows.weight, weight)
+    else:
+        learned, group, weight = rows.learned, None, None
+    y, f = (np.append(ours, theirs) for ours, theirs in zip((rows.correct, rows.confidence), learned, strict=True))
+    tested, expected = np.arange(len(y)) < n, outcome_given_confidence(*learned, f)
+    labelled = LabelledRows(y, f, expected, design=SurveyDesign.given(group, y, expected, weight))
+    found = drift(y, f, tested, effect_of_mean(labelled, tested), asked.seed)
+    # what is hidden in the drifted world is distributed in another way among the rows learned from
+    told.p_value("drift of E[y | f]", found.p_value, rows.learned is None or asked.nothing_hidden)
+    return told
+
+
+def joined(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndarray | None:
+    """Groups of two sets of rows that share none."""
+    return None if ours is None or theirs is None else np.append(ours, int(ours.max()) + 1 + theirs)
+
+
 def monitor(asked: Asked) -> Told:
     """Bets against the stated confidences, looked at after every row or group; an interval, at ten looks."""
     rows, told = asked.rows, Told()
@@ -353,6 +382,7 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "residuals": residuals,
     "scores": scores,
     "findings": findings,
+    "drift": drift_of_rows,
     "monitor": monitor,
     "smooth error": smooth_error,
     "errors": errors,

@@ -52,7 +52,7 @@ def run(folder: Path, n: int, d: int, sample: int) -> dict:
     start = time.perf_counter()
     write_rows(folder, n, d)
     written = time.perf_counter() - start
-    command = f"-m miscal discover {folder}/rows.parquet --embeddings {folder}/x.npy --metadata topic --map pca"
+    command = f"-m miscal discover {folder}/rows.parquet --embeddings {folder}/x.npy --names-only topic --map pca"
     command += f" --sample {sample} --out {folder}/run"
     start, busy = time.perf_counter(), os.getloadavg()[0]
     process = subprocess.Popen([sys.executable, *command.split()], stdout=subprocess.DEVNULL)

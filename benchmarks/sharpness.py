@@ -36,19 +36,17 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
+from _layers import learned_in_turn, proof_of
 from _script import limit_threads, mean, options, results, show, target
-from miscal.base.folds import assign_folds
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import Certificate, certificate, unseen_rows
 from miscal.evidence.conditional import given_count, permutation_p_value, strata
 from miscal.evidence.kernel_score import kernel_score
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.synthetic.worlds import rare_regime
 
 FIELDS = ("world", "draw", "seed")
-FOLDS, SEEDS = 4, 5
+SEEDS = 5
 Drawn = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -107,26 +105,13 @@ def _oracle(rows: Triples, expected: np.ndarray, truth: np.ndarray, seed: int) -
 
 def _fitted(rows: Triples, expected: np.ndarray, truth: np.ndarray, score: float | None, seed: int) -> dict:
     """P-values of fields, learned by auto from earlier folds as in a run, and of the claim."""
-    fold = assign_folds(np.arange(len(rows)), FOLDS, np.random.default_rng(seed))
-    raw, gated = np.zeros((2, len(rows)))
-    for k in range(1, FOLDS):
-        past, now = fold < k, fold == k
-        fitted = MiscalibrationField(random_state=seed, n_jobs=1).fit_triples(rows.take(past))
-        found = fitted.estimate(rows.X[now], rows.confidence[now])
-        raw[now], gated[now] = found.ungated, found.hidden
+    fold, raw, gated = learned_in_turn(rows, seed)
+    claim = proof_of(rows, fold, raw, expected, score, seed)
     tested = fold > 0
-
-    def proof(field: np.ndarray, structure: float | None = None) -> Certificate:
-        judged = unseen_rows(
-            rows.correct[tested], rows.confidence[tested], 0 * field[tested], field[tested],
-            expected=expected[tested], block=fold[tested],
-        )  # fmt: skip
-        return certificate(judged, p_structure=structure, random_state=seed)
-
-    claim = proof(raw, score)
     return {"field": claim.p_field, "claim": claim.p_value, "limit": 0.0 if claim.hidden.low > 0 else 1.0,
             "low": claim.hidden.low, "size": float(np.abs(truth[tested]).mean()),
-            "gated": proof(gated).p_field, "true field": proof(truth).p_field}  # fmt: skip
+            "gated": proof_of(rows, fold, gated, expected, None, seed).p_field,
+            "true field": proof_of(rows, fold, truth, expected, None, seed).p_field}  # fmt: skip
 
 
 COLUMNS = ("oracle", "true field", "gated", "field", "score", "claim", "limit")

@@ -116,7 +116,9 @@ def show_cells(args: argparse.Namespace, counts: Sequence[Count]) -> None:
             draws = {count.cell: max(c.made for c in mine if c.cell == count.cell) for count in mine}
             rows = [[*cell, draws[cell], *(known.get((cell, one), "") for one in statements)] for cell in cells]
             title = f"per cent of draws, {name} at {100 * level:.0f} %"
-            show(args, f"validity-{name}-{100 * level:.0f}", title, [*FIELDS[1:-1], "draws", *statements], rows)
+            show(
+                args, f"{args.cache.stem}-{name}-{100 * level:.0f}", title, [*FIELDS[1:-1], "draws", *statements], rows
+            )
 
 
 def main() -> None:
@@ -131,7 +133,7 @@ def main() -> None:
     store = results(args, FIELDS, keys := keys_of(args), one_part)
     counts = list(counts_of(named(store.of(keys)), FIELDS[1:-1]))
     show_cells(args, counts)
-    show_statements(args, "validity", counts)
+    show_statements(args, args.cache.stem, counts)
     wrong = missed(counts, promised)
     sys.exit(not target(f"above their level, beyond chance: {'; '.join(wrong) or 'nothing'}", not wrong))
 

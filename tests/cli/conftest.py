@@ -26,7 +26,7 @@ def planted(n: int = N, *, seed: int = 0, strength: float = 0.35) -> pl.DataFram
     correct = rng.random(n) < confidence + strength * np.sign(X[:, 0])
     return pl.DataFrame(
         {
-            "question": [f"what of {'law' if x < 0 else 'sums'} number {i}" for i, x in enumerate(X[:, 0])],
+            "text": [f"what of {'law' if x < 0 else 'sums'} number {i}" for i, x in enumerate(X[:, 0])],
             "subject": ["law" if x < 0 else "sums" for x in X[:, 0]],
             **{f"x_{j}": X[:, j] for j in range(3)},
             "confidence": confidence,
@@ -77,7 +77,7 @@ def data(table, tmp_path_factory):
     return path
 
 
-OPTIONS = ("--features", "x_*", "--text", "question", "--metadata", "subject", "--map", "pca", "--seed", "3")
+OPTIONS = ("--features", "x_*", "--metadata", "subject", "--map", "pca", "--seed", "3")
 
 
 @pytest.fixture(scope="session")

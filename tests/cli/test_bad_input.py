@@ -40,7 +40,7 @@ CASES = {
     "misspelt confidence": (planted(), ["--confidence", "confidnce"], ["confidnce", "confidence"]),
     "misspelt outcome": (planted(), ["--correct", "corect"], ["corect", "correct"]),
     "misspelt metadata": (planted(), ["--metadata", "subjekt"], ["subjekt", "subject"]),
-    "misspelt text": (planted(), ["--text", "qestion"], ["qestion", "question"]),
+    "misspelt text": (planted(), ["--text", "texxt"], ["texxt", "text"]),
     "misspelt split": (with_split("train"), ["--split", "prt"], ["prt", "part"]),
     "misspelt group": (planted(), ["--group", "subjct"], ["subjct", "subject"]),
     "features that match nothing": (planted(), ["--features", "z_*"], ["z_*", "x_0"]),

@@ -18,7 +18,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare")
     answers = planted()
     # the second model has the questions of the first, in another order, and gives every answer 25 points more
-    other = planted(seed=1).with_columns(answers[name] for name in ("question", "subject", "x_0", "x_1", "x_2"))
+    other = planted(seed=1).with_columns(answers[name] for name in ("text", "subject", "x_0", "x_1", "x_2"))
     other = other.with_columns((pl.col("confidence") + 0.25).alias("confidence")).reverse()
     long = pl.concat([answers.with_columns(pl.lit("a").alias("model")), other.with_columns(pl.lit("b").alias("model"))])
     data = folder / "long.parquet"

@@ -134,7 +134,7 @@ def test_the_map_shows_every_row_with_text_and_metadata(finished, table):
     positions = ["raw_1", "raw_2", "learned_1", "learned_2"]
     assert shown["row"].to_list() == list(range(len(table)))
     assert np.isfinite(shown.select(positions).to_numpy()).all()
-    assert shown["text"].to_list() == table["question"].to_list()
+    assert shown["text"].to_list() == table["text"].to_list()
     assert shown["meta.subject"].to_list() == table["subject"].to_list()
 
 

@@ -20,7 +20,7 @@ from miscal.runs.monitor.state import FORM
 
 from .conftest import planted
 
-OPTIONS = ("--features", "x_*", "--text", "question", "--metadata", "subject", "--map", "pca", "--group", "who")
+OPTIONS = ("--features", "x_*", "--metadata", "subject", "--map", "pca", "--group", "who")
 
 
 def with_groups(n, seed, share=1.0):

@@ -11,7 +11,7 @@ from .conftest import run
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 WORDS = ("zebrafish", "quokka", "wombat", "axolotl")
-ROLES = ("--confidence", "confidence", "--correct", "correct", "--text", "question", "--features", "x_*")
+ROLES = ("--confidence", "confidence", "--correct", "correct", "--features", "x_*")
 GIVEN = (*ROLES, "--metadata", "year", "--map", "pca", "--evidence", "test")
 
 
@@ -24,7 +24,7 @@ def answers(seed, n=600):
     y = rng.random(n) < f + np.array([0.3, -0.3, 0.25, -0.25])[topic]
     frame = {f"x_{k}": X[:, k] for k in range(4)} | {"confidence": f, "correct": y.astype(int)}
     text = [f"{WORDS[t] if rng.random() < 0.95 else ''} number {i % 9}" for i, t in enumerate(topic)]
-    return pl.DataFrame(frame | {"question": text, "year": rng.integers(2001, 2004, n)})
+    return pl.DataFrame(frame | {"text": text, "year": rng.integers(2001, 2004, n)})
 
 
 def made_of(folder):

@@ -72,15 +72,16 @@ def test_the_saved_state_gives_the_same_x_to_the_last_bit(encoder, values, tmp_p
 def test_columns_become_numbers_in_order():
     encoder = FeatureColumns(["flag", "kind", "vector", "whole"]).fit(FRAME)
     assert encoder.names == (
-        "flag", "kind=a", "kind=b", "kind=c", "vector[0]", "vector[1]", "vector[2]", "vector[3]", "whole",
+        "vector[0]", "vector[1]", "vector[2]", "vector[3]", "flag", "kind=a", "kind=b", "kind=c", "whole",
         "level of kind", "level of whole",
     )  # fmt: skip
     X = encoder.transform(FRAME)
-    np.testing.assert_array_equal(X[:, 0], [1, 0] * 15)
-    np.testing.assert_array_equal(X[:3, 1:4], [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
-    np.testing.assert_array_equal(X[:, 4:8], np.array(FRAME["vector"].to_list()))
+    # lists are an embedding, beside which the other columns stand
+    np.testing.assert_array_equal(X[:, :4], np.array(FRAME["vector"].to_list()))
+    np.testing.assert_array_equal(X[:, 4], [1, 0] * 15)
+    np.testing.assert_array_equal(X[:3, 5:8], [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(X[:, 8], range(30))
-    assert encoder.layout == InputLayout(places=9, codes=2)
+    assert encoder.layout == InputLayout(places=4, numbers=5, codes=2)
     np.testing.assert_array_equal(X[:3, 9], [1, 0, 2])
     # thirty numbers are ten levels of about three
     assert {2, 3, 4} >= set(np.bincount(X[:, 10].astype(int), minlength=10).tolist())

@@ -132,7 +132,7 @@ def test_a_column_that_tells_the_outcome_is_left_out_unless_allowed():
     assert set(leak) == {"late", "verdict"}
     assert min(leak.values()) > 0.98
     t = read_triples(data, metadata="verdict", allow_leak="late,verdict")
-    assert t.encoder.columns == ("hour", "late")
+    assert t.encoder.columns == ("hour", "late", "verdict")
     assert list(t.metadata) == ["verdict"]
     with pytest.raises(InputError, match=r"no inputs are left.*'late': it tells the outcome"):
         read_triples(data, features="late")

@@ -253,7 +253,7 @@ def test_dictionary_has_the_shape_of_the_summary():
     test, fit = world(100, 4, 0.1)
     proof = certify(test, fit, 0.1 * test[2]).model_dump(mode="json")
     p_values = {"p_value", "p_field", "p_structure", "p_value_total"}
-    assert set(proof) == {"lower_bound_total", "lower_bound_hidden", "n", "detectable"} | p_values
+    assert set(proof) == {"lower_bound_total", "lower_bound_hidden", "n", "detectable", "detectable_learned"} | p_values
     for name in ("lower_bound_total", "lower_bound_hidden"):
         assert set(proof[name]) == {"value", "interval"}
         assert proof[name]["interval"][1] == 1.0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from miscal.evidence.combination import either
+from miscal.evidence.combination import either, rank_among_draws
 
 p_values = st.floats(1e-12, 1)
 
@@ -31,3 +31,14 @@ def test_two_normal_tests_reject_as_often_as_they_say(correlation):
     z = np.random.default_rng(0).standard_normal((2, 20_000))
     z[1] = correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
     assert np.mean([either(pair) <= 0.05 for pair in norm.sf(z).T]) == pytest.approx(0.052, abs=0.005)
+
+
+@given(st.integers(2, 40), st.integers(1, 4), st.integers(0, 10_000))
+def test_the_rank_is_a_p_value(draws, kinds, seed):
+    statistics = np.random.default_rng(seed).random((draws, kinds))
+    found = rank_among_draws(statistics)
+    assert 1 / draws <= found <= 1
+    largest = statistics.copy()
+    largest[0] = 2.0
+    assert rank_among_draws(largest) == 1 / draws
+    assert rank_among_draws(np.ones((draws, kinds))) == 1

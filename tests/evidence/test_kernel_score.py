@@ -11,7 +11,7 @@ from scipy.stats import binomtest, kstest
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import given_count, strata
-from miscal.evidence.kernel_score import _factors, _p_value, kernel_score, shuffles, smoothers_of
+from miscal.evidence.kernel_score import _factors, kernel_score, shuffles, smoothers_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 FEW = EvidenceSettings(n_draws=99, least_score_draws=99)
@@ -61,7 +61,7 @@ def test_the_statistics_are_those_of_two_nested_loops(seed):
     stratum = strata(f, 8)
     e = given_count(y, f, stratum)
     found = smoothers_of(X, f, EVIDENCE_DEFAULTS, np.random.default_rng(seed))
-    factors = _factors(found.columns, f, stratum, None)
+    factors = _factors(found.columns, f, stratum, np.ones(len(f)))
     fast = (e @ factors.astype(float)) ** 2 @ found.weights
     for k, value in enumerate(fast):
         slow = 0.0
@@ -79,8 +79,8 @@ def test_factors_have_no_mean_and_no_slope_in_the_confidence_within_a_stratum(se
     X, _, f = world(60, seed)
     f = np.sort(f)
     stratum, weight = strata(f, 8), np.random.default_rng(seed).uniform(0.5, 2.0, 60)
-    for design in (None, SurveyDesign(None, 0.0, weight)):
-        factors = _factors(X.astype(np.float32), f, stratum, design)
+    for mass in (np.ones(60), weight):
+        factors = _factors(X.astype(np.float32), f, stratum, mass)
         for k in range(stratum.max() + 1):
             inside = stratum == k
             assert np.abs(factors[inside].sum(0)).max() < 1e-4
@@ -97,17 +97,6 @@ def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
     for k in np.unique(stratum):
         own = np.sort(e[stratum == k]).astype(np.float32)
         assert np.array_equal(np.sort(dealt[:, stratum == k], axis=1), np.broadcast_to(own, (draws, len(own))))
-
-
-@given(st.integers(2, 40), st.integers(1, 4), seeds)
-def test_the_rank_is_a_p_value(draws, kinds, seed):
-    statistics = np.random.default_rng(seed).random((draws, kinds))
-    found = _p_value(statistics)
-    assert 1 / draws <= found <= 1
-    largest = statistics.copy()
-    largest[0] = 2.0
-    assert _p_value(largest) == 1 / draws
-    assert _p_value(np.ones((draws, kinds))) == 1
 
 
 def test_nothing_to_compare_is_no_p_value():

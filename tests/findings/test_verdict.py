@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
+from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.limits import Bound
 from miscal.findings import Place, verdict
 
@@ -148,3 +149,28 @@ def test_where_only_the_second_test_rejects_no_place_is_named_and_groups_still_a
 def test_an_unconfirmed_structure_is_told_apart_from_none():
     assert "confirm" not in verdict(claim(structure=False, p_value=0.6, limit=0.0))
     assert "beyond what the confidence says" not in verdict(claim(p_value=0.4, limit=0.0))
+
+
+def learned(halves, cluster):
+    """What the kernel score would have found in halves, by its average, and in a cluster, by its size."""
+    return (
+        DetectablePlace(place="halves", share=1, size=halves, average=halves),
+        DetectablePlace(place="cluster", share=0.12, size=cluster, average=cluster and cluster / 5),
+    )
+
+
+sizes = st.one_of(st.none(), st.floats(0.001, 1))
+
+
+@given(sizes, sizes, sizes)
+def test_what_would_be_found_is_said_for_known_and_unknown_places_and_the_best_case_is_never_the_larger(
+    best, halves, cluster
+):
+    silent = claim(limit=0.0, p_value=0.6, detectable=best)
+    words = verdict(Claim(True, silent.certificate.model_copy(update={"detectable_learned": learned(halves, cluster)})))
+    assert ("two halves of the inputs" in words) == (halves is not None)
+    assert ("within one cluster of similar inputs with 12 % of the rows" in words) == (cluster is not None)
+    assert ("at best" in words) == (best is not None and (halves is None or halves >= best))
+    assert ("not even the largest errors" in words) == (best is not None and halves is cluster is None)
+    assert ("from chance" in words) == (best is halves is cluster is None)
+    assert words.count(" 80 % power") == ("from chance" not in words)

@@ -74,7 +74,7 @@ def written_data(folder, ending):
         np.save(path, X) if ending == ".npy" else save_file({"x": X}, path)
         return path, lambda: read_triples(table(), embeddings=path)
     {".parquet": table().write_parquet, ".csv": table().write_csv, ".jsonl": table().write_ndjson}[ending](path)
-    return path, lambda: read_triples(path, features="age,count", text="text")
+    return path, lambda: read_triples(path, features="age,count")
 
 
 @damaged
@@ -106,7 +106,7 @@ def test_a_library_that_ends_the_process_leaves_the_old_run_and_the_next_command
     # the number of values of a page with 120 of them, as Thrift writes it, becomes -121
     path.with_name("bad.parquet").write_bytes(whole.replace(b",\x15\xf0\x01\x15", b",\x15\xf1\x01\x15"))
     assert path.with_name("bad.parquet").read_bytes() != whole
-    options = ("--features", "age,count", "--text", "text", "--evidence", "test", "--map", "pca", "--overwrite")
+    options = ("--features", "age,count", "--evidence", "test", "--map", "pca", "--overwrite")
 
     def run(name):
         return subprocess.run(**process("-m", "miscal", "discover", name, "--out", "run", *options), cwd=tmp_path)

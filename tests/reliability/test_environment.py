@@ -135,7 +135,7 @@ def discovered(tmp_path_factory):
     return folder
 
 
-DISCOVER = ("discover", "--features", "age,count,kind", "--text", "text", "--metadata", "kind,day", "--map", "pca")
+DISCOVER = ("discover", "--features", "age,count,kind", "--metadata", "kind,day", "--map", "pca")
 MEASURED = ("summary.json", "manifest.json", "report.html")
 """They hold seconds."""
 

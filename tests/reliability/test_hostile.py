@@ -47,7 +47,7 @@ def pages_of(folder, payloads):
         (folder / kind / name).mkdir(parents=True)
         hostile_rows(payloads, seed).write_parquet(folder / kind / name / f"{name}.parquet")
     data = folder / "old" / name / f"{name}.parquet"
-    triples = read_triples(data, features="age,count", text="text", metadata=["kind", *payloads])
+    triples = read_triples(data, features="age,count", metadata=["kind", *payloads])
     write_run(discover(triples, evidence="test", map_method="pca"), folder / name)
     monitor(folder / name, folder / "new" / name / f"{name}.parquet", at=payloads[0])
     places = (folder / name / "report.html", folder / name / "monitor" / "monitor.html")
@@ -196,7 +196,7 @@ def test_a_million_characters_take_no_time(name):
     text = TEXTS[name] * LONG
     table = rows(120)
     table = table.with_columns(text=pl.Series([text, *table["text"][1:]]))
-    triples = read_triples(table, features="age,count", text="text")
+    triples = read_triples(table, features="age,count")
     assert len(triples) == 120
     TextTfidfSvd().fit(table["text"].to_list()).transform([text])
     assert defused(table.select("text")).height == 120

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def decimal(value: float, places: int) -> str:
     """Write a number with so many decimals, or with one digit that is not zero where they would all be zeros.
@@ -24,6 +26,37 @@ def percent(share: float, digits: int = 0) -> str:
     """
     number, whole = f"{100 * share:.{digits}f}", f"{100:.{digits}f}"
     return f"over {100 - 10**-digits:.{digits}f} %" if number == whole and share < 1 else f"{number} %"
+
+
+def rate(share: float) -> str:
+    """Write a rate in whole per cents; below 10 % with two digits, and above 99 % with two digits of the rest.
+
+    Examples
+    --------
+    >>> rate(0.312), rate(0.042), rate(0.00042), rate(0.958), rate(0.9958), rate(0.0), rate(1.0)
+    ('31 %', '4.2 %', '0.042 %', '96 %', '99.58 %', '0 %', '100 %')
+    """
+    places = _places(share, 2) if share < 0.1 or share > 0.99 else 0
+    return f"{100 * share:.{places}f} %"
+
+
+def threshold_text(threshold: float) -> str:
+    """Write a threshold in per cent, with three digits of what it or the rest of it is, but no zeros at the end.
+
+    Examples
+    --------
+    >>> threshold_text(0.8), threshold_text(1 / 3), threshold_text(0.00125), threshold_text(0.9995)
+    ('80 %', '33.3 %', '0.125 %', '99.95 %')
+    """
+    number = f"{100 * threshold:.{max(_places(threshold, 3), 1)}f}"
+    return f"{number.rstrip('0').rstrip('.')} %"
+
+
+def _places(share: float, digits: int) -> int:
+    """Decimals of a per cent that show so many digits of it, or of the rest, whichever is smaller; at most 8."""
+    least = 100 * min(share, 1 - share)
+    # of 0.9999 %, which rounds to 1.0, two digits are those of a number above 1
+    return min(8, max(0, digits - 1 - math.floor(math.log10(least * 1.0005)))) if least > 1e-7 else 0
 
 
 def duration(seconds: float) -> str:

@@ -43,6 +43,14 @@ class Vocabulary:
         Heading of odds of the outcome.
     chance : str
         Its probability, by whatever name: "the probability of being right".
+    case, cases : str
+        What a decision is made about.
+    acted : str
+        What is done with it at or above a threshold.
+    come_true : str
+        What is said of cases whose outcome is 1.
+    missed, needless : str
+        A case below the threshold whose outcome is 1, and one at or above it whose outcome is 0.
     columns : tuple of str
         The options and arguments that name the columns of probability and outcome.
     about : str
@@ -75,6 +83,12 @@ class Vocabulary:
     telling_under: str
     odds: str
     chance: str
+    case: str
+    cases: str
+    acted: str
+    come_true: str
+    missed: str
+    needless: str
     columns: tuple[str, str]
     about: str
     two_levels: str
@@ -119,6 +133,12 @@ _ANSWERS = Vocabulary(
     telling_under="right, the least sure first",
     odds="odds of being right",
     chance="the probability of being right",
+    case="answer",
+    cases="answers",
+    acted="accepted",
+    come_true="are right",
+    missed="a right answer that is not accepted",
+    needless="a wrong answer that is accepted",
     columns=("confidence", "correct"),
     about="an answer being right",
     two_levels="of the answers given with {} confidence, {} are right, and of those given with {}, {}",
@@ -144,6 +164,12 @@ _EVENTS = Vocabulary(
     telling_under="happened, the lowest risk first",
     odds="odds of the event",
     chance="the probability of the event",
+    case="row",
+    cases="rows",
+    acted="acted on",
+    come_true="have the event",
+    missed="an event that is not acted on",
+    needless="an action without an event",
     columns=("probability", "event"),
     about="an event",
     two_levels="where it is {}, the event happens in {}, and where it is {}, in {}",

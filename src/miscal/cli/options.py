@@ -117,6 +117,37 @@ def numbers(text: object) -> tuple[float, ...]:
         raise typer.BadParameter(f"must be numbers separated by commas, e.g. 0.2,0.6; got {str(text)!r}") from None
 
 
+def between(text: object) -> float:
+    """Parse a number above 0 and below 1."""
+    try:
+        value = float(str(text))
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must be a number above 0 and below 1, such as 0.8; got {str(text)!r}")
+    return value
+
+
+def costs(text: object) -> tuple[float, ...]:
+    """Parse the costs of a miss and of a needless action.
+
+    Examples
+    --------
+    >>> costs("9,1")
+    (9.0, 1.0)
+    """
+    try:
+        found = tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 2 or not all(0 < one < float("inf") for one in found):
+        raise typer.BadParameter(
+            "must be two positive numbers, the cost of a miss (false negative) and that of a needless action (false "
+            f"positive), such as 9,1; got {str(text)!r}"
+        )
+    return found
+
+
 DataFile = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file, or a folder written by `miscal score`.")
 ]
@@ -169,24 +200,36 @@ Features = Annotated[
     str | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns that describe the inputs, alone or beside embeddings: names or patterns, e.g. 'x_*,age', or auto "
-        "for every column that plays no other part. Numbers, dates, categories of any number of levels, with blanks. A "
-        "name with a comma stands in double quotation marks, as in csv. The default is auto where nothing else says "
-        "what the inputs are.",
+        help="Columns that describe the inputs, alone or beside embeddings or texts: names or patterns, such as "
+        "'x_*,age', or auto for every column that plays no other part. Numbers, dates, categories of any number of "
+        "levels, with blanks. A name with a comma stands in double quotation marks, as in csv. The default is auto "
+        "where nothing else says what the inputs are.",
     ),
 ]
 Text = Annotated[
     str | None,
     typer.Option(
-        metavar="COL", help="Column of texts. They are the inputs if no embeddings and no features are given."
+        metavar="COL",
+        help="Column of texts, which are shown. They are inputs, too, beside the columns named, unless embeddings are "
+        "given.",
     ),
 ]
 Metadata = Annotated[
     str | None,
     typer.Option(
         metavar="COL,COL",
-        help="Columns used to name and colour what is found. The estimator does not see them. A name with a comma "
-        "stands in double quotation marks, as in csv.",
+        help="Columns that say of what kind a row is, or auto for every column that plays no other part. The field and "
+        "the correction see them, as they see --features, so `miscal calibrate` needs them too; beyond that, they come "
+        "first in names, and colour the maps. A name with a comma stands in double quotation marks, as in csv.",
+    ),
+]
+NamesOnly = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--names-only",
+        metavar="COL",
+        help="Columns that name what is found like --metadata, but that new rows will not have, so that neither field "
+        "nor correction sees them; may be repeated.",
     ),
 ]
 MethodOption = Annotated[
@@ -314,6 +357,26 @@ MapOption = Annotated[
         "the fit.",
     ),
 ]
+Threshold = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="T",
+        parser=between,
+        help="Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
+        "least this risk acted on. May be repeated; the first is told first. A grid of others is always computed.",
+        show_default=False,
+    ),
+]
+Cost = Annotated[
+    tuple | None,
+    typer.Option(
+        metavar="FN,FP",
+        parser=costs,
+        help="What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
+        "that they imply is told first, with the net benefit before and after the correction.",
+        show_default=False,
+    ),
+]
 RedactText = Annotated[
     bool, typer.Option("--redact-text", help="Leave out texts, and the keywords and names that are made of them.")
 ]
@@ -341,6 +404,20 @@ def names(text: str | None) -> tuple[str, ...]:
     (('subject', 'year'), ())
     """
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def several(texts: list[str] | None) -> tuple[str, ...]:
+    """Read the names of columns of an option that may be repeated, each time with one name or several.
+
+    Examples
+    --------
+    >>> several(["year,topic", '"last, first"']), several(None)
+    (('year', 'topic', 'last, first'), ())
+    """
+    # readers of data take long to import
+    from miscal.data.readers.columns import split_names
+
+    return tuple(dict.fromkeys(name for text in texts or () for name in split_names(text)))
 
 
 def method_settings(texts: list[str] | None) -> dict[str, object]:

@@ -6,19 +6,23 @@ from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
+from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
+from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.slope_wording import rises, says
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.legend import REGIME_LABELS
-from miscal.report.row_wording import grouped, row_words, sampled, weighed
+from miscal.report.row_wording import grouped, needed_of_new_rows, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
 SHOWN = 5
 """Findings that are printed; the report lists all."""
+MOST_COLUMNS = 20
+"""Columns that are printed; the report lists all."""
 
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
@@ -34,8 +38,8 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, the rows and inputs,
-        warnings, where the report is.
+        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, decisions, the rows
+        and inputs, warnings, where the report is.
     """
     return [
         *(line for alarm in summary.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
@@ -44,6 +48,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *_findings(summary),
         *(line for regime in _regimes(summary) for line in wrapped(regime)),
         *_correction(summary),
+        *(part for line in _decisions(summary) for part in wrapped(line)),
         *wrapped(
             ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase)
         ),
@@ -66,10 +71,31 @@ def _rows(summary: Summary) -> str:
 
 def _inputs(summary: Summary) -> list[str]:
     left_out = [f"{one.name} ({one.left_out})" for one in summary.columns if one.left_out is not None]
+    needed = needed_of_new_rows(summary.data.columns)
     return [
         *([f"inputs      {summary.data.x_source}"] if summary.data.x_source else []),
+        *([f"columns     {'; '.join(columns)}"] if (columns := _columns(summary)) else []),
         *([f"left out    {'; '.join(left_out)}"] if left_out else []),
+        *([f"calibrate   will need {needed}"] if needed else []),
     ]
+
+
+def _columns(summary: Summary) -> list[str]:
+    """Say what columns were read as; the coordinates of an embedding say nothing one by one."""
+    used = [one for one in summary.columns if one.left_out is None or one.role == NAMES_ONLY]
+    read = [f"{one.name} ({_read_as(one)})" for one in used if one.read_as != COORDINATE]
+    more = [f"and {len(read) - MOST_COLUMNS} more in the report"] if len(read) > MOST_COLUMNS else []
+    coordinates = [one.name for one in used if one.read_as == COORDINATE]
+    if coordinates:
+        read.insert(0, f"{coordinates[0]} to {coordinates[-1]} (an embedding of {len(coordinates):,} columns)")
+    return [*read[:MOST_COLUMNS], *more]
+
+
+def _read_as(column: ColumnReading) -> str:
+    """Say what a column was read as, and its role."""
+    blanks = f", {column.missing:,} blank" if column.missing else ""
+    role = f", {column.role}" if column.role else ""
+    return f"{column.read_as} of {column.levels:,} values{blanks}{role}"
 
 
 def _regimes(summary: Summary) -> list[str]:
@@ -137,6 +163,19 @@ def _findings(summary: Summary) -> list[str]:
             "`miscal show RUN_DIR --by COL`"
         )
     return shown
+
+
+def _decisions(summary: Summary) -> list[str]:
+    """Say what acting at the thresholds asked for leads to, or at the one that is told first where none was."""
+    words, lines = vocabulary(summary.kind), []
+    asked = [one for one in summary.decisions if one.source != "grid"]
+    for one in asked or [one for one in summary.decisions if one.start]:
+        lines.append(f"threshold   {acted_on(one, words)}")
+        if one.net_benefit is not None:
+            lines.append(f"{' ' * 12}{gain_in_words(one.net_benefit, one.threshold, words)}")
+        worst = [broken_promise(told, summary.findings[told.finding].phrase, words) for told in one.findings[:1]]
+        lines += [f"{' ' * 12}{text}" for text in worst]
+    return lines
 
 
 def _correction(summary: Summary) -> list[str]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
+"""Roles of a column."""
+COORDINATE = "embedding"
+"""What a number is read as that is one of the many coordinates of an embedding."""
+
 
 @dataclass(frozen=True)
 class ColumnReading:
@@ -14,13 +19,18 @@ class ColumnReading:
     ----------
     name : str
     read_as : str
-        'number', 'category', 'date' or 'list'; 'other' where it is none of them.
+        'number', 'category', 'date' or 'list'; 'embedding' of a number that is one of many coordinates; 'other' where
+        it is none of them.
     levels : int
         Number of distinct values, blanks aside.
     missing : int
         Number of blanks.
     left_out : str or None
-        Why it is no part of x; None where it is one.
+        Why it is no part of x; None where it is one, or where it was named for names only.
+    role : str or None
+        'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
+    needed : bool
+        Whether new rows need it to be corrected.
     leak : float or None
         Area under the ROC curve of the outcome by this column alone, where that is so large that the column may be
         known only after the outcome: it is part of nothing then.
@@ -32,6 +42,8 @@ class ColumnReading:
     missing: int
     left_out: str | None = None
     leak: float | None = None
+    role: str | None = None
+    needed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -21,7 +21,7 @@ from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.column_tables import columns_table
-from miscal.discovery.estimating import evidence_of, fit_rows, prepared
+from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
 from miscal.discovery.layout import MapMethod, check_layout
@@ -186,6 +186,7 @@ def discover(
         testifying = evidence_of(triples, method, evidence)
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
+        warnings += unseen_columns(triples, method)
     with clock.stage("field") as part, progress_to(part.tell):
         rows = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
         part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.arrays import value_list
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
@@ -17,6 +18,7 @@ from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import estimate_in_blocks, fit_honest, fit_honest_fields, honest_field
+from miscal.estimators.registry import estimator_class
 from miscal.evidence.conditional import outcome_given_confidence
 
 COMPARED = ("isotonic", "temperature", "platt")
@@ -83,6 +85,27 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
         warnings = kept_together(triples)
     check_trainable(triples.correct, triples.split, triples.kind)
     return triples, (*dropped, *warnings)
+
+
+def unseen_columns(triples: Triples, method: str) -> tuple[str, ...]:
+    """Warn of columns that name findings but that the estimator does not see; none of arrays, which name nothing else.
+
+    Examples
+    --------
+    >>> rows = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0], metadata={"topic": ["a", "b"]})
+    >>> unseen_columns(rows, "paper")
+    ()
+    """
+    if estimator_class(method).sees_columns or triples.encoder is None:
+        return ()
+    beside = triples.encoder.columns_of(triples.X[:1]) if triples.layout.numbers else {}
+    if not (names := list(dict.fromkeys((*triples.metadata, *beside)))):
+        return ()
+    return (
+        f'method "{method}" sees embeddings and numbers alone, as it was published: {value_list(names)} '
+        f"{'names' if len(names) == 1 else 'name'} what is found, but neither field nor correction sees "
+        f"{'it' if len(names) == 1 else 'them'}",
+    )
 
 
 def weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:

@@ -2,7 +2,10 @@
 
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.evidence.claim import Claim, claim
-from miscal.evidence.kernel_score import kernel_score
+from miscal.evidence.combination import needed
+from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
+from miscal.evidence.learned_power import detectable_places
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
 def claim_of(rows: FittedRows, *, seed: int) -> Claim:
@@ -18,13 +21,23 @@ def claim_of(rows: FittedRows, *, seed: int) -> Claim:
     blocks = {} if rows.block is None else {"block": rows.block}
     # the field as it was learned: whether the estimator would correct by it is no question of the test
     tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
-    structure, p_structure = bool(rows.model.structure_), _structure(rows, seed)
-    return claim(tested, structure=structure, p_structure=p_structure, random_state=seed)
+    structure, found = bool(rows.model.structure_), _smoothed(rows, seed)
+    if found is None:
+        return claim(tested, structure=structure, random_state=seed)
+    # what the score needs to reject beside a field that says as much as chance
+    level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
+    return claim(
+        tested,
+        structure=structure,
+        p_structure=found.p_value,
+        detectable_learned=detectable_places(found, level, random_state=seed),
+        random_state=seed,
+    )
 
 
-def _structure(rows: FittedRows, seed: int) -> float | None:
-    """P-value of the kernel score of all rows that testify."""
+def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
+    """Smoothed residuals of all rows that testify, for the kernel score."""
     testify, tested = rows.testifies, rows.testified
     inputs = rows.triples.places if testify.all() else rows.triples.places[testify]
     known = tested.correct, tested.confidence, tested.expected
-    return kernel_score(inputs, *known, design=tested.design, random_state=seed)
+    return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)

@@ -219,6 +219,7 @@ def _data(triples: Triples) -> Data:
     source = plain(triples.source)
     columns = source.get("columns", {})
     named = {part: columns.get(part) for part in ("confidence", "correct", "x", "text")}
+    named |= {part: columns[part] for part in ("names_only", "needed", "embeddings") if part in columns}
     if columns.get("positive") is not None:
         named["positive"] = str(columns["positive"])
     return Data(

@@ -211,6 +211,8 @@ class WeightNumbers(Part):
 class Columns(Part):
     """Which columns of the data were used, and for what: several for x made from features, None for embeddings.
 
+    ``needed`` are the columns that `miscal calibrate` needs of new rows, ``embeddings`` says whether it needs those,
+    too; ``names_only`` are the metadata that are no part of x. Runs of earlier versions have none of the three.
     ``positive`` is the value of the outcome's column that is the event, where one was named.
     """
 
@@ -220,6 +222,9 @@ class Columns(Part):
     x: str | tuple[str, ...] | None
     text: str | None
     metadata: tuple[str, ...] = ()
+    names_only: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    embeddings: bool = False
 
 
 class Data(Part):

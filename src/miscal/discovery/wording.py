@@ -5,25 +5,27 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
+from miscal.findings.decision_wording import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE, Finding
 from miscal.findings.mending import MENDED, mending, mending_sentence
 from miscal.findings.slope_wording import slope_sentence, slopes_left
 
 
 def verdict_of(summary: Summary) -> str:
-    """Write the verdict: what any diagram shows, of all rows, what none shows, and what the correction leaves of it."""
+    """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
     shifts, slopes = _by_effect(summary)
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in shifts]
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
     claim = Claim(summary.field.structure, summary.certificate)
-    said = shown, verdict(claim, places, groups, evidence=summary.evidence, slopes=along), mending_of(summary)
+    hidden = verdict(claim, places, groups, evidence=summary.evidence, slopes=along)
+    said = shown, hidden, mending_of(summary), decision_of(summary)
     return " ".join(filter(None, said))
 
 
 def mending_of(summary: Summary) -> str:
-    """Write the end of the verdict: what the correction makes of the findings; empty where there are none."""
+    """Write the part of the verdict that says what the correction makes of the findings; empty where there are none."""
     shifts, slopes = ([(state, one) for one in some if (state := _state(one))] for some in _by_effect(summary))
     known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in shifts]
     left = [one for state, one in slopes if state != MENDED]
@@ -39,6 +41,11 @@ def _by_effect(summary: Summary) -> tuple[list[Finding], list[Finding]]:
 
 def _state(finding: Finding) -> str | None:
     return mending(finding.sign, finding.after.interval)
+
+
+def decision_of(summary: Summary) -> str:
+    """Write the last sentence of the verdict: which promise is broken at the threshold told first; empty where none."""
+    return decision_sentence(started(summary.decisions), vocabulary(summary.kind))
 
 
 def _place(place: PlaceNumbers, summary: Summary) -> Place:

@@ -27,6 +27,8 @@ class Estimator(Protocol):
     chooses_on_validation : bool
         Whether it learns from 'train' rows and chooses on 'val' rows, so that what it is compared with should learn
         from 'train' rows alone; else it uses both alike.
+    sees_columns : bool
+        Whether it sees the columns that stand beside an embedding, and the levels of categories.
     most_rows_in_threads : int
         Up to so many rows several fits run in threads of this process, since other processes would take longer to
         start than they save; 0 where fits cannot run side by side in one process.
@@ -47,6 +49,7 @@ class Estimator(Protocol):
 
     folds_keep_choices: ClassVar[bool]
     chooses_on_validation: ClassVar[bool]
+    sees_columns: ClassVar[bool]
     most_rows_in_threads: ClassVar[int]
     selection_: list[dict[str, Any]]
     global_map_: Calibrator

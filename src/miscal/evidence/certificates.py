@@ -30,6 +30,7 @@ limits; :mod:`miscal.evidence.limits` says how to add one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -43,6 +44,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.combination import needed, together
 from miscal.evidence.conditional import strata
+from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.limits import LIMITS, Bound, Limit
 from miscal.evidence.power import Design, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
@@ -71,6 +73,10 @@ class Certificate(Part):
         field alone (the kernel score saying as much as chance), presuming that it goes in both directions and is as
         large on every row as on any other, and that the estimated field has the right sign and relative size on every
         row (:mod:`miscal.evidence.power`); None where no such outcomes could be told from chance.
+    detectable_learned : tuple of DetectablePlace
+        What would have led to a claim with 80 % power by the kernel score alone (the field saying as much as chance),
+        where nobody knows beforehand which inputs it affects (:mod:`miscal.evidence.learned_power`); empty where the
+        score was not asked.
     """
 
     lower_bound_total: Measure
@@ -81,6 +87,7 @@ class Certificate(Part):
     p_value_total: Share
     n: NonNegativeInt = 0
     detectable: Number = None
+    detectable_learned: tuple[DetectablePlace, ...] = ()
 
     @classmethod
     def of(
@@ -91,6 +98,7 @@ class Certificate(Part):
         n: int,
         detectable: float | None,
         p_structure: float | None = None,
+        detectable_learned: Sequence[DetectablePlace] = (),
         settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     ) -> Self:
         """Put both limits and the kernel score together; of what is not claimed, no size is given.
@@ -99,7 +107,7 @@ class Certificate(Part):
         ----------
         total, hidden : Bound
             Of E|delta| and of E|h|.
-        n, detectable, p_structure
+        n, detectable, p_structure, detectable_learned
             As in the class.
         settings : EvidenceSettings, optional
             How much the test of the field counts beside the kernel score, and the significance.
@@ -117,6 +125,7 @@ class Certificate(Part):
             p_value_total=total.p_value,
             n=n,
             detectable=detectable,
+            detectable_learned=tuple(detectable_learned),
         )
 
     @property
@@ -203,6 +212,7 @@ def certificate(
     rows: LabelledRows,
     *,
     p_structure: float | None = None,
+    detectable_learned: Sequence[DetectablePlace] = (),
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Certificate:
@@ -214,6 +224,8 @@ def certificate(
         With `delta` and `hidden`; :func:`unseen_rows` checks arrays.
     p_structure : float in (0, 1], optional
         P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any others that testify.
+    detectable_learned : sequence of DetectablePlace, optional
+        What the kernel score of the same rows would have detected.
     settings : EvidenceSettings, optional
         The confidence level, which limits to use, and how many draws.
     random_state : int or numpy.random.Generator, default 0
@@ -256,6 +268,7 @@ def certificate(
         detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
         n=len(rows),
         p_structure=p_structure,
+        detectable_learned=detectable_learned,
         settings=settings,
     )
 

@@ -9,12 +9,14 @@ is something, and the field does not say where.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.certificates import Certificate, certificate
+from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
 
@@ -60,6 +62,7 @@ def claim(
     *,
     structure: bool,
     p_structure: float | None = None,
+    detectable_learned: Sequence[DetectablePlace] = (),
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Claim:
@@ -75,6 +78,8 @@ def claim(
     p_structure : float in (0, 1], optional
         P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any others that testify. By
         default the field alone is tested.
+    detectable_learned : sequence of DetectablePlace, optional
+        What the kernel score would have detected: :func:`~miscal.evidence.learned_power.detectable_places`.
     settings : EvidenceSettings, optional
         Significance, confidence level, limits and draws.
     random_state : int or numpy.random.Generator, default 0
@@ -103,5 +108,11 @@ def claim(
     >>> found.confirmed, round(found.detectable, 3)
     (True, 0.041)
     """
-    proof = certificate(rows, p_structure=p_structure, settings=settings, random_state=random_state)
+    proof = certificate(
+        rows,
+        p_structure=p_structure,
+        detectable_learned=detectable_learned,
+        settings=settings,
+        random_state=random_state,
+    )
     return Claim(bool(structure), proof, significance=settings.significance)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from miscal.calibration.survey_design import SurveyDesign, shares
 from miscal.estimators.auto.clusters import find_centres, nearest
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.kernel import median_distance
+from miscal.evidence.combination import rank_among_draws
 from miscal.evidence.conditional import centred, given_count, shuffle_variances, strata
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -45,16 +47,10 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-_ROUNDING = 1e-5
-"""Statistics nearer to each other, relative to their size, are equal: they are summed in single precision."""
-
 _BLOCK_ROWS, _COLUMNS_AT_ONCE = 4_096, 32
 
 _SAME = 1e-6
 """Standard deviation of confidences that are the same."""
-
-_EXPONENT = 0.5
-"""Of 1 / p, whose mean combines the statistics."""
 
 
 def kernel_score(
@@ -100,6 +96,83 @@ def kernel_score(
     >>> kernel_score(X, off, f, f), kernel_score(X, right, f, f) > 0.05
     (0.0005, True)
     """
+    found = smoothed_residuals(
+        X, correct, confidence, expected, design=design, settings=settings, random_state=random_state
+    )
+    return None if found is None else found.p_value
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothedResiduals:
+    """Smoothed residuals of rows that testify, and what they would be if the inputs said nothing.
+
+    Attributes
+    ----------
+    sums : (1 + draws, m) float32
+        Of the residuals, and of each shuffle of them.
+    factors : (n, m) float32
+        What the residual of each row counts in each sum. Rows come in order of their confidence.
+    weights : (m, k) float64 >= 0
+        What the square of each sum counts in each of k statistics.
+    places : (n, d) float32
+        Components of the inputs.
+    expected, mass : (n,) float64
+        E[y | f], and how much each row counts, 1 on average.
+    stratum : (n,) int64
+        Of near-equal confidence.
+    row : (n,) int64
+        Number of the row in the data.
+    """
+
+    sums: Singles
+    factors: Singles
+    weights: Floats
+    places: Singles
+    expected: Floats
+    mass: Floats
+    stratum: Ints
+    row: Ints
+
+    @cached_property
+    def statistics(self) -> Floats:
+        """Statistics of the residuals and of each shuffle, (1 + draws, k)."""
+        return self.statistics_of(self.sums)
+
+    def statistics_of(self, sums: Singles) -> Floats:
+        """Statistics of sums, (draws, m), as (draws, k)."""
+        return sums.astype(np.float64) ** 2 @ self.weights
+
+    @cached_property
+    def p_value(self) -> float:
+        """P-value of the hypothesis that outcomes depend on the confidence alone, in (0, 1]."""
+        return rank_among_draws(self.statistics)
+
+
+def smoothed_residuals(
+    X: NDArray[np.floating],
+    correct: Floats,
+    confidence: Floats,
+    expected: Floats,
+    *,
+    design: SurveyDesign | None = None,
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    random_state: int | np.random.Generator = 0,
+) -> SmoothedResiduals | None:
+    """Smooth residuals in the inputs, as :func:`kernel_score` does, whose parameters these are.
+
+    Returns
+    -------
+    SmoothedResiduals, or None
+        None where there is nothing to compare, because no stratum has two different outcomes, or no input varies.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, f = rng.normal(size=(1000, 3)), rng.uniform(0.3, 0.7, 1000)
+    >>> found = smoothed_residuals(X, (rng.random(1000) < f).astype(float), f, f)
+    >>> found.sums.shape, found.statistics.shape
+    ((2000, 289), (2000, 8))
+    """
     rng = np.random.default_rng(random_state)
     rows = _sampled(X, settings, rng)
     order = _order_by_values(inputs := X[rows], correct[rows], confidence[rows])
@@ -111,12 +184,16 @@ def kernel_score(
     smoothers = smoothers_of(inputs, f, settings, rng)
     if not e.any() or smoothers is None:
         return None
-    factors = _factors(smoothers.columns, f, stratum, known)
+    mass = len(rows) * shares(None if known is None else known.weight, len(rows))
+    factors = _factors(smoothers.columns, f, stratum, mass)
     scale = _deflation(factors, e, y - rate, rate * (1 - rate), stratum, known)
     draws = int(np.clip(settings.score_work // len(rows), settings.least_score_draws, settings.n_draws))
     sums = [(e.astype(np.float32) @ factors * scale)[None]]
     sums += [dealt @ factors for dealt in shuffles(e, stratum, draws, rng, settings)]
-    return _p_value(np.concatenate(sums).astype(np.float64) ** 2 @ smoothers.weights)
+    # residuals that hang together say less: what else is summed counts as much less
+    return SmoothedResiduals(
+        np.concatenate(sums), factors * scale, smoothers.weights, smoothers.places, rate, mass, stratum, rows
+    )
 
 
 def _sampled(X: NDArray[np.floating], settings: EvidenceSettings, rng: np.random.Generator) -> Ints:
@@ -144,10 +221,13 @@ class Smoothers:
         Factors of the residuals in m sums.
     weights : (m, k) float64 >= 0
         What the square of each sum counts in each of k statistics.
+    places : (n, d) float32
+        The components of the inputs.
     """
 
     columns: Singles
     weights: Floats
+    places: Singles
 
 
 def smoothers_of(
@@ -175,7 +255,7 @@ def smoothers_of(
         member = np.eye(len(centres), dtype=np.float32)[nearest(places, centres)]
         blocks.append(_alone(member / np.sqrt(np.maximum(member.sum(0), 1))))
     columns, weights = zip(*blocks, strict=True)
-    return Smoothers(np.concatenate(columns, 1), block_diag(*weights))
+    return Smoothers(np.concatenate(columns, 1), block_diag(*weights), places)
 
 
 def _alone(columns: Singles) -> tuple[Singles, Floats]:
@@ -183,15 +263,14 @@ def _alone(columns: Singles) -> tuple[Singles, Floats]:
     return columns, np.ones((columns.shape[1], 1))
 
 
-def _factors(columns: Singles, confidence: Floats, stratum: Ints, design: SurveyDesign | None) -> Singles:
+def _factors(columns: Singles, confidence: Floats, stratum: Ints, mass: Floats) -> Singles:
     """Columns less their regression on the confidence within strata, times what the rows count.
 
     Where few rows share a range of confidences, strata are wide, and inputs that follow the confidence would meet what
     a regression of the outcome on it has missed. Rows come stratum by stratum.
     """
     first = np.flatnonzero(np.diff(stratum, prepend=-1))
-    mass = np.ones(len(columns)) if design is None or design.weight is None else shares(design.weight, len(columns))
-    mass = (mass * len(columns) / mass.sum())[:, None]
+    mass = mass[:, None]
 
     def means(values: NDArray[np.floating]) -> NDArray[np.floating]:
         sums = np.add.reduceat(mass * values, first)
@@ -243,12 +322,3 @@ def shuffles(
         for table in tables:
             dealt[:, table] = rng.permuted(np.broadcast_to(single[table], (len(dealt), *table.shape)), axis=2)
         yield dealt
-
-
-def _p_value(statistics: Floats) -> float:
-    """Rank the data, the first of (draws, k) statistics, by the mean p^(-1/2) of their p-values among all draws."""
-    draws = len(statistics)
-    # how many draws are smaller
-    below = [np.searchsorted(np.sort(column), column * (1 - _ROUNDING), side="left") for column in statistics.T]
-    surprise = np.sum((draws / (draws - np.array(below))) ** _EXPONENT, axis=0)
-    return float(np.mean(surprise >= surprise[0] * (1 - 1e-12)))

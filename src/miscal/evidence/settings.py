@@ -99,6 +99,18 @@ class EvidenceSettings:
     shuffled_in_memory: int = 1 << 20
     """Shuffled residuals held at a time (memory against calls). Not tuned."""
 
+    # The power of the kernel score.
+    planted_clusters: int = 10
+    """Clusters of which a planted error affects one, so that it is on about a tenth of the rows. Not tuned."""
+    planted_partitions: int = 4
+    """Starts of the clusters (time against chance). Not tuned."""
+    planted_places: int = 100
+    """Random places whose power is averaged (time against chance). Not tuned."""
+    planted_noises: int = 4
+    """Draws of the noise for each place; with 400 in all, the power of a size is known to 2 points. Not tuned."""
+    planted_halvings: int = 11
+    """Bisection steps of a size: one part in 2,000, finer than the noise of the power."""
+
     # The exact law of a count, by Fourier inversion: time against the last digits.
     count_deviations: float = 8.0
     """Standard deviations on both sides of the mean that the window holds: what is left out is below 1e-14."""

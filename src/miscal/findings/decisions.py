@@ -64,6 +64,17 @@ class Promise(Part):
     p_adjusted: Probability = None
 
     @property
+    def low(self) -> float:
+        """Lower end of the interval of what was observed; 0 where there is none."""
+        return (self.observed.interval or (None, None))[0] or 0.0
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval of what was observed; 1 where there is none."""
+        ends = self.observed.interval
+        return 1.0 if ends is None or ends[1] is None else ends[1]
+
+    @property
     def broken(self) -> bool:
         """Whether the promise was broken beyond chance, allowing for all that was asked."""
         return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
@@ -369,8 +380,8 @@ def _allowing(
 
 def _distance(one: Promise) -> float:
     """How far off a promise is at least."""
-    low, high = one.observed.interval or (0.0, 1.0)
-    return max((low or 0.0) - (one.promised or 0.0), (one.promised or 0.0) - (high or 0.0))
+    promised = one.promised or 0.0
+    return max(one.low - promised, promised - one.high)
 
 
 def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> NetBenefit:

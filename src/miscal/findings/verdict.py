@@ -11,6 +11,7 @@ import numpy as np
 
 from miscal.base.number_wording import percent
 from miscal.evidence.claim import Claim
+from miscal.evidence.learned_power import DetectablePlace
 from miscal.findings.places import Place
 
 MOST_PLACES = 3
@@ -77,6 +78,12 @@ def verdict(
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
     been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
     had its direction right on every row.
+    >>> places = [DetectablePlace(place="halves", share=1, size=0.07, average=0.065),
+    ...           DetectablePlace(place="cluster", share=0.1, size=0.21, average=0.04)]
+    >>> silent = silent.model_copy(update={"detectable_learned": places})
+    >>> print(verdict(Claim(False, silent), evidence="all").split(". ")[-1])
+    Where nobody knows the place beforehand, that takes an average of 6.5 points if two halves of the inputs are off in
+    opposite directions, or 21 points within one cluster of similar inputs with 10 % of the rows.
     >>> unlocated = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
     >>> print(verdict(Claim(False, unlocated)))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
@@ -207,10 +214,29 @@ def _not_found(claim: Claim) -> str:
 
 
 def _power(claim: Claim, basis: str) -> str:
-    if claim.detectable is None:
+    best, learned = claim.detectable, claim.certificate.detectable_learned
+    takes = ", or ".join(_found_in(place) for place in learned if place.size is not None)
+    # a field that is right everywhere is the best case only as far as its own test is the sharper one
+    if takes and (best is None or any((place.average or 1.0) < best for place in learned if place.share == 1)):
+        return f"On {basis}, it takes {takes} to be found with 80 % power"
+    if best is None:
         return f"As many rows as these, {claim.certificate.n:,}, cannot tell such miscalibration from chance"
-    size = f"{100 * claim.detectable:.1f} points"
-    return (
-        f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "
-        "size on all rows, in both directions, and the estimated field had its direction right on every row"
+    at_best = (
+        f"On {basis}, an average of {100 * best:.1f} points or more would have been found with 80 % power at best: if "
+        "it were of one size on all rows, in both directions, and the estimated field had its direction right on every "
+        "row"
     )
+    if not learned:
+        return at_best
+    return f"{at_best}. Where nobody knows the place beforehand, {f'that takes {takes}' if takes else _NEVER}"
+
+
+_NEVER = "not even the largest errors would be found so often"
+
+
+def _found_in(place: DetectablePlace) -> str:
+    if place.place == "halves":
+        return (
+            f"an average of {100 * place.average:.1f} points if two halves of the inputs are off in opposite directions"
+        )
+    return f"{in_points(place.size)} within one cluster of similar inputs with {percent(place.share)} of the rows"

@@ -14,9 +14,9 @@ from miscal.report.panels import PANELS
 from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
-STYLES = ("base.css", "tables.css", "figures.css", "values.css", "cards.css", "atlas.css", "print.css")
+STYLES = ("base.css", "tables.css", "figures.css", "values.css", "decisions.css", "cards.css", "atlas.css", "print.css")
 PROGRAMS = (
-    *("data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
+    *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
     *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "main.js"),
 )
 

@@ -6,11 +6,14 @@ The only place that tells the two apart: every template writes ``words.rows`` an
 from dataclasses import dataclass
 
 from miscal.calibration.metrics import MIN_SLICE_ROWS
-from miscal.discovery.summary import Summary
+from miscal.discovery.summary import Columns, Summary
 from miscal.report.formatting import count
 
 #: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
 REPEATS = 0.95
+
+#: Columns that new rows need of which the names are written.
+MOST_NEEDED = 10
 
 
 @dataclass(frozen=True)
@@ -192,3 +195,20 @@ def slices(summary: Summary) -> Slices:
         whole=whole.name if whole else None,
         share=whole.share if whole else 0.0,
     )
+
+
+def needed_of_new_rows(columns: Columns) -> str:
+    """Say what new rows must have to be corrected; nothing where the run does not know it.
+
+    Examples
+    --------
+    >>> used = {"confidence": "p", "correct": "y", "x": ("topic",), "text": None}
+    >>> needed_of_new_rows(Columns(**used, needed=("p", "topic"), embeddings=True))
+    "embeddings and the columns 'p', 'topic'"
+    """
+    if not columns.needed:
+        return ""
+    more = f", ... ({len(columns.needed)} in all)" if len(columns.needed) > MOST_NEEDED else ""
+    shown = ", ".join(map(repr, columns.needed[:MOST_NEEDED]))
+    word = "column" if len(columns.needed) == 1 else "columns"
+    return f"{'embeddings and ' if columns.embeddings else ''}the {word} {shown}{more}"

@@ -82,7 +82,7 @@ def pairs() -> list[dict[str, Any]]:
             "family": known.family,
             "billions": known.billions,
             "score": {"model": model, "task": dataset},
-            "metadata": METADATA[dataset],
+            "names_only": METADATA[dataset],
         }
         for dataset in DATASETS
         for model, known in BASE_MODELS.items()

@@ -85,6 +85,7 @@ class ReadOptions(BaseModel):
     features: str | list[str] | None = None
     text: str | None = None
     metadata: str | list[str] = Field(default_factory=list)
+    names_only: str | list[str] = Field(default_factory=list)
     where: str | None = None
     allow_leak: str | list[str] = Field(default_factory=list)
     group: str | None = None

@@ -14,13 +14,14 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
 from miscal.base.vocabulary import EVENT
-from miscal.data.readers import read_triples
+from miscal.data.readers import naming_alone, read_triples
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery, discover
 from miscal.discovery.run import read_run
+from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
 from miscal.study.cells import StudyCell, name_of, pairs_of_cell
 from miscal.study.dataset_split import draw_split
@@ -187,6 +188,9 @@ def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     """Read the rows of a pair, from its file or from what its model answered."""
     source, kind = pair.data or str(folder.scored(pair.pair)), outcome_of(pair, folder)
     options = {name: getattr(pair, name) for name in READ_OPTIONS}
+    if not all(estimator_class(method).sees_columns for method in pair.methods):
+        # methods are compared on the same inputs
+        options |= naming_alone(pair.metadata, pair.names_only)
     if kind == EVENT:
         # plans that say `outcome: event`, and scored folders, name the columns of an event as those of an answer
         confidence, correct = options.pop("confidence"), options.pop("correct")

@@ -45,7 +45,7 @@ def test_names_that_look_like_patterns_are_names(ending, tmp_path):
     source = open_pieces(path)
     parts = [source.load(piece, ["^.*$", "*"]) for piece in source.pieces(30)]
     assert pl.concat(parts)[:, 0].to_list() == ODD["^.*$"]
-    asked = {"metadata": '^.*$,"last, first"', "where": '"^x$" >= 10 and "*" < 6', "features": "^x$,*"}
+    asked = {"names_only": '^.*$,"last, first"', "where": '"^x$" >= 10 and "*" < 6', "features": "^x$,*"}
     triples = read_triples(path, **asked)
     kept = (ODD["^x$"] >= 10) & (ODD["*"] < 6)
     np.testing.assert_array_equal(triples.row, np.flatnonzero(kept))

@@ -108,8 +108,9 @@ def test_patterns_pass_over_the_columns_that_have_a_part():
     t = read_triples(frame(part=["train"] * 100 + ["val"] * 50 + ["test"] * 50), features="*", split="part")
     assert t.source["columns"]["x"] == ["x", "n"]
     described = frame(topic=["law", "sums"] * (N // 2), said=[f"question {i}" for i in range(N)])
-    t = read_triples(described, features="*", metadata="topic", text="said")
-    assert t.source["columns"]["x"] == ["x", "n"]
+    t = read_triples(described, features="*", metadata="topic", text="said", embed_model="tfidf")
+    assert t.source["columns"]["x"] == ["said", "x", "n", "topic"]
+    assert read_triples(described, features="*", names_only="topic,said").source["columns"]["x"] == ["x", "n"]
     assert read_triples(described, features="x,topic", metadata="topic").source["columns"]["x"] == ["x", "topic"]
 
 

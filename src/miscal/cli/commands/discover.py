@@ -30,6 +30,7 @@ def command(
     features: options.Features = None,
     text: options.Text = None,
     metadata: options.Metadata = None,
+    names_only: options.NamesOnly = None,
     method: options.MethodOption = Method["auto"],
     option: options.MethodSettings = None,
     seed: options.Seed = 0,
@@ -47,6 +48,8 @@ def command(
     encoding: options.Encoding = "utf-8",
     csv_escape: options.CsvEscape = None,
     embed_model: options.EmbedModel = None,
+    threshold: options.Threshold = None,
+    cost: options.Cost = None,
     map_method: options.MapOption = options.Map.auto,
     redact_text: options.RedactText = False,
     device: options.DeviceOption = Device["auto"],
@@ -68,6 +71,7 @@ def command(
         "features": features,
         "text": text,
         "metadata": metadata or (),
+        "names_only": options.several(names_only),
         "split": split,
         "where": where,
         "allow_leak": allow_leak or (),
@@ -90,9 +94,11 @@ def command(
         "device": device.value,
         "map_method": map_method.value,
         "redact_text": redact_text,
+        "threshold": threshold or (),
+        "cost": cost,
     }
 
-    from miscal.estimators.registry import make_estimator
+    from miscal.estimators.registry import estimator_class, make_estimator
 
     if option and method.value != "paper":
         raise InputError("--option is for settings of --method paper: leave it out, or add --method paper")
@@ -100,8 +106,10 @@ def command(
     make_estimator(method.value, options=settings["options"], device=device.value)
 
     def read() -> "Triples":
-        from miscal.data.readers import read_triples
+        from miscal.data.readers import naming_alone, read_triples
 
+        if not estimator_class(method.value).sees_columns:
+            columns.update(naming_alone(columns["metadata"], columns["names_only"]))
         return read_triples(data, seed=seed, **columns)
 
     run_discovery(read, out, settings, overwrite=overwrite, json=json)

@@ -77,7 +77,7 @@ class Combined:
     def layout(self) -> InputLayout:
         """What the columns of x are."""
         beside = self.columns.layout
-        return InputLayout(self.places.n_features, beside.places, beside.codes)
+        return InputLayout(self.places.n_features, beside.places + beside.numbers, beside.codes)
 
     def describe(self) -> str:
         """Say how x was made."""

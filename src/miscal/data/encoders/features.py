@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +13,7 @@ import numpy as np
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError
-from miscal.data.encoders.kinds import KINDS, CategoryColumn, ColumnKind, NumberColumn, kind_of
+from miscal.data.encoders.kinds import KINDS, CategoryColumn, ColumnKind, NumberColumn, VectorColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.protocol import State, Unknown
 from miscal.data.triples import InputLayout
@@ -29,8 +29,9 @@ class FeatureColumns:
     """Columns of the table: numbers, truth values, dates, categories of any number of levels, lists of numbers.
 
     x is what places rows near or far from each other (numbers, dates, few categories one-hot), column by column, and
-    then the level of each column that has levels (see :class:`~miscal.data.triples.InputLayout`). A blank is a value
-    like others where any was there at `fit`. A category that was not has zeros in all its columns and the level -1.
+    then the level of each column that has levels (see :class:`~miscal.data.triples.InputLayout`). Lists and many
+    numbered columns are an embedding: they come first, and the other columns stand beside it. A blank is a value like
+    others where any was there at `fit`. A category that was not has zeros in all its columns and the level -1.
 
     Parameters
     ----------
@@ -52,13 +53,21 @@ class FeatureColumns:
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
         self.kinds: tuple[ColumnKind, ...] = ()
+        # models of earlier versions have no order of their own: in them all columns are places
+        self.embedding_first = True
+
+    @property
+    def _ordered(self) -> list[ColumnKind]:
+        """The columns in the order of x: an embedding among them first."""
+        read = {kind.column for kind in self._readable}
+        return sorted(self.kinds, key=lambda kind: self.embedding_first and kind.column in read)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of x."""
         return (
-            *(name for kind in self.kinds for name in kind.names),
-            *(name for kind in self.kinds for name in kind.levels),
+            *(name for kind in self._ordered for name in kind.names),
+            *(name for kind in self._ordered for name in kind.levels),
         )
 
     @property
@@ -70,14 +79,18 @@ class FeatureColumns:
     def layout(self) -> InputLayout:
         """What the columns of x are."""
         numbers, codes = (sum(len(getattr(kind, part)) for kind in self.kinds) for part in ("names", "levels"))
+        read = self._readable
         # equal embeddings are the same input, equal ages are not
-        return InputLayout(numbers, codes=codes, table=len(self._readable) == len(self.kinds))
+        if len(read) in (0, len(self.kinds)) or not self.embedding_first:
+            return InputLayout(numbers, codes=codes, table=len(read) == len(self.kinds))
+        beside = sum(len(kind.names) for kind in read)
+        return InputLayout(numbers - beside, beside, codes)
 
     @property
     def _readable(self) -> list[ColumnKind]:
         """Columns that a person reads: no lists, no coordinates of an embedding."""
         numbered = _numbered([kind.column for kind in self.kinds if isinstance(kind, NumberColumn)])
-        return [kind for kind in self.kinds if kind.type != "list" and kind.column not in numbered]
+        return [kind for kind in self.kinds if not isinstance(kind, VectorColumn) and kind.column not in numbered]
 
     def describe(self) -> str:
         """Say how x was made."""
@@ -99,8 +112,8 @@ class FeatureColumns:
     def transform(self, values: pl.DataFrame) -> np.ndarray:
         """Put the columns side by side, and then their levels."""
         series = {kind.column: _of_kind(column_of(values, kind.column), kind) for kind in self.kinds}
-        numbers = [kind.numbers(series[kind.column]) for kind in self.kinds]
-        codes = [kind.codes(series[kind.column]) for kind in self.kinds]
+        numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
+        codes = [kind.codes(series[kind.column]) for kind in self._ordered]
         return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
 
     @property
@@ -115,15 +128,20 @@ class FeatureColumns:
 
     def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns again that a person reads, from x."""
-        read, place, code = {kind.column for kind in self._readable}, 0, self.layout.places
-        found: dict[str, np.ndarray] = {}
-        for kind in self.kinds:
+        read = {kind.column for kind in self._readable}
+        return {
+            kind.column: kind.values(X[:, numbers], X[:, codes].astype(np.int64))
+            for kind, numbers, codes in self._spans()
+            if kind.column in read
+        }
+
+    def _spans(self) -> Iterator[tuple[ColumnKind, slice, slice]]:
+        """Each column with the columns of x that hold its numbers, and those that hold its levels."""
+        place, code = 0, self.layout.places + self.layout.numbers
+        for kind in self._ordered:
             width, levels = len(kind.names), len(kind.levels)
-            if kind.column in read:
-                codes = X[:, code : code + levels].astype(np.int64)
-                found[kind.column] = kind.values(X[:, place : place + width], codes)
+            yield kind, slice(place, place + width), slice(code, code + levels)
             place, code = place + width, code + levels
-        return found
 
     def unknown(self, values: pl.DataFrame, X: np.ndarray) -> Sequence[Unknown]:
         """Categories and blanks that were not there at `fit`."""
@@ -140,7 +158,9 @@ class FeatureColumns:
 
     def state(self) -> State:
         """Return the saved form."""
-        return {"kind": self.kind, "columns": list(self.columns), "parts": [kind.state() for kind in self.kinds]}, {}
+        parts = [kind.state() for kind in self.kinds]
+        content = {"kind": self.kind, "columns": list(self.columns), "parts": parts}
+        return content | {"embedding_first": self.embedding_first}, {}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
@@ -153,7 +173,22 @@ class FeatureColumns:
                 raise ValueError(f"a feature is one of {', '.join(known)}; got {part['type']!r}")
         parts = zip(encoder.columns, config["parts"], strict=True)
         encoder.kinds = tuple(known[part["type"]].from_state(column, part) for column, part in parts)
+        encoder.embedding_first = bool(config.get("embedding_first", False))
         return encoder
+
+
+def embedding_columns(frame: pl.DataFrame, columns: Sequence[str]) -> frozenset[str]:
+    """Find the columns that are, or together make, an embedding: lists, and many numbered columns of one name.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> sorted(embedding_columns(pl.DataFrame({"v": [[1.0, 2.0]], "age": [20], "x_1": [0.5]}), ["v", "age", "x_1"]))
+    ['v']
+    """
+    kinds = {column: kind_of(column_of(frame, column)) for column in columns}
+    numbers = [column for column, kind in kinds.items() if kind is NumberColumn]
+    return _numbered(numbers) | {column for column, kind in kinds.items() if kind is VectorColumn}
 
 
 def _numbered(columns: Sequence[str]) -> frozenset[str]:

@@ -7,6 +7,7 @@ To add a format, write a module with ``accepts(source)`` and ``read(source, enco
 from miscal.data.readers.new_rows import NewRows, NewSource, open_new_rows, read_inputs
 from miscal.data.readers.read import read_triples, reread
 from miscal.data.readers.registry import READERS, open_table
+from miscal.data.readers.roles import naming_alone
 from miscal.data.readers.table import Table
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "NewRows",
     "NewSource",
     "Table",
+    "naming_alone",
     "open_new_rows",
     "open_table",
     "read_inputs",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
-from miscal.data.column_reading import ColumnReading
-from miscal.data.encoders.kinds import CategoryColumn, kind_of
+from miscal.data.column_reading import COORDINATE, ColumnReading
+from miscal.data.encoders.features import embedding_columns
+from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 
 READ_COLUMNS = "read_columns"
@@ -18,17 +20,20 @@ READ_COLUMNS = "read_columns"
 ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed: \d+|__index_level_\d+__")
 """Names of columns that number the rows or name them, where every value occurs once."""
 LEAK = "it tells the outcome nearly perfectly"
+LIST = "its lists name nothing: name it as a feature"
 
 
-def read_columns(frame: pl.DataFrame, names: Sequence[str], *, chosen: bool) -> tuple[ColumnReading, ...]:
+def read_columns(
+    frame: pl.DataFrame, names: Sequence[str], *, chosen: Collection[str] = ()
+) -> tuple[ColumnReading, ...]:
     """Say what each of some columns is read as.
 
     Parameters
     ----------
     frame : polars.DataFrame
     names : sequence of str
-    chosen : bool
-        Whether a person named the columns: then none is left out.
+    chosen : collection of str
+        Those that a person named as inputs: of these, none is left out.
 
     Returns
     -------
@@ -38,32 +43,39 @@ def read_columns(frame: pl.DataFrame, names: Sequence[str], *, chosen: bool) -> 
     Examples
     --------
     >>> table = pl.DataFrame({"id": [1, 2, 3], "age": [20, None, 30], "same": ["x", "x", "x"]})
-    >>> [(one.name, one.read_as, one.missing, one.left_out) for one in read_columns(table, table.columns, chosen=False)]
+    >>> [(one.name, one.read_as, one.missing, one.left_out) for one in read_columns(table, table.columns)]
     [('id', 'number', 0, 'it numbers or names the rows'), ('age', 'number', 1, None), ('same', 'category', 0, 'it is the same in all rows')]
     """  # noqa: E501
     readings: list[ColumnReading] = []
+    coordinates = embedding_columns(frame, names)
     for name in names:
-        reading = _reading(column_of(frame, name), name, chosen=chosen)
-        if reading.left_out is None and not chosen:
+        reading = _reading(column_of(frame, name), name, chosen=name in chosen)
+        if name in coordinates and reading.read_as == NumberColumn.type:
+            reading = replace(reading, read_as=COORDINATE)
+        if reading.left_out is None and name not in chosen:
             before = _same_before(frame, name, readings)
             if before is not None:
-                reading = ColumnReading(
-                    name, reading.read_as, reading.levels, reading.missing, f"it is the same as {before!r}"
-                )
+                reading = replace(reading, left_out=f"it is the same as {before!r}")
         readings.append(reading)
     return tuple(readings)
 
 
-def used(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
+def used(readings: Sequence[ColumnReading], *, needed: bool = True) -> tuple[str, ...]:
     """Names of the columns that are part of x.
+
+    Parameters
+    ----------
+    readings : sequence of ColumnReading
+    needed : bool, default True
+        Whether x is made of nothing else.
 
     Raises
     ------
     InputError
-        If all of them were left out.
+        If all of them were left out, and x is made of nothing else.
     """
     kept = tuple(one.name for one in readings if one.left_out is None)
-    if readings and not kept:
+    if needed and readings and not kept:
         reasons = "; ".join(f"{one.name!r}: {one.left_out}" for one in readings[:5])
         raise InputError(
             f"no inputs are left: none of the {len(readings)} other columns says of what kind a row is ({reasons}). "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import InputError, MissingColumn
@@ -44,7 +44,7 @@ def find(name: str, columns: Sequence[str], *, what: str) -> str:
     """  # noqa: E501
     if name in columns:
         return name
-    raise MissingColumn(f"{what}: there is no column {name!r}{_nearest(name, columns)}. {_listed(columns)}")
+    raise MissingColumn(f"{what}: there is no column {name!r}{_nearest(name, columns)}. {listed(columns)}")
 
 
 def _nearest(name: str, columns: Sequence[str]) -> str:
@@ -52,7 +52,8 @@ def _nearest(name: str, columns: Sequence[str]) -> str:
     return f" (did you mean {near!r}?)" if near else ""
 
 
-def _listed(columns: Sequence[str]) -> str:
+def listed(columns: Sequence[str]) -> str:
+    """Say which columns there are, the first twenty."""
     shown = ", ".join(repr(column) for column in columns[:20])
     return f"The columns are {shown}" + (f", ... ({len(columns)} in all)" if len(columns) > 20 else "")
 
@@ -98,7 +99,7 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
         )
     raise MissingColumn(
         f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{_nearest(role, free)}; "
-        f"name it (--{role} COL). {_listed(columns)}"
+        f"name it (--{role} COL). {listed(columns)}"
     )
 
 
@@ -186,10 +187,21 @@ def refuse_outcome(role: str, names: Iterable[str], correct: str | None) -> None
         raise InputError(f"{role}: {correct!r} is the outcome, which can play no other part; leave it out")
 
 
-def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> list[str]:
-    found = [c for c in fnmatch.filter(columns, pattern) if c not in reserved and not _INDEX.fullmatch(c)]
+def unreserved(columns: Iterable[str], reserved: Container[str]) -> tuple[str, ...]:
+    """Leave out columns that play a part, have no name, or are a row index that pandas has written.
+
+    Examples
+    --------
+    >>> unreserved(["Unnamed: 0", "age", "y"], {"y"})
+    ('age',)
+    """
+    return tuple(column for column in columns if column not in reserved and not _INDEX.fullmatch(column))
+
+
+def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> tuple[str, ...]:
+    found = unreserved(fnmatch.filter(columns, pattern), reserved)
     if not found:
         if any(mark in pattern for mark in "*?["):
-            raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {_listed(columns)}")
+            raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {listed(columns)}")
         find(pattern, columns, what="features")
     return found

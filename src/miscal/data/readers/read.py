@@ -22,11 +22,12 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.data.column_reading import ColumnReading
+from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.encoders.features import embedding_columns
 from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
-from miscal.data.readers.column_readings import LEAK, READ_COLUMNS, read_columns, used
+from miscal.data.readers.column_readings import LEAK, LIST, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, refuse_outcome, split_names
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
@@ -34,7 +35,7 @@ from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
-from miscal.data.readers.roles import Roles, roles_of
+from miscal.data.readers.roles import Roles, roles_of, with_naming
 from miscal.data.readers.rows import (
     TableRows,
     XSource,
@@ -75,6 +76,7 @@ def read_triples(
     features: str | Sequence[str] | None = None,
     text: str | None = None,
     metadata: str | Sequence[str] = (),
+    names_only: str | Sequence[str] = (),
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
@@ -110,13 +112,17 @@ def read_triples(
         A column of row numbers, from 0: which row of `embeddings` belongs to each row of `source`. Several may share
         one. By default they lie in the order of `source`.
     features : str or sequence of str, optional
-        x: columns by name or pattern, comma-separated, each of which must match. Text of few values is one-hot. A
-        pattern passes over the columns that play another part (id, weight, group, split, confidence, correct, text,
-        metadata).
+        x: columns by name or pattern, comma-separated, each of which must match; or "auto": every column that plays no
+        other part. A pattern passes over the columns that play another part (id, weight, group, split, confidence,
+        correct, text, metadata). They may stand beside embeddings or texts.
     text : str, optional
-        The column of texts. They become x unless there are embeddings or features, and are shown in reports.
+        The column of texts, which are shown in reports. They become x, beside the columns named, unless there are
+        embeddings, as a file or among the features.
     metadata : str or sequence of str
-        Columns that the field does not see, unless they are named as features too.
+        Columns that name and colour what is found. They are part of x, as features are, and new rows must have them;
+        "auto" takes every column that plays no other part.
+    names_only : str or sequence of str
+        Columns that name what is found but are no part of x, because new rows will not have them.
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
     group : str, optional
@@ -170,15 +176,15 @@ def read_triples(
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     asked = Asked.of(**named, positive=positive, kind=kind)
-    roles = roles_of(table, asked, split, group, weight, split_names(metadata))
-    inputs = choose_inputs(
-        table, embeddings=embeddings, features=features, text=text, reserved=roles.reserved, rows=embedding_rows
-    )
+    roles = roles_of(table, asked, split, group, weight)
+    roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
+    given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
+    inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
     refuse_outcome("text", [inputs.text], correct=roles.correct)
     refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
+    roles.refuse_as_inputs(inputs.features)
     rows = choose_rows(table, roles.columns, inputs, where)
-    readings = read_columns(rows.frame, inputs.features, chosen=not inputs.auto)
-    inputs = replace(inputs, features=used(readings))
+    inputs, readings, roles = _read_as(rows.frame, inputs, roles, text)
     allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
@@ -190,13 +196,13 @@ def read_triples(
     )
     readings, inputs, roles = _without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
     options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
-        "text": text, "where": where, "on_invalid": on_invalid, "encoding": encoding,
-        "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
+        "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
+        "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
     # embeddings given as an array cannot be read a second time
     again = embeddings is None or options["embeddings"] is not None
     made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
-    made |= {READ_COLUMNS: [one.to_dict() for one in readings]}
+    made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
     notes = (*notes, *about_weights, *clipped, *of_labels)
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
     return replace(triples, candidate_groups=_candidate_groups(triples, rows, table, roles, inputs, readings, seed))
@@ -212,10 +218,24 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
         "metadata": list(roles.metadata),
+        "names_only": list(roles.names_only),
         "split": roles.split,
         "group": roles.group,
         "weight": roles.weight,
     }
+
+
+def options_of(source: dict[str, Any]) -> dict[str, Any]:
+    """Return the options by which the rows of a run are read again.
+
+    Examples
+    --------
+    >>> options_of({"options": {"metadata": ["topic"]}})
+    {'metadata': [], 'names_only': ['topic']}
+    """
+    options = source["options"]
+    # in runs of earlier versions, metadata only named what was found
+    return options if "names_only" in options else options | {"metadata": [], "names_only": options["metadata"]}
 
 
 def reread(source: dict[str, Any]) -> Triples:
@@ -229,7 +249,7 @@ def reread(source: dict[str, Any]) -> Triples:
         If a file is gone or has changed, or what makes inputs of text is another here.
     """
     refuse_changed(source)
-    triples = read_triples(source["path"], **source["options"])
+    triples = read_triples(source["path"], **options_of(source))
     before, now = source.get("x_source"), triples.source["x_source"]
     if before != now:
         raise MismatchError(
@@ -237,6 +257,34 @@ def reread(source: dict[str, Any]) -> Triples:
             "or run `miscal discover` again with --embed-model"
         )
     return triples
+
+
+# --- columns ------------------------------------------------------------------------------------------------------
+
+
+def _role_of(reading: ColumnReading, roles: Roles) -> str:
+    # what is no input can still name what is found, where a person named it for that
+    unseen = reading.left_out is not None and roles.named
+    if reading.name in roles.names_only or (reading.name in roles.metadata and unseen):
+        return NAMES_ONLY
+    return METADATA if reading.name in roles.metadata else FEATURES
+
+
+def _read_as(
+    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None
+) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
+    """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
+    names = dict.fromkeys((*inputs.features, *roles.naming))
+    readings = read_columns(frame, list(names), chosen={*inputs.chosen, *(roles.names_only if roles.named else ())})
+    if not roles.named:
+        lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
+        readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
+        roles = roles.without([one.name for one in readings if one.left_out is not None])
+    readings = tuple(replace(one, role=_role_of(one, roles)) for one in readings)
+    features = used([one for one in readings if one.name in inputs.features], needed=inputs.kind == "features")
+    # texts that a person names are seen, too, unless an embedding is there
+    of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
+    return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
 
 
 def _candidate_groups(
@@ -254,7 +302,7 @@ def _candidate_groups(
     frame = pl.concat([rows.frame, other_columns(table, rows.frame, rows.row)], how="horizontal")
     passed_over = {roles.confidence, roles.correct, roles.split, roles.weight, roles.id, inputs.text}
     passed_over |= {one.name for one in readings if one.leak is not None}
-    seen = {*inputs.features, *roles.metadata}
+    seen = {*inputs.features, *roles.naming}
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
     # columns that play no part have not been asked whether they are known only after the outcome
     asked = [name for name in found if name not in seen and name in frame.columns]
@@ -280,21 +328,16 @@ def _without_leaks(
     seed: int,
 ) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
     """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
-    asked = [name for name in dict.fromkeys((*inputs.features, *roles.metadata)) if name not in allowed]
+    asked = [one.name for one in readings if one.name not in allowed]
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     found = leaks(rows.frame.filter(teaching), asked, y[teaching], f[teaching], seed)
-    if not found:
-        return tuple(readings), inputs, roles
-    known = {one.name: one for one in (*read_columns(rows.frame, list(found), chosen=True), *readings)}
-    marked = [replace(known[name], left_out=LEAK, leak=area) for name, area in found.items()]
-    kept = [one for one in readings if one.name not in found]
+    marked = tuple(replace(one, left_out=LEAK, leak=found[one.name]) if one.name in found else one for one in readings)
     features = tuple(name for name in inputs.features if name not in found)
-    metadata = tuple(name for name in roles.metadata if name not in found)
     if inputs.kind == "features" and not features:
         used(marked)
-    return (*kept, *marked), replace(inputs, features=features), replace(roles, metadata=metadata)
+    return marked, replace(inputs, features=features), roles.without(found)
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -381,11 +424,11 @@ def _assembled(
         group=group,
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
-        metadata={name: metadata_of(rows, name) for name in roles.metadata},
+        metadata={name: metadata_of(rows, name) for name in roles.naming},
         answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
-        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder),
+        source=source | {"n_read": rows.n_read} | _described(roles, inputs, encoder, source[READ_COLUMNS]),
         encoder=encoder,
         layout=encoder.layout,
         kind=roles.kind,
@@ -450,8 +493,9 @@ def _some(values: Any, keep: np.ndarray) -> Any:
     )
 
 
-def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any]:
+def _described(roles: Roles, inputs: XSource, encoder: Encoder, readings: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Say what the summary says of the data."""
+    coordinates = {one["name"] for one in readings if one["read_as"] == COORDINATE}
     path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
     return {
         "columns": {
@@ -460,7 +504,14 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder) -> dict[str, Any
             "positive": roles.positive,
             "x": inputs.made_of(path),
             "text": inputs.text,
-            "metadata": list(roles.metadata),
+            "metadata": list(roles.naming),
+            "names_only": [name for name in roles.naming if name not in inputs.features],
+            "needed": [
+                roles.confidence,
+                *([inputs.text] if inputs.kind == "text" else []),
+                *sorted(inputs.features, key=lambda name: name in coordinates),
+            ],
+            "embeddings": inputs.kind == "embeddings",
             "split": roles.split,
             "group": roles.group,
             "weight": roles.weight,

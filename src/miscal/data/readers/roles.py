@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
-from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.columns import find, match, refuse_outcome, split_names, unreserved
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked
-from miscal.data.readers.rows import label
+from miscal.data.readers.rows import AUTO, label, shown_text
 from miscal.data.readers.table import Table
 
 ID = "id"
@@ -20,7 +20,10 @@ ID = "id"
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column plays which part; None where none does."""
+    """Which column plays which part; None where none does.
+
+    `named` says whether a person named the columns that name what is found; else they are all that play no other part.
+    """
 
     confidence: str
     correct: str
@@ -30,6 +33,8 @@ class Roles:
     grouping: Grouping | None = None
     weight: str | None = None
     metadata: tuple[str, ...] = ()
+    names_only: tuple[str, ...] = ()
+    named: bool = True
     id: str | None = None
     notes: tuple[str, ...] = ()
     answers: AnswerColumns = NO_ANSWERS
@@ -50,7 +55,12 @@ class Roles:
         """All columns named."""
         grouped = None if self.grouping is None else self.grouping.column
         single = (self.confidence, self.correct, self.split, grouped, self.weight, self.id)
-        return [column for column in single if column is not None] + [*self.metadata, *self.answers.columns]
+        return [column for column in single if column is not None] + [*self.naming, *self.answers.columns]
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """Columns that name what is found, whether the field sees them or not."""
+        return (*self.metadata, *self.names_only)
 
     @property
     def reserved(self) -> dict[str, str]:
@@ -58,7 +68,26 @@ class Roles:
         parts = {"group": None if self.grouping is None else self.grouping.whole_column}
         parts |= {name: getattr(self, name) for name in ("id", "weight", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
-        return dict.fromkeys(self.metadata, "metadata") | named
+        return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
+
+    def without(self, columns: Container[str]) -> Roles:
+        """Return the roles without some of the naming columns."""
+        kept = {part: tuple(c for c in getattr(self, part) if c not in columns) for part in ("metadata", "names_only")}
+        return replace(self, **kept)
+
+    def refuse_as_inputs(self, features: Sequence[str]) -> None:
+        """Refuse inputs that new rows will not have.
+
+        Raises
+        ------
+        InputError
+        """
+        both = [name for name in self.names_only if name in features]
+        if both:
+            raise InputError(
+                f"names_only: {both[0]!r} is named as a feature, too, but what new rows will not have cannot be "
+                "part of the inputs: leave it out of one of the two"
+            )
 
 
 def roles_of(
@@ -67,9 +96,8 @@ def roles_of(
     split: str | None,
     group: str | None,
     weight: str | None,
-    metadata: Sequence[str],
 ) -> Roles:
-    """Find the columns of a table that were asked for.
+    """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
 
     Raises
     ------
@@ -81,17 +109,10 @@ def roles_of(
     confidence, correct, said = asked.found(table.columns)
     grouping = None if group is None else Grouping.of(group, table.columns)
     grouped = None if grouping is None else grouping.column
-    for what, names in {"split": [split], "group": [grouped], "weight": [weight], "metadata": metadata}.items():
-        for name in names:
-            if name is not None:
-                find(name, table.columns, what=what)
-        refuse_outcome(what, names, correct)
-    if confidence in metadata:
-        words = asked.words
-        raise InputError(
-            f"metadata: {confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; leave it "
-            "out"
-        )
+    for what, name in {"split": split, "group": grouped, "weight": weight}.items():
+        if name is not None:
+            find(name, table.columns, what=what)
+        refuse_outcome(what, [name], correct)
     taken = [name for name in (confidence, correct, split, group, weight) if name is not None]
     return Roles(
         confidence,
@@ -101,8 +122,57 @@ def roles_of(
         split,
         grouping,
         weight,
-        tuple(metadata),
-        ID if ID in table.columns else None,
-        table.notes + said,
-        answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
+        id=ID if ID in table.columns else None,
+        notes=table.notes + said,
+        answers=answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
     )
+
+
+def with_naming(
+    roles: Roles,
+    table: Table,
+    metadata: str | Sequence[str],
+    names_only: str | Sequence[str],
+    features: str | Sequence[str] | None,
+    text: str | None,
+    embedding_rows: str | None,
+) -> Roles:
+    """Add the columns that name what is found; the options are those of :func:`miscal.data.readers.read_triples`.
+
+    Either of `metadata` and `names_only` may be "auto".
+
+    Raises
+    ------
+    MissingColumn, InputError
+        If one is not there, or is the confidence or the outcome.
+    """
+    others = (shown_text(table, text), embedding_rows)
+    taken = roles.reserved | {name: "other" for name in others if name is not None}
+    if features not in (None, AUTO):
+        taken |= dict.fromkeys(match(features, table.columns, taken), "features")
+    only = unreserved(table.columns, taken) if names_only == AUTO else split_names(names_only)
+    named = unreserved(table.columns, {*taken, *only}) if metadata == AUTO else split_names(metadata)
+    for what, names in {"metadata": named, "names_only": only}.items():
+        for name in names:
+            find(name, table.columns, what=what)
+        refuse_outcome(what, names, roles.correct)
+        if roles.confidence in names:
+            words = vocabulary(roles.kind)
+            raise InputError(
+                f"{what}: {roles.confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
+                "leave it out"
+            )
+    seen = tuple(name for name in named if name not in only)
+    return replace(roles, metadata=seen, names_only=only, named=AUTO not in (metadata, names_only))
+
+
+def naming_alone(metadata: str | Sequence[str], names_only: str | Sequence[str]) -> dict[str, str | Sequence[str]]:
+    """Options by which metadata name what is found and nothing else, for estimators that see no such columns.
+
+    Examples
+    --------
+    >>> naming_alone("year", ["topic"])
+    {'metadata': (), 'names_only': ('year', 'topic')}
+    """
+    both = (*split_names(metadata), *split_names(names_only))
+    return {"metadata": (), "names_only": AUTO if metadata == AUTO else both}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,12 +12,12 @@ import polars as pl
 
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MissingColumn
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.readers import where as conditions
-from miscal.data.readers.columns import find, match
+from miscal.data.readers.columns import find, listed, match, unreserved
 from miscal.data.readers.mapped import chosen_rows, held_rows
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
@@ -52,8 +52,9 @@ class XSource:
     rows : str, optional
         The column that says which row of the embeddings belongs to a row of the table; by default they lie in the
         table's order.
-    auto : bool
-        Whether nobody named the feature columns: those that say nothing of a row's kind are left out.
+    chosen : tuple of str
+        The feature columns that a person named as such; of the others, those that say nothing of a row's kind are left
+        out.
     """
 
     kind: str
@@ -62,7 +63,7 @@ class XSource:
     text: str | None = None
     notes: tuple[str, ...] = ()
     rows: str | None = None
-    auto: bool = False
+    chosen: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -114,8 +115,11 @@ def choose_inputs(
     text: str | None,
     reserved: dict[str, str],
     rows: str | None = None,
+    metadata: Sequence[str] = (),
 ) -> XSource:
     """Decide where x comes from, from what was asked for and what is there.
+
+    Columns of `metadata` are seen beside whatever else x is made of.
 
     Raises
     ------
@@ -130,23 +134,48 @@ def choose_inputs(
         find(rows, table.columns, what="embedding_rows")
         if embeddings is None and (features is not None or table.embeddings is None):
             raise InputError("embedding_rows says which row of the embeddings is a row's x: name the embeddings too")
-    shown = text or (TEXT if TEXT in table.columns else None)
+    shown = shown_text(table, text)
     beside: tuple[str, ...] = ()
     if features is not None:
         passed_over = reserved | {name: role for name, role in ((shown, "text"), (rows, "embedding_rows")) if name}
-        beside = match("*" if features == AUTO else features, table.columns, passed_over)
+        beside = every_other(table, passed_over) if features == AUTO else match(features, table.columns, passed_over)
+    seen = tuple(dict.fromkeys((*beside, *metadata)))
+    known = {"text": shown, "rows": rows, "chosen": () if features == AUTO else beside}
     if embeddings is not None:
-        return XSource("embeddings", beside, embeddings=embeddings, text=shown, rows=rows, auto=features == AUTO)
-    if beside:
-        return XSource("features", beside, text=shown, auto=features == AUTO)
+        return XSource("embeddings", seen, embeddings=embeddings, **known)
+    if beside or features == AUTO:
+        return XSource("features", seen, **known)
     if table.embeddings is not None:
         note = f"x was read from {table.embeddings.name}, which lies beside the data"
-        return XSource("embeddings", embeddings=table.embeddings, text=shown, notes=(note,), rows=rows)
+        return XSource("embeddings", seen, embeddings=table.embeddings, notes=(note,), **known)
     if shown is not None:
         notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
-        return XSource("text", text=shown, notes=notes)
+        return XSource("text", seen, notes=notes, **known)
     note = "x was made from every column that plays no other part, since no inputs were named"
-    return XSource("features", match("*", table.columns, reserved), notes=(note,), auto=True)
+    seen = (*every_other(table, reserved), *metadata)
+    return XSource("features", seen, notes=(note,), **known)
+
+
+def shown_text(table: HasColumns, text: str | None) -> str | None:
+    """Return the column of texts: the one named, or the one that is called so."""
+    return text or (TEXT if TEXT in table.columns else None)
+
+
+def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns that play no other part, in the order of the table.
+
+    Raises
+    ------
+    MissingColumn
+        If there are none, and none is metadata.
+    """
+    found = unreserved(table.columns, reserved)
+    if not found and "metadata" not in reserved.values():
+        raise MissingColumn(
+            "no inputs are left: every column plays another part. Name embeddings (--embeddings FILE.npy), or columns "
+            f"of the inputs. {listed(table.columns)}"
+        )
+    return found
 
 
 def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:

@@ -10,6 +10,7 @@ from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
 from miscal.report.panel import Panel
+from miscal.report.row_wording import needed_of_new_rows
 from miscal.report.source import Source
 from miscal.report.texts import setting, short
 
@@ -55,15 +56,17 @@ width="{{ width }}" height="6"/></svg></td></tr>
 {% endif %}
 </div>
 {% if view.readings %}
-<h3>Columns of the inputs</h3>
-<div class="scroll" tabindex="0" role="region" aria-label="Columns of the inputs">
+<h3>Columns</h3>
+{% if view.needed %}<p class="lead">New rows need {{ view.needed }} to be corrected.</p>{% endif %}
+<div class="scroll" tabindex="0" role="region" aria-label="Columns">
 <table class="candidates">
 <thead><tr><th scope="col">column</th><th scope="col">read as</th><th scope="col" class="number">distinct values</th>
-<th scope="col" class="number">blank</th><th scope="col"></th></tr></thead>
+<th scope="col" class="number">blank</th><th scope="col">role</th><th scope="col"></th></tr></thead>
 <tbody>
 {% for one in view.readings %}
 <tr><td title="{{ one.name | short(200) }}">{{ one.name | short(60) }}</td><td>{{ one.read_as }}</td>
 <td class="number">{{ one.levels | count }}</td><td class="number">{{ one.missing | count }}</td>
+<td>{{ one.role or "" }}</td>
 <td>{{ "left out: " ~ one.left_out | short(120) if one.left_out }}</td></tr>
 {% endfor %}
 </tbody>
@@ -120,6 +123,7 @@ class MakingView:
     versions: list[Fact]
     stages: list[tuple[str, float, float]]
     readings: tuple[ColumnReading, ...]
+    needed: str
     columns: dict[str, str]
     candidates: list[tuple[bool, dict[str, str]]]
     hidden: int
@@ -149,6 +153,7 @@ def view(source: Source) -> MakingView:
         versions=[_fact(name, version) for name, version in summary.versions.items()],
         stages=_stages(summary.timing),
         readings=summary.columns,
+        needed=needed_of_new_rows(summary.data.columns),
         columns=columns,
         candidates=[
             (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column) for column in columns})

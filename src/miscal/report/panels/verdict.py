@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from miscal.base.document import Measure
 from miscal.discovery.summary import Score, Summary
-from miscal.discovery.wording import mending_of
+from miscal.discovery.wording import decision_of, mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
 from miscal.report.source import Source
@@ -15,6 +15,7 @@ TEMPLATE = """
 <p class="sentence">{{ view.shown }}</p>
 {% if view.hidden %}<p class="sentence hidden-part">{{ view.hidden }}</p>{% endif %}
 {% if view.mending %}<p class="sentence hidden-part">{{ view.mending }}</p>{% endif %}
+{% if view.decision %}<p class="sentence hidden-part">{{ view.decision }}</p>{% endif %}
 <dl class="tiles">
 {% for limit in view.limits %}
 <div class="tile">
@@ -112,13 +113,14 @@ class VerdictView:
     """The verdict, the certified limits, and the summary for the headline numbers.
 
     `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the
-    correction leaves of the findings; `before` and `after` are the scores of all rows that testify, uncorrected and
-    corrected.
+    correction leaves of the findings, `decision` which promise is broken at a threshold; `before` and `after` are the
+    scores of all rows that testify, uncorrected and corrected.
     """
 
     shown: str
     hidden: str
     mending: str
+    decision: str
     limits: tuple[VerdictLimit, VerdictLimit]
     summary: Summary
     before: Score | None
@@ -138,9 +140,9 @@ def view(source: Source) -> VerdictView:
     total = "mean absolute difference between the confidence and the probability of being right"
     hidden = "mean absolute miscalibration that the confidence alone does not explain"
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
-    said = mending_of(summary)
-    mending = said if summary.verdict.endswith(said) else ""
-    shown, hidden_part = first_sentence(summary.verdict.removesuffix(mending))
+    rest, decision = _without_end(summary.verdict, decision_of(summary))
+    rest, mending = _without_end(rest, mending_of(summary))
+    shown, hidden_part = first_sentence(rest)
     total_low, smece = rounded_down(proof.lower_bound_total), summary.global_.smece
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total_low == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
@@ -148,6 +150,7 @@ def view(source: Source) -> VerdictView:
         shown=short(shown, 2000),
         hidden=short(hidden_part, 2000),
         mending=short(mending, 2000),
+        decision=short(decision, 2000),
         limits=(
             VerdictLimit(
                 label="Miscalibration",
@@ -168,6 +171,11 @@ def view(source: Source) -> VerdictView:
         before=before,
         after=after,
     )
+
+
+def _without_end(text: str, end: str) -> tuple[str, str]:
+    """Return the text without its last sentences, and these; or the whole text, where it does not end with them."""
+    return (text.removesuffix(end).rstrip(), end) if text.endswith(end) else (text, "")
 
 
 def rounded_down(bound: Measure) -> float | None:
