@@ -125,5 +125,6 @@ def _value(row: Mapping[str, Any]) -> ColumnValue:
         if name in row
     }
     told = ("mark", "finding", "slope_mark", "slope_finding")
-    stored = {name: row[name] for name in ("column", "n", "share", "accuracy", "confidence", *told) if name in row}
+    stored = {name: row.get(name) for name in ("column", "n", "share", "accuracy", "confidence", *told)}
+    stored = {name: value for name, value in stored.items() if value is not None or name not in _SLOPE}
     return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})
