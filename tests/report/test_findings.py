@@ -28,7 +28,7 @@ def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
     section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
     assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
     for shown in (
-        "1,234 questions",
+        "1,234 tests",
         "1,200 rows",
         "0.37 times",
         "−25.0",
@@ -103,7 +103,7 @@ def test_a_slope_is_told_by_two_levels_and_never_as_a_shift(make_run, slope, tol
     assert f"after the correction, {left}" in printed
     assert section.count('<figure class="slope">') == 1
     for words in (printed, verdict):
-        assert "right less often on" not in words
+        assert f"{FINDING['description']} (by" not in words
         assert "less often than rows of equal confidence" not in words
     assert "does not mend the finding" in verdict or "mends the finding" in verdict
 

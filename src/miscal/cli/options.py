@@ -47,6 +47,7 @@ class Evidence(StrEnum):
 
     all = "all"
     test = "test"
+    time = "time"
 
 
 class Adjustment(StrEnum):
@@ -258,9 +259,13 @@ Seed = Annotated[
     int, typer.Option(metavar="N", parser=_number(int, 0, most=LARGEST_SEED), help="Seed of all random numbers.")
 ]
 Epsilon = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
+        metavar="E",
+        parser=_number(float, 0, 1),
+        help="Rows count as well calibrated where |delta| is at most this. Default: 0.05; of events half of the mean "
+        "predicted probability, or of what is missing to 1, where that is less.",
+        show_default=False,
     ),
 ]
 MinRows = Annotated[
@@ -283,7 +288,8 @@ EvidenceOption = Annotated[
     typer.Option(
         help="Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
         "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
-        "and with --method paper).",
+        "and with --method paper). time: rows in five blocks of --time, each judged by what was learned "
+        "of earlier ones; the first only teaches.",
         show_default=False,
     ),
 ]
@@ -325,6 +331,14 @@ Group = Annotated[
         metavar="COL",
         help="Column of groups: rows of one group stay together. COL:day takes the days of a column of dates (hour, "
         "week, month and year likewise).",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of dates, or of numbers that rise with time: when each row was predicted. The report then shows "
+        "field and findings over time, and --evidence time can go by it. It is no input unless --features names it.",
     ),
 ]
 OnInvalidOption = Annotated[

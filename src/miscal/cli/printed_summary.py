@@ -14,8 +14,8 @@ from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.slope_wording import rises, says
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
-from miscal.report.legend import REGIME_LABELS
-from miscal.report.row_wording import grouped, needed_of_new_rows, row_words, sampled, weighed
+from miscal.report.precision import decimals_of
+from miscal.report.row_wording import grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
@@ -64,6 +64,11 @@ def _rows(summary: Summary) -> str:
         return f"rows        {summary.n:,}. {sampled(summary.n_sample, summary.n)}"
     if summary.evidence == "all":
         return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
+    if summary.evidence == "time":
+        return (
+            f"rows        {summary.n:,}. The first {summary.over_time.blocks[0].n:,} in the order of time only teach; "
+            f"{later_rows(summary):,} are judged by fits that have seen only earlier rows"
+        )
     return (
         f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
     )
@@ -99,35 +104,35 @@ def _read_as(column: ColumnReading) -> str:
 
 
 def _regimes(summary: Summary) -> list[str]:
-    rows = row_words(summary).rows
+    rows, words, decimals = row_words(summary).rows, vocabulary(summary.kind), decimals_of(summary)
     return [
-        f"{regime.name:<12}{_claimed(regime)} on {percent(regime.share)} of the {rows}: accuracy minus confidence "
-        f"{_shown(regime.residual)}{_hidden(regime)}"
+        f"{regime.name:<12}{_claimed(regime, words)} on {percent(regime.share)} of the {rows}: {words.rate} minus "
+        f"{words.probability} {_shown(regime.residual, decimals)}{_hidden(regime, decimals)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n >= MIN_SLICE_ROWS
     ]
 
 
-def _claimed(regime: Regime) -> str:
-    name = REGIME_LABELS[regime.name].lower()
+def _claimed(regime: Regime, words: Vocabulary) -> str:
+    name = words.regime(regime.name)
     return name if regime.confirmed.total else f"estimated to be {name}, but not confirmed,"
 
 
-def _hidden(regime: Regime) -> str:
-    return "" if regime.hidden is None else f", of which hidden {_shown(regime.hidden)}"
+def _hidden(regime: Regime, decimals: int) -> str:
+    return "" if regime.hidden is None else f", of which hidden {_shown(regime.hidden, decimals)}"
 
 
-def _shown(measure: MeasureAgainstNull) -> str:
-    between = bounds(measure.interval)
-    phrase = f"{points(measure.value)} points{f' ({between})' if between else ''}"
+def _shown(measure: MeasureAgainstNull, decimals: int) -> str:
+    between = bounds(measure.interval, digits=decimals)
+    phrase = f"{points(measure.value, decimals)} points{f' ({between})' if between else ''}"
     return phrase.replace(MINUS, "-")
 
 
-def _more_often(difference: Measure) -> str:
+def _more_often(difference: Measure, words: Vocabulary) -> str:
     value = difference.value or 0.0
     often = "less often" if value < 0 else "more often"
-    between = interval_of_size(value, difference.interval).replace(MINUS, "-")
-    return f"{in_points(abs(value))} {often}{f' ({between})' if between else ''}"
+    between = interval_of_size(value, difference.interval, words.digits).replace(MINUS, "-")
+    return f"{in_points(abs(value), words.digits)} {often}{f' ({between})' if between else ''}"
 
 
 def _left(finding: Finding, words: Vocabulary) -> str:
@@ -137,13 +142,14 @@ def _left(finding: Finding, words: Vocabulary) -> str:
         rise = rises(finding.after, words, adverb="still" if state == LEFT else "").replace(MINUS, "-")
         return f"; after the correction, {'this is no longer beyond chance' if state == MENDED else rise}"
     become = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
-    return f"; after the correction {become[state]} {_more_often(finding.after)}" if state else ""
+    return f"; after the correction {become[state]} {_more_often(finding.after, words)}" if state else ""
 
 
 def _told(finding: Finding, words: Vocabulary) -> str:
     if finding.effect == SLOPE:
         return says(finding, words)
-    return f"right {percent(finding.accuracy)} of the time, {_more_often(finding.beyond)} than rows of equal confidence"
+    rate = words.group_rate.format(words.percent(finding.accuracy))
+    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}"
 
 
 def _findings(summary: Summary) -> list[str]:
@@ -184,6 +190,10 @@ def _correction(summary: Summary) -> list[str]:
     known = raw is not None and ours is not None and None not in (raw.all.smece, ours.all.smece)
     if not known:
         return []
-    line = f"correction  calibration error {size(raw.all.smece)} points before, {size(ours.all.smece)} after"
+    decimals = decimals_of(summary)
+    before, after = (size(one.all.smece, decimals) for one in (raw, ours))
+    line = f"correction  calibration error {before} points before, {after} after"
     losses = raw.all.log_loss, ours.all.log_loss
-    return [line if None in losses else f"{line}; log loss {losses[0]:.3f} before, {losses[1]:.3f} after"]
+    if None in losses:
+        return [line]
+    return [f"{line}; log loss {losses[0]:.{decimals + 2}f} before, {losses[1]:.{decimals + 2}f} after"]

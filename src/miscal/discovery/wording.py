@@ -17,9 +17,9 @@ def verdict_of(summary: Summary) -> str:
     groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in shifts]
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
-    shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value)
+    shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
     claim = Claim(summary.field.structure, summary.certificate)
-    hidden = verdict(claim, places, groups, evidence=summary.evidence, slopes=along)
+    hidden = verdict(claim, places, groups, evidence=summary.evidence, slopes=along, kind=summary.kind)
     said = shown, hidden, mending_of(summary), decision_of(summary)
     return " ".join(filter(None, said))
 
@@ -30,7 +30,9 @@ def mending_of(summary: Summary) -> str:
     known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in shifts]
     left = [one for state, one in slopes if state != MENDED]
     told = slopes_left(left, vocabulary(summary.kind)) if left else ""
-    return mending_sentence(known, [state for state, _ in slopes], told) if known or slopes else ""
+    if not known and not slopes:
+        return ""
+    return mending_sentence(known, summary.kind, slopes=[state for state, _ in slopes], slopes_left=told)
 
 
 def _by_effect(summary: Summary) -> tuple[list[Finding], list[Finding]]:
@@ -51,7 +53,7 @@ def decision_of(summary: Summary) -> str:
 def _place(place: PlaceNumbers, summary: Summary) -> Place:
     if place.part is None:
         region = next(one for one in summary.regimes if one.name == place.regime)
-        name = f"the {percent(region.share)} of rows found {region.name}-confident"
+        name = f"the {percent(region.share)} of rows found {vocabulary(summary.kind).regime(region.name)}"
     else:
         region = summary.subregimes[place.part]
         name = f'"{region.name}"'

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.findings.places import Place
 from miscal.findings.verdict import MOST_PLACES, often_on
 
@@ -39,13 +40,21 @@ def mending(sign: str, after: Interval) -> str | None:
     return LEFT if (after[1] < 0) == (sign == "over") else REVERSED
 
 
-def mending_sentence(findings: Sequence[tuple[str, Place]], slopes: Sequence[str] = (), slopes_left: str = "") -> str:
+def mending_sentence(
+    findings: Sequence[tuple[str, Place]],
+    kind: Kind = ANSWER,
+    *,
+    slopes: Sequence[str] = (),
+    slopes_left: str = "",
+) -> str:
     """Say how many findings the correction mends, and name those that it does not, those of which most is left first.
 
     Parameters
     ----------
     findings : sequence of (str, Place)
         What became of each shift (:func:`mending`), and what the correction leaves of it.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
     slopes : sequence of str
         What became of each slope; there is at least one of either.
     slopes_left : str
@@ -60,20 +69,20 @@ def mending_sentence(findings: Sequence[tuple[str, Place]], slopes: Sequence[str
     >>> print(mending_sentence([("mended", art)]))
     The correction mends the finding: beyond chance, its rows no longer differ from rows of equal corrected confidence.
     """
+    words = vocabulary(kind)
+    equal = words.equal_rows("corrected")
     many = len(findings) + len(slopes)
     count = sum(state == MENDED for state in (*(state for state, _ in findings), *slopes))
     if count == many:
         which, whose = ("the finding", "its") if many == 1 else (f"all {many} findings", "their")
-        return (
-            f"The correction mends {which}: beyond chance, {whose} rows no longer differ from rows of equal corrected "
-            "confidence."
-        )
+        return f"The correction mends {which}: beyond chance, {whose} rows no longer differ from {equal}."
     left, turned = (_largest(findings, state) for state in (LEFT, REVERSED))
-    parts = [f"still right {often_on(left[:MOST_PLACES])}"] if left else []
-    parts += [f"now right {often_on(turned[:MOST_PLACES])}, the other way round than before"] if turned else []
+    parts = [f"{words.true('still')} {often_on(left[:MOST_PLACES], words)}"] if left else []
+    if turned:
+        parts.append(f"{words.true('now')} {often_on(turned[:MOST_PLACES], words)}, the other way round than before")
     more = sum(max(0, len(places) - MOST_PLACES) for places in (left, turned))
     rest = f"; the report lists {more} more that it does not mend" if more else ""
-    compared = f"compared with rows of equal corrected confidence, the model is {', and '.join(parts)}{rest}"
+    compared = f"compared with {equal}, {words.subject} {', and '.join(parts)}{rest}"
     told = "; ".join([*([compared] if parts else []), *([slopes_left] if slopes_left else [])])
     return f"The correction {_mends(count, many)}: {told}."
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import percent
 from miscal.base.vocabulary import Vocabulary
 from miscal.findings.ledger import Finding
 from miscal.findings.verdict import in_points, interval_of_size
@@ -36,7 +35,7 @@ def says(finding: Finding, words: Vocabulary) -> str:
     much = f"the {words.probability} says {how_much(finding)}"
     if lower is None or upper is None:
         return much
-    levels = (percent(share or 0.0) for one in (upper, lower) for share in (one.confidence, one.accuracy.value))
+    levels = (words.percent(share or 0.0) for one in (upper, lower) for share in (one.confidence, one.accuracy.value))
     return f"{much}: {words.two_levels.format(*levels)}"
 
 
@@ -61,9 +60,9 @@ def rises(difference: Measure, words: Vocabulary, adverb: str = "") -> str:
     'accuracy rises by 21 points less (10 to 30) from its lower to its upper third of confidence'
     """
     value = difference.value or 0.0
-    between, so = interval_of_size(value, difference.interval), f" {adverb}" if adverb else ""
+    between, so = interval_of_size(value, difference.interval, words.digits), f" {adverb}" if adverb else ""
     return (
-        f"{words.rate}{so} rises by {in_points(abs(value))} {'less' if value < 0 else 'more'}"
+        f"{words.rate}{so} rises by {in_points(abs(value), words.digits)} {'less' if value < 0 else 'more'}"
         f"{f' ({between})' if between else ''} from its lower to its upper third of {words.probability}"
     )
 

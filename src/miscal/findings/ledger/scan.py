@@ -13,11 +13,12 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
 by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
-inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
-a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
-columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
-accounts for it. Of the intervals of one column no two are chosen that share rows.
+inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most of
+what is then left (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
+mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
+it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
+column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
+chosen that share rows.
 
 For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
 of named groups. It is a column of the same algebra, chosen and projected out as a group is.
@@ -56,7 +57,7 @@ from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, TERM, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
@@ -184,14 +185,21 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """
-    clusters, values = kinds == CLUSTER, kinds == VALUE
-    others = ~clusters & ~values
-    for_clusters = settings.cluster_share_of_error if clusters.any() and not clusters.all() else float(clusters.all())
-    for_values = settings.value_share if values.any() and others.any() else float(values.any())
-    share = np.zeros(len(kinds))
-    share[clusters] = for_clusters / max(1, clusters.sum())
-    share[values] = (1 - for_clusters) * for_values / max(1, values.sum())
-    share[others] = (1 - for_clusters) * (1 - for_values) / max(1, others.sum())
+    clusters, values, combined = kinds == CLUSTER, kinds == VALUE, np.isin(kinds, COMBINED)
+    others = ~clusters & ~values & ~combined
+    share, left = np.zeros(len(kinds)), 1.0
+    # each gets its share of what is left, or all of it where there is nothing else
+    parts = [
+        (clusters, settings.cluster_share_of_error),
+        (combined, settings.combined_share_of_error),
+        (values, settings.value_share),
+        (others, 1.0),
+    ]
+    for place, (some, of_left) in enumerate(parts):
+        if some.any():
+            alone = not any(other.any() for other, _ in parts[place + 1 :])
+            share[some] = left * (1.0 if alone else of_left) / some.sum()
+            left -= float(share[some].sum())
     return share
 
 
@@ -459,8 +467,8 @@ class _Scan:
         self.covariance.append(self._covariances(candidate))
         self.chosen.append(candidate)
         if self.kinds[candidate] == INTERVAL and not self.is_slope[candidate]:
-            column = self.groups.interval_columns[self.of]
-            self.overlapping |= (self._overlaps(candidate) > 0) & (column == column[candidate]) & ~self.is_slope
+            axes = self.groups.axes[self.of]
+            self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate]) & ~self.is_slope
 
     def _covariances(self, candidate: int) -> np.ndarray:
         """Covariance of a candidate with every other, (m,)."""
