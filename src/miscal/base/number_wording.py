@@ -16,14 +16,40 @@ def decimal(value: float, places: int) -> str:
     return f"{value:.1g}" if value and round(value, places) == 0 else f"{value:,.{places}f}"
 
 
+def significant(value: float, digits: int = 2) -> str:
+    """Write a number with so many digits that count, never with an exponent.
+
+    Examples
+    --------
+    >>> significant(0.1234), significant(-0.00021), significant(0.996), significant(12.3), significant(0.0)
+    ('0.12', '-0.00021', '1.0', '12', '0.0')
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:.{digits - 1}f}"
+    # by the number as it will be rounded, so that 0.996 is not written as 1.00
+    rounded = float(f"{value:.{digits - 1}e}")
+    return f"{rounded:.{max(0, digits - 1 - math.floor(math.log10(abs(rounded))))}f}"
+
+
 def percent(share: float, digits: int = 0) -> str:
-    """Write a share in per cent; what is not all is never called 100 %.
+    """Write a share in per cent; what is not all is never called 100 %, and what is not nothing never 0 %.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1].
+    digits : int, default 0
+        Decimals; a share below 1 % has two digits that count, if these are more.
 
     Examples
     --------
     >>> percent(0.312), percent(0.312, 1), percent(0.9999), percent(0.9999, 1), percent(1.0)
     ('31 %', '31.2 %', 'over 99 %', 'over 99.9 %', '100 %')
+    >>> percent(0.0021), percent(0.0021, 1), percent(0.00001), percent(0.0)
+    ('0.21 %', '0.21 %', '0.0010 %', '0 %')
     """
+    if 0 < share < 0.00995:
+        return f"{significant(100 * share)} %"
     number, whole = f"{100 * share:.{digits}f}", f"{100:.{digits}f}"
     return f"over {100 - 10**-digits:.{digits}f} %" if number == whole and share < 1 else f"{number} %"
 

@@ -259,9 +259,13 @@ Seed = Annotated[
     int, typer.Option(metavar="N", parser=_number(int, 0, most=LARGEST_SEED), help="Seed of all random numbers.")
 ]
 Epsilon = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
+        metavar="E",
+        parser=_number(float, 0, 1),
+        help="Rows count as well calibrated where |delta| is at most this. Default: 0.05; of events half of the mean "
+        "predicted probability, or of what is missing to 1, where that is less.",
+        show_default=False,
     ),
 ]
 MinRows = Annotated[

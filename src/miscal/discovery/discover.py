@@ -17,6 +17,7 @@ from miscal.base.number_wording import percent
 from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
 from miscal.base.threads import one_thread
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
@@ -33,7 +34,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
-from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
+from miscal.findings import Subregimes, averages, cut, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
@@ -88,7 +89,7 @@ def discover(
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     min_rows: int = MIN_SLICE_ROWS,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
@@ -113,8 +114,9 @@ def discover(
         Settings of the method, as for :class:`miscal.MiscalibrationField`: ``{"neighbours": 50}`` for "paper", say.
     seed : int, default 0
         Of the split or the folds, the fit, the null draws and the bootstrap. The same seed gives the same result.
-    epsilon : float, default 0.05
-        Half-width of the band of delta that counts as well calibrated, in [0, 1).
+    epsilon : float, optional
+        Half-width of the band of delta that counts as well calibrated, in [0, 1). By default 0.05; of events half of
+        the mean probability, or of what is missing to 1, where that is less.
     min_rows : int, default 30
         The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
         reproduces it, but the gap of few rows says more about chance than about them.
@@ -189,6 +191,8 @@ def discover(
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
         warnings += unseen_columns(triples, method)
+        if epsilon is None:
+            epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
     with clock.stage("field") as part, progress_to(part.tell):
         rows = fit_rows(
             triples,
@@ -200,7 +204,8 @@ def discover(
             device=device,
             evidence=testifying,
         )
-        part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))
+        means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
+        part.found = averages(*means, kind=triples.kind)
     # what follows is many small sums, which threads only slow down
     with one_thread():
         with clock.stage("regimes") as part:
@@ -208,7 +213,8 @@ def discover(
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
-            shares = [f"{name}-confident on {percent(np.mean(regime == name))}" for name in ("over", "under")]
+            words = vocabulary(triples.kind)
+            shares = [f"{words.regime(name)} on {percent(np.mean(regime == name))}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows."
             shown = without_texts(triples) if redact_text else triples
             parts = [
@@ -254,11 +260,11 @@ def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> i
 
 
 def _check_settings(
-    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float, adjustment: str, min_rows: int
+    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float | None, adjustment: str, min_rows: int
 ) -> None:
     # made for its checks alone, before any work is done
     make_estimator(method, options=options, device=device)
-    if not 0.0 <= epsilon < 1.0:
+    if epsilon is not None and not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")

@@ -5,6 +5,7 @@ The only place that tells the two apart: every template writes ``words.rows`` an
 
 from dataclasses import dataclass
 
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Columns, Summary
 from miscal.report.formatting import count
@@ -166,15 +167,16 @@ def _later_rows(summary: Summary) -> RowWords:
 
 
 def _test_rows(summary: Summary) -> RowWords:
-    n = summary.n_test or 0
+    n, terms = summary.n_test or 0, vocabulary(summary.kind)
     return RowWords(
         row="test row",
         rows="test rows",
         n=n,
         kind=" on test rows",
         of=" of test rows",
-        basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
-        f"other number on this page was measured on the {count(n)} test rows, from which nothing was learned."
+        basis=f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows. "
+        f"Unless stated otherwise, every other number on this page was measured on the {count(n)} test rows, from "
+        "which nothing was learned."
         f"{_and_design(summary)}",
         unseen=(
             "Test rows",

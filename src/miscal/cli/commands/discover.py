@@ -34,7 +34,7 @@ def command(
     method: options.MethodOption = Method["auto"],
     option: options.MethodSettings = None,
     seed: options.Seed = 0,
-    epsilon: options.Epsilon = 0.05,
+    epsilon: options.Epsilon = None,
     min_rows: options.MinRows = 30,
     split: options.Split = None,
     evidence: options.EvidenceOption = None,

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from miscal.base.document import Measure
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Score, Summary
 from miscal.discovery.wording import decision_of, mending_of
 from miscal.evidence.settings import SIGNIFICANCE
@@ -40,7 +41,7 @@ of the {{ limit.quantity }} is not above zero.</dd>
 {% endfor %}
 {% set all = view.summary.global_ %}
 <div class="tile">
-<dt>Accuracy and confidence</dt>
+<dt>{{ terms.rate | begin }} and {{ terms.probability }}</dt>
 <dd><b>{{ all.accuracy.value | percent }}</b> and <b>{{ all.confidence.value | percent }}</b></dd>
 <dd class="note">Averages over all {{ view.summary.n | count }} rows\
 {% if view.difference is none %}.
@@ -48,9 +49,9 @@ of the {{ limit.quantity }} is not above zero.</dd>
 : a difference of {{ view.difference | points }} points.
 {% endif %}
 {% if all.accuracy.interval | bounds %}
-The 95&nbsp;% interval of the accuracy is {{ all.accuracy.interval | bounds("percent") }}.
+The 95&nbsp;% interval of the {{ terms.rate }} is {{ all.accuracy.interval | bounds("percent") }}.
 {% else %}
-The interval of the accuracy is not defined.
+The interval of the {{ terms.rate }} is not defined.
 {% endif %}
 </dd>
 </div>
@@ -85,8 +86,8 @@ Log loss {{ before.log_loss | metric }} before, {{ after.log_loss | metric }} af
 Both lower limits are of {{ view.summary.certificate.n | count }} {{ words.rows }}.
 {% endif %}
 Ranges are 95&nbsp;% intervals. The page asks several questions: one of each lower limit, one of the list of findings,
-one of the regimes and one of their parts. Where nothing is wrong, the answer to each of them is false in at most one
-run of twenty, so a page with several answers holds a false one more often than that.
+one of the regimes and one of their parts. Where nothing is wrong, each of them finds something in at most one run of
+twenty, so a page that asks several finds something more often than that.
 One point is a hundredth of a probability: a
 difference of 0.021 is 2.1 points.</p>
 """
@@ -137,8 +138,9 @@ def view(source: Source) -> VerdictView:
     """Return what the verdict shows."""
     summary = source.summary
     proof = summary.certificate
-    total = "mean absolute difference between the confidence and the probability of being right"
-    hidden = "mean absolute miscalibration that the confidence alone does not explain"
+    terms = vocabulary(summary.kind)
+    total = f"mean absolute difference between the {terms.probability} and the {terms.chance}"
+    hidden = f"mean absolute miscalibration that the {terms.probability} alone does not explain"
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     rest, decision = _without_end(summary.verdict, decision_of(summary))
     rest, mending = _without_end(rest, mending_of(summary))

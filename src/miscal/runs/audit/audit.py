@@ -19,9 +19,9 @@ from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.findings import cut
 from miscal.runs.audit.document import Audit
 from miscal.runs.audit.refits import (
-    NULL_QUESTIONS,
     Refitting,
     check_refitting,
+    null_question,
     refit_under_null,
     refit_with_seeds,
 )
@@ -105,7 +105,7 @@ def audit_run(
     )
     return Audit(
         null=null,
-        null_question=NULL_QUESTIONS[null],
+        null_question=null_question(null, run.summary.kind),
         null_correlation=None if rows.design is None else rows.design.correlation,
         nulls=nulls,
         proxy_curves=curves,

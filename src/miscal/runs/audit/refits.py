@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice_gap
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
@@ -20,13 +21,13 @@ from miscal.evidence.stability import Stability, seed_stability
 from miscal.findings import EPSILON, cut
 
 NULL_QUESTIONS = {
-    "visible": "Would miscal find as much if right and wrong answers depended on the confidence alone, in whatever way "
-    "a reliability diagram shows?",
-    "calibrated": "Would miscal find as much if every confidence were the chance of being right?",
+    "visible": "Would miscal find as much if {outcomes} depended on the {probability} alone, in whatever way a "
+    "reliability diagram shows?",
+    "calibrated": "Would miscal find as much if every {probability} were the {chance}?",
     "permuted": "Would miscal find as much if outcomes were shuffled among the rows that are learned from, so that "
-    "neither inputs nor confidences say anything about them? (the null of the paper)",
+    "neither inputs nor {probabilities} say anything about them? (the null of the paper)",
 }
-"""What a null stands for, as the question that its p-values answer.
+"""What a null stands for, as the question that its p-values answer, in the words of a vocabulary.
 
 visible: y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; calibrated: y ~ Bernoulli(f); permuted: y permuted within
 train and within validation rows, or among all rows where all testify. In each of them the outcomes of a named group
@@ -34,6 +35,20 @@ hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.null
 """
 
 NULLS = tuple(NULL_QUESTIONS)
+
+
+def null_question(null: str, kind: Kind) -> str:
+    """Return the question that the p-values of a null answer.
+
+    Examples
+    --------
+    >>> null_question("calibrated", "event")
+    'Would miscal find as much if every predicted risk were the probability of the event?'
+    """
+    words = vocabulary(kind)
+    fills = {name: getattr(words, name) for name in ("outcomes", "probability", "probabilities")}
+    return NULL_QUESTIONS[null].format(**fills, chance=words.chance)
+
 
 DATA = -1
 """Number of the fit on the data among those on draws of a null, which count from 0."""
