@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import expit
 
+from miscal.base.vocabulary import vocabulary
 from miscal.data.triples import Triples
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.evidence.settings import SIGNIFICANCE
@@ -98,5 +99,5 @@ def begin(world: str, draw: int) -> Watch:
     X, f, unit = inputs_of(rng, RUN_ROWS, world)
     known = Triples.of(X, confidence=f, correct=np.zeros(len(f)), group=unit if world == "grouped" else None)
     given, shares = 0.0 if world == "exact" else None, hand_shares()
-    plan = MonitorPlan(questions_of(given, 0.01, shares), hand_lines(world, draw, shares))
+    plan = MonitorPlan(questions_of(given, 0.01, shares, vocabulary("answer")), hand_lines(world, draw, shares))
     return Watch.begin(SIGNIFICANCE, hidden_tolerance(given), plan, reference_of(known, None, X, f, 0))

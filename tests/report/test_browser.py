@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from .conftest import all_evidence
+from .made_decisions import with_decisions
 
 CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -405,3 +406,15 @@ def test_a_part_by_what_is_hidden_shows_its_rows(visit):
     seen = visit(n=1000)
     seen.page.locator(".card .show[data-field=hidden]").first.click()
     assert seen.page.locator("#chosen .sentence").inner_text().partition("(")[2].startswith("rather topic")
+
+
+def test_the_slider_shows_one_threshold_after_the_other(visit):
+    seen = visit(edit=with_decisions())
+    slider, shown = seen.page.locator("#threshold"), seen.page.locator(".at-threshold:visible")
+    before = shown.get_attribute("data-place")
+    slider.press("Home")
+    assert (shown.count(), shown.get_attribute("data-place")) == (1, "0")
+    assert before != "0"
+    assert seen.page.locator(".slider output").inner_text() == shown.get_attribute("data-label")
+    assert seen.page.locator(".marker.shown[data-place='0']").count() == 2
+    seen.check_quiet()

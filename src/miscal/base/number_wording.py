@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def decimal(value: float, places: int) -> str:
     """Write a number with so many decimals, or with one digit that is not zero where they would all be zeros.
@@ -14,16 +16,73 @@ def decimal(value: float, places: int) -> str:
     return f"{value:.1g}" if value and round(value, places) == 0 else f"{value:,.{places}f}"
 
 
+def significant(value: float, digits: int = 2) -> str:
+    """Write a number with so many digits that count, never with an exponent.
+
+    Examples
+    --------
+    >>> significant(0.1234), significant(-0.00021), significant(0.996), significant(12.3), significant(0.0)
+    ('0.12', '-0.00021', '1.0', '12', '0.0')
+    """
+    if not value or not math.isfinite(value):
+        return f"{value:.{digits - 1}f}"
+    # by the number as it will be rounded, so that 0.996 is not written as 1.00
+    rounded = float(f"{value:.{digits - 1}e}")
+    return f"{rounded:.{max(0, digits - 1 - math.floor(math.log10(abs(rounded))))}f}"
+
+
 def percent(share: float, digits: int = 0) -> str:
-    """Write a share in per cent; what is not all is never called 100 %.
+    """Write a share in per cent; what is not all is never called 100 %, and what is not nothing never 0 %.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1].
+    digits : int, default 0
+        Decimals; a share below 1 % has two digits that count, if these are more.
 
     Examples
     --------
     >>> percent(0.312), percent(0.312, 1), percent(0.9999), percent(0.9999, 1), percent(1.0)
     ('31 %', '31.2 %', 'over 99 %', 'over 99.9 %', '100 %')
+    >>> percent(0.0021), percent(0.0021, 1), percent(0.00001), percent(0.0)
+    ('0.21 %', '0.21 %', '0.0010 %', '0 %')
     """
+    if 0 < share < 0.00995:
+        return f"{significant(100 * share)} %"
     number, whole = f"{100 * share:.{digits}f}", f"{100:.{digits}f}"
     return f"over {100 - 10**-digits:.{digits}f} %" if number == whole and share < 1 else f"{number} %"
+
+
+def rate(share: float) -> str:
+    """Write a rate in whole per cents; below 10 % with two digits, and above 99 % with two digits of the rest.
+
+    Examples
+    --------
+    >>> rate(0.312), rate(0.042), rate(0.00042), rate(0.958), rate(0.9958), rate(0.0), rate(1.0)
+    ('31 %', '4.2 %', '0.042 %', '96 %', '99.58 %', '0 %', '100 %')
+    """
+    places = _places(share, 2) if share < 0.1 or share > 0.99 else 0
+    return f"{100 * share:.{places}f} %"
+
+
+def threshold_text(threshold: float) -> str:
+    """Write a threshold in per cent, with three digits of what it or the rest of it is, but no zeros at the end.
+
+    Examples
+    --------
+    >>> threshold_text(0.8), threshold_text(1 / 3), threshold_text(0.00125), threshold_text(0.9995)
+    ('80 %', '33.3 %', '0.125 %', '99.95 %')
+    """
+    number = f"{100 * threshold:.{max(_places(threshold, 3), 1)}f}"
+    return f"{number.rstrip('0').rstrip('.')} %"
+
+
+def _places(share: float, digits: int) -> int:
+    """Decimals of a per cent that show so many digits of it, or of the rest, whichever is smaller; at most 8."""
+    least = 100 * min(share, 1 - share)
+    # of 0.9999 %, which rounds to 1.0, two digits are those of a number above 1
+    return min(8, max(0, digits - 1 - math.floor(math.log10(least * 1.0005)))) if least > 1e-7 else 0
 
 
 def duration(seconds: float) -> str:

@@ -6,16 +6,21 @@ headings and labels take their words from :func:`vocabulary`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from miscal.base.errors import InputError
+from miscal.base.number_wording import percent
 
 Kind = Literal["answer", "event"]
 """What a probability is of: that the answer given is right, or that an event happens."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ANSWER, EVENT = KINDS
+
+LESS_OR_MORE = {"over": "less often", "under": "more often"}
+"""How often the outcome is 1 in a group, by its sign."""
 
 
 @dataclass(frozen=True)
@@ -25,29 +30,85 @@ class Vocabulary:
     Attributes
     ----------
     kind : {"answer", "event"}
-    probability, probabilities : str
-        What the model states: one, and several of them.
-    rate, rates : str
-        How often it comes true: the mean of the outcomes.
-    outcome : str
-        What is 1 or 0 of each row.
-    over, under : str
-        Of rows whose probability is higher, or lower, than how often it comes true.
-    over_and_under : str
-        Both side by side.
-    one, other : str
-        What is told of a single row whose outcome is 1, and 0.
-    telling_over, telling_under : str
-        Rows by which over and under are best seen, and their order.
-    odds : str
-        Heading of odds of the outcome.
-    chance : str
-        Its probability, by whatever name: "the probability of being right".
-    columns : tuple of str
-        The options and arguments that name the columns of probability and outcome.
     about : str
         What the probability is of, with an article.
-    subject, verb, short, place : str
+    columns : tuple of str
+        The options and arguments that name the columns of probability and outcome.
+    probability, probabilities : str
+        What the model states: one, and several of them.
+    rate : str
+        How often it comes true: the mean of the outcomes.
+    heads : tuple of str
+        Rate and probability as short headings.
+    digits : int
+        Decimals of both, in per cent, in sentences: rates of events are often small.
+    ratio : str
+        Heading of rate over probability; empty where nobody looks at it.
+    outcome : str
+        What is 1 or 0 of each row, as a heading.
+    one, other, unknown : str
+        What is told of a row whose outcome is 1, 0, or not known.
+    expected : str
+        How often it comes true in rows of equal probability, beside one of them.
+    told : str
+        How the outcome of a row is told after its probability: ``{}`` stands for `one` or `other`.
+    outcomes : str
+        Those of all rows.
+    over, under, over_and_under, over_or_under : str
+        Of a probability that is higher, or lower, than how often it comes true; and both side by side.
+    judged : str
+        What is over or under, with its verb.
+    telling : mapping of str to str
+        By sign, the rows by which it is best seen, and their order.
+    how_often : str
+        The rate, as a clause.
+    chance, odds : str
+        Probability and odds of the outcome, by whatever model.
+    predicted : str
+        What inputs help to predict.
+    averages : str
+        A sentence with both means; ``{probability}`` and ``{rate}`` stand for them.
+    both_averages, of_both, of_run : str
+        The same of two runs, a and b, and beginnings of sentences on both and on one of them.
+    under_both, both_more : str
+        Two such beginnings side by side, where the runs have no names.
+    often_of_both : mapping of str to str
+        By sign, a label of groups that are so under both.
+    off : str
+        Of probabilities that do not hold.
+    alike : str
+        Beginning of a question: whether outcomes are as often 1 in rows of equal probability.
+    as_said : str
+        That a hidden field of a run is borne out by new rows.
+    sharpness : str
+        What proper scores reward beside calibration.
+    group_rate : str
+        Of a group: ``{}`` stands for its rate.
+    stated : str
+        What may be so of probabilities that are round numbers; a sentence that goes on.
+    unequal : mapping of str to str
+        By sign, what rows of a hidden regime are called, after the word "rows".
+    meanings : mapping of str to str
+        Entries of a glossary, and what the two columns hold.
+    together : str
+        Rows that depend on each other, for example.
+    far : mapping of str to str
+        By sign, a sentence on a level that is far off.
+    ranked : str
+        How the probability ranks rows; ``{}`` stands for "above" or "below".
+    pairs : str
+        Where a ranking of pairs is right.
+    case, cases : str
+        What a decision is made about.
+    acted : str
+        What is done with it at or above a threshold.
+    come_true : str
+        What is said of cases whose outcome is 1.
+    missed, needless : str
+        A case below the threshold whose outcome is 1, and one at or above it whose outcome is 0.
+    they : str
+        Rows spoken of just before, for :meth:`of_rows`.
+    subject, predicate, in_group, of_group, of_no_group, label, place, on : str
         What the methods put together.
 
     Examples
@@ -58,93 +119,274 @@ class Vocabulary:
     """
 
     kind: Kind
+    about: str
+    columns: tuple[str, str]
     probability: str
     probabilities: str
     rate: str
-    rates: str
+    heads: tuple[str, str]
+    digits: int
+    ratio: str
     outcome: str
+    one: str
+    other: str
+    unknown: str
+    expected: str
+    told: str
+    outcomes: str
     over: str
     under: str
     over_and_under: str
-    one: str
-    other: str
-    telling_over: str
-    telling_under: str
-    odds: str
+    over_or_under: str
+    judged: str
+    telling: Mapping[str, str]
+    how_often: str
     chance: str
-    columns: tuple[str, str]
-    about: str
+    odds: str
+    predicted: str
+    averages: str
+    both_averages: str
+    of_both: str
+    of_run: str
+    under_both: str
+    both_more: str
+    often_of_both: Mapping[str, str]
+    off: str
+    alike: str
+    as_said: str
+    sharpness: str
+    group_rate: str
+    stated: str
+    unequal: Mapping[str, str]
+    meanings: Mapping[str, str]
+    together: str
+    far: Mapping[str, str]
+    ranked: str
+    pairs: str
+    they: str
+    case: str
+    cases: str
+    acted: str
+    come_true: str
+    missed: str
+    needless: str
     subject: str
-    verb: str
-    short: str
+    predicate: str
+    in_group: str
+    of_group: str
+    of_no_group: str
+    label: str
     place: str
+    on: str
+
+    def percent(self, share: float) -> str:
+        """Write a rate or a probability in a sentence."""
+        return percent(share, self.digits)
 
     def comes_true(self, adverb: str = "") -> str:
         """Say that the outcome is 1, for a sentence that goes on: "the model is right", "the event still happens"."""
-        return f"{self.subject} {self.verb.format(f'{adverb} ' if adverb else '')}"
+        return f"{self.subject} {self.true(adverb)}"
+
+    def true(self, adverb: str = "") -> str:
+        """Return the end of that clause: "right", "still happens"."""
+        return f"{adverb} {self.predicate}" if adverb else self.predicate
+
+    def in_rows(self, rows: str, *, one: bool = False) -> str:
+        """Say where the outcome is 1: "the test rows are right", "in the test rows the event happens"."""
+        return self.in_group.format(rows=rows, are="is" if one else "are")
+
+    def of_rows(self, rows: str, *, one: bool = False) -> str:
+        """Say so within a sentence, after "how often": "a group is right", "the event happens in a group"."""
+        return self.of_group.format(rows=rows, are="is" if one else "are")
+
+    def in_none_of(self, rows: str) -> str:
+        """Say that it is so in none: "not one of them is right", "in none of them does the event happen"."""
+        return self.of_no_group.format(rows=rows)
 
     def equal_rows(self, which: str = "") -> str:
         """Return what groups are compared with: "rows of equal confidence", or of equal "corrected confidence"."""
         return f"rows of equal {f'{which} ' if which else ''}{self.probability}"
 
-    def often(self, sign: str) -> str:
-        """Return "right less often" for "over" and "right more often" for "under", as a label."""
-        return f"{self.short} {LESS_OR_MORE[sign]}"
+    def than(self, rows: str) -> str:
+        """Compare with other rows: "than the rows learned from", "than in the rows learned from"."""
+        return f"than {self.place}{rows}"
 
     def than_equal_rows(self, which: str = "") -> str:
-        """Return how such a label goes on: "than rows of equal confidence"."""
-        return f"than {self.place}{self.equal_rows(which)}"
+        """Compare with rows of equal probability."""
+        return self.than(self.equal_rows(which))
 
+    def often(self, sign: str) -> str:
+        """Return a label: "right less often" for "over", "right more often" for "under", else "... about as often"."""
+        return f"{self.label} {LESS_OR_MORE.get(sign, 'about as often')}"
 
-LESS_OR_MORE = {"over": "less often", "under": "more often"}
-"""How often the outcome is 1 in a group, by its sign."""
+    def often_beside(self, sign: str) -> str:
+        """Return the same with what it is compared with: "right less often than rows of equal confidence"."""
+        compared = self.than_equal_rows() if sign in LESS_OR_MORE else f"as {self.place}{self.equal_rows()}"
+        return f"{self.often(sign)} {compared}"
+
+    def regime(self, name: str) -> str:
+        """Return what a regime is called."""
+        return {"over": self.over, "under": self.under}.get(name, "well calibrated")
+
 
 _ANSWERS = Vocabulary(
     kind=ANSWER,
+    about="an answer being right",
+    columns=("confidence", "correct"),
     probability="confidence",
     probabilities="confidences",
     rate="accuracy",
-    rates="accuracies",
-    outcome="outcome",
+    heads=("right", "says"),
+    digits=0,
+    ratio="",
+    outcome="answer",
+    one="right",
+    other="wrong",
+    unknown="outcome unknown",
+    expected="of rows of equal confidence {} are right",
+    told="answer {}",
+    outcomes="right and wrong answers",
     over="over-confident",
     under="under-confident",
     over_and_under="over- and under-confident",
-    one="answer right",
-    other="answer wrong",
-    telling_over="wrong, the surest first",
-    telling_under="right, the least sure first",
+    over_or_under="over- or under-confident",
+    judged="the model is",
+    telling={"over": "wrong, the surest first", "under": "right, the least sure first"},
+    how_often="how often the model is right",
+    chance="probability of being right",
     odds="odds of being right",
-    chance="the probability of being right",
-    columns=("confidence", "correct"),
-    about="an answer being right",
-    subject="the model",
-    verb="is {}right",
-    short="right",
+    predicted="errors",
+    averages="The model says {probability} on average and is right {rate} of the time.",
+    both_averages="{a} says {probability_a} and is right {rate_a} of the time; {b} says {probability_b} and is right "
+    "{rate_b}.",
+    of_both="both {a} and {b} are right",
+    of_run="{run} is right",
+    under_both="both are right",
+    both_more="both",
+    often_of_both={"over": "less often right", "under": "more often right"},
+    off="wrong",
+    alike="are rows right alike",
+    as_said="the rows that it said would be right more often are",
+    sharpness="being right",
+    group_rate="right {} of the time",
+    stated="A model may be right at another rate for each number that it states",
+    unequal={
+        "over": "right less often than equally sure rows",
+        "under": "right more often than equally sure rows",
+    },
+    meanings={
+        "probability": "The probability, from 0 to 100 %, that the model gives to its answer being right. Of the "
+        "answers that a calibrated model gives with 80 % confidence, 80 % are right, and likewise at every other "
+        "confidence.",
+        "residual": "The outcome (1 if the answer is right, 0 if it is wrong) minus the confidence, in percentage "
+        "points.",
+        "signs": "A negative mean residual means that the model is over-confident: it is right less often than its "
+        "confidence says. A positive one means that it is under-confident.",
+        "odds": "The chance of being right divided by the chance of being wrong. Half the odds of rows of equal "
+        "confidence means: where those are right in 3 of 4 cases (odds of 3), these are right in 3 of 5 (odds of 1.5).",
+        "column": "is the probability that the answer given is right (not that it is wrong, and not the probability of "
+        "another answer or of one class)",
+        "outcome column": "is 1 where that answer is right",
+    },
+    together="the answers to one question or the visits of one patient",
+    far={"over": "The model is far too sure", "under": "The model is far too unsure"},
+    ranked="confidence ranks right answers {} wrong ones",
+    pairs="in pairs of a right and a wrong answer, the right one is the surer one",
+    they="they",
+    subject="the model is",
+    predicate="right",
+    in_group="{rows} {are} right",
+    of_group="{rows} {are} right",
+    of_no_group="not one of {rows} is right",
+    label="right",
+    case="answer",
+    cases="answers",
+    acted="accepted",
+    come_true="are right",
+    missed="a right answer that is not accepted",
+    needless="a wrong answer that is accepted",
     place="",
+    on="on",
 )
 
 _EVENTS = Vocabulary(
     kind=EVENT,
+    about="an event",
+    columns=("probability", "event"),
     probability="predicted risk",
     probabilities="predicted risks",
     rate="event rate",
-    rates="event rates",
+    heads=("event rate", "risk"),
+    digits=1,
+    ratio="observed / expected",
     outcome="event",
+    one="happened",
+    other="did not happen",
+    unknown="not known whether it happened",
+    expected="in rows of equal predicted risk it happens in {}",
+    told="{}",
+    outcomes="events",
     over="over-predicted",
     under="under-predicted",
     over_and_under="over- and under-predicted",
-    one="happened",
-    other="did not happen",
-    telling_over="did not happen, the highest risk first",
-    telling_under="happened, the lowest risk first",
+    over_or_under="over- or under-predicted",
+    judged="the risk is",
+    telling={"over": "did not happen, the highest risk first", "under": "happened, the lowest risk first"},
+    how_often="how often the event happens",
+    chance="probability of the event",
     odds="odds of the event",
-    chance="the probability of the event",
-    columns=("probability", "event"),
-    about="an event",
+    predicted="the event",
+    averages="The predicted risk is {probability} on average, and the event happens in {rate} of the rows.",
+    both_averages="{a} predicts {probability_a} and the event happens in {rate_a} of the rows; {b} predicts "
+    "{probability_b} and it happens in {rate_b}.",
+    of_both="under both {a} and {b} the event happens",
+    of_run="under {run} the event happens",
+    under_both="under both the event happens",
+    both_more="under both",
+    often_of_both={"over": "over-predicted", "under": "under-predicted"},
+    off="off",
+    alike="does the event happen alike",
+    as_said="the event happens more often in the rows where it said so",
+    sharpness="telling rows with the event from rows without it",
+    group_rate="the event happens in {}",
+    stated="The event may happen at another rate for each number that a model states",
+    unequal={
+        "over": "with fewer events than rows of equal predicted risk",
+        "under": "with more events than rows of equal predicted risk",
+    },
+    meanings={
+        "probability": "The probability, from 0 to 100 %, that the model gives to the event. Of the rows to which a "
+        "calibrated model gives a risk of 20 %, the event happens in 20 %, and likewise at every other risk.",
+        "residual": "The outcome (1 if the event happened, 0 if it did not) minus the predicted risk, in percentage "
+        "points.",
+        "signs": "A negative mean residual means that the risk is over-predicted: the event happens less often than "
+        "predicted. A positive one means that it is under-predicted.",
+        "odds": "The chance that the event happens divided by the chance that it does not. Half the odds of rows of "
+        "equal predicted risk means: where it happens in 3 of 4 of those (odds of 3), it happens in 3 of 5 of these "
+        "(odds of 1.5).",
+        "column": "is the predicted probability that the event happens (not that it does not, and not that of another "
+        "event)",
+        "outcome column": "is 1 where that event happened",
+    },
+    together="the flights of one day or the visits of one patient",
+    far={"over": "The risk is far over-predicted", "under": "The risk is far under-predicted"},
+    ranked="the predicted risk ranks rows with the event {} rows without it",
+    pairs="in pairs of a row with the event and one without it, the one with it has the higher risk",
+    they="them",
+    case="row",
+    cases="rows",
+    acted="acted on",
+    come_true="have the event",
+    missed="an event that is not acted on",
+    needless="an action without an event",
     subject="the event",
-    verb="{}happens",
-    short="event",
+    predicate="happens",
+    in_group="in {rows} the event happens",
+    of_group="the event happens in {rows}",
+    of_no_group="in none of {rows} does the event happen",
+    label="event",
     place="in ",
+    on="in",
 )
 
 _BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS)}
@@ -178,7 +420,7 @@ def vocabulary(kind: Kind) -> Vocabulary:
     Examples
     --------
     >>> words = vocabulary("answer")
-    >>> words.often("over"), words.than_equal_rows()
-    ('right less often', 'than rows of equal confidence')
+    >>> words.often_beside("over")
+    'right less often than rows of equal confidence'
     """
     return _BY_KIND[kind]

@@ -47,6 +47,7 @@ class Evidence(StrEnum):
 
     all = "all"
     test = "test"
+    time = "time"
 
 
 class Adjustment(StrEnum):
@@ -115,6 +116,37 @@ def numbers(text: object) -> tuple[float, ...]:
         return tuple(float(part) for part in str(text).split(","))
     except ValueError:
         raise typer.BadParameter(f"must be numbers separated by commas, e.g. 0.2,0.6; got {str(text)!r}") from None
+
+
+def between(text: object) -> float:
+    """Parse a number above 0 and below 1."""
+    try:
+        value = float(str(text))
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise typer.BadParameter(f"must be a number above 0 and below 1, such as 0.8; got {str(text)!r}")
+    return value
+
+
+def costs(text: object) -> tuple[float, ...]:
+    """Parse the costs of a miss and of a needless action.
+
+    Examples
+    --------
+    >>> costs("9,1")
+    (9.0, 1.0)
+    """
+    try:
+        found = tuple(float(part) for part in str(text).split(","))
+    except ValueError:
+        found = ()
+    if len(found) != 2 or not all(0 < one < float("inf") for one in found):
+        raise typer.BadParameter(
+            "must be two positive numbers, the cost of a miss (false negative) and that of a needless action (false "
+            f"positive), such as 9,1; got {str(text)!r}"
+        )
+    return found
 
 
 DataFile = Annotated[
@@ -236,9 +268,13 @@ Seed = Annotated[
     int, typer.Option(metavar="N", parser=_number(int, 0, most=LARGEST_SEED), help="Seed of all random numbers.")
 ]
 Epsilon = Annotated[
-    float,
+    float | None,
     typer.Option(
-        metavar="E", parser=_number(float, 0, 1), help="Rows count as well calibrated where |delta| is at most this."
+        metavar="E",
+        parser=_number(float, 0, 1),
+        help="Rows count as well calibrated where |delta| is at most this. Default: 0.05; of events half of the mean "
+        "predicted probability, or of what is missing to 1, where that is less.",
+        show_default=False,
     ),
 ]
 MinRows = Annotated[
@@ -261,7 +297,8 @@ EvidenceOption = Annotated[
     typer.Option(
         help="Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
         "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
-        "and with --method paper).",
+        "and with --method paper). time: rows in five blocks of --time, each judged by what was learned "
+        "of earlier ones; the first only teaches.",
         show_default=False,
     ),
 ]
@@ -305,6 +342,14 @@ Group = Annotated[
         "week, month and year likewise).",
     ),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of dates, or of numbers that rise with time: when each row was predicted. The report then shows "
+        "field and findings over time, and --evidence time can go by it. It is no input unless --features names it.",
+    ),
+]
 OnInvalidOption = Annotated[
     OnInvalid,
     typer.Option(
@@ -333,6 +378,26 @@ MapOption = Annotated[
         "--map",
         help="Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
         "the fit.",
+    ),
+]
+Threshold = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="T",
+        parser=between,
+        help="Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
+        "least this risk acted on. May be repeated; the first is told first. A grid of others is always computed.",
+        show_default=False,
+    ),
+]
+Cost = Annotated[
+    tuple | None,
+    typer.Option(
+        metavar="FN,FP",
+        parser=costs,
+        help="What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
+        "that they imply is told first, with the net benefit before and after the correction.",
+        show_default=False,
     ),
 ]
 RedactText = Annotated[

@@ -4,15 +4,17 @@ from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
+from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
-from miscal.report.legend import REGIME_LABELS
-from miscal.report.row_wording import grouped, needed_of_new_rows, row_words, sampled, weighed
+from miscal.report.precision import decimals_of
+from miscal.report.row_wording import grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
@@ -35,8 +37,8 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, the rows and inputs,
-        warnings, where the report is.
+        Lines to print: alarms, the verdict, the strongest findings, the regimes, the correction, decisions, the rows
+        and inputs, warnings, where the report is.
     """
     return [
         *(line for alarm in summary.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
@@ -45,6 +47,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *_findings(summary),
         *(line for regime in _regimes(summary) for line in wrapped(regime)),
         *_correction(summary),
+        *(part for line in _decisions(summary) for part in wrapped(line)),
         *wrapped(
             ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase)
         ),
@@ -60,6 +63,11 @@ def _rows(summary: Summary) -> str:
         return f"rows        {summary.n:,}. {sampled(summary.n_sample, summary.n)}"
     if summary.evidence == "all":
         return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
+    if summary.evidence == "time":
+        return (
+            f"rows        {summary.n:,}. The first {summary.over_time.blocks[0].n:,} in the order of time only teach; "
+            f"{later_rows(summary):,} are judged by fits that have seen only earlier rows"
+        )
     return (
         f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
     )
@@ -95,49 +103,51 @@ def _read_as(column: ColumnReading) -> str:
 
 
 def _regimes(summary: Summary) -> list[str]:
-    rows = row_words(summary).rows
+    rows, words, decimals = row_words(summary).rows, vocabulary(summary.kind), decimals_of(summary)
     return [
-        f"{regime.name:<12}{_claimed(regime)} on {percent(regime.share)} of the {rows}: accuracy minus confidence "
-        f"{_shown(regime.residual)}{_hidden(regime)}"
+        f"{regime.name:<12}{_claimed(regime, words)} on {percent(regime.share)} of the {rows}: {words.rate} minus "
+        f"{words.probability} {_shown(regime.residual, decimals)}{_hidden(regime, decimals)}"
         for regime in summary.regimes
         if regime.name != "good" and regime.n >= MIN_SLICE_ROWS
     ]
 
 
-def _claimed(regime: Regime) -> str:
-    name = REGIME_LABELS[regime.name].lower()
+def _claimed(regime: Regime, words: Vocabulary) -> str:
+    name = words.regime(regime.name)
     return name if regime.confirmed.total else f"estimated to be {name}, but not confirmed,"
 
 
-def _hidden(regime: Regime) -> str:
-    return "" if regime.hidden is None else f", of which hidden {_shown(regime.hidden)}"
+def _hidden(regime: Regime, decimals: int) -> str:
+    return "" if regime.hidden is None else f", of which hidden {_shown(regime.hidden, decimals)}"
 
 
-def _shown(measure: MeasureAgainstNull) -> str:
-    between = bounds(measure.interval)
-    phrase = f"{points(measure.value)} points{f' ({between})' if between else ''}"
+def _shown(measure: MeasureAgainstNull, decimals: int) -> str:
+    between = bounds(measure.interval, digits=decimals)
+    phrase = f"{points(measure.value, decimals)} points{f' ({between})' if between else ''}"
     return phrase.replace(MINUS, "-")
 
 
-def _more_often(difference: Measure) -> str:
+def _more_often(difference: Measure, words: Vocabulary) -> str:
     value = difference.value or 0.0
     often = "less often" if value < 0 else "more often"
-    between = interval_of_size(value, difference.interval).replace(MINUS, "-")
-    return f"{in_points(abs(value))} {often}{f' ({between})' if between else ''}"
+    between = interval_of_size(value, difference.interval, words.digits).replace(MINUS, "-")
+    return f"{in_points(abs(value), words.digits)} {often}{f' ({between})' if between else ''}"
 
 
-def _left(finding: Finding) -> str:
+def _left(finding: Finding, words: Vocabulary) -> str:
     """Say what the correction leaves of a finding."""
     state = mending(finding.sign, finding.after.interval)
-    words = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
-    return f"; after the correction {words[state]} {_more_often(finding.after)}" if state else ""
+    become = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
+    return f"; after the correction {become[state]} {_more_often(finding.after, words)}" if state else ""
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
+    words = vocabulary(summary.kind)
     lines = [
-        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, right {percent(one.accuracy)} of the time, "
-        f"{_more_often(one.beyond)} than rows of equal confidence{_left(one)}"
+        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, "
+        f"{words.group_rate.format(words.percent(one.accuracy))}, "
+        f"{_more_often(one.beyond, words)} {words.than_equal_rows()}{_left(one, words)}"
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     shown = [part for line in lines for part in wrapped(line)]
@@ -152,12 +162,29 @@ def _findings(summary: Summary) -> list[str]:
     return shown
 
 
+def _decisions(summary: Summary) -> list[str]:
+    """Say what acting at the thresholds asked for leads to, or at the one that is told first where none was."""
+    words, lines = vocabulary(summary.kind), []
+    asked = [one for one in summary.decisions if one.source != "grid"]
+    for one in asked or [one for one in summary.decisions if one.start]:
+        lines.append(f"threshold   {acted_on(one, words)}")
+        if one.net_benefit is not None:
+            lines.append(f"{' ' * 12}{gain_in_words(one.net_benefit, one.threshold, words)}")
+        worst = [broken_promise(told, summary.findings[told.finding].phrase, words) for told in one.findings[:1]]
+        lines += [f"{' ' * 12}{text}" for text in worst]
+    return lines
+
+
 def _correction(summary: Summary) -> list[str]:
     """Say how far off the confidences are before and after the correction."""
     raw, ours = (summary.correction.get(name) for name in ("raw", "miscal"))
     known = raw is not None and ours is not None and None not in (raw.all.smece, ours.all.smece)
     if not known:
         return []
-    line = f"correction  calibration error {size(raw.all.smece)} points before, {size(ours.all.smece)} after"
+    decimals = decimals_of(summary)
+    before, after = (size(one.all.smece, decimals) for one in (raw, ours))
+    line = f"correction  calibration error {before} points before, {after} after"
     losses = raw.all.log_loss, ours.all.log_loss
-    return [line if None in losses else f"{line}; log loss {losses[0]:.3f} before, {losses[1]:.3f} after"]
+    if None in losses:
+        return [line]
+    return [f"{line}; log loss {losses[0]:.{decimals + 2}f} before, {losses[1]:.{decimals + 2}f} after"]

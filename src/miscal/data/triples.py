@@ -14,6 +14,7 @@ from miscal.base.checks import check_confidence, check_correct, check_features, 
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
+from miscal.data.time_blocks import time_blocks
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -93,6 +94,8 @@ class Triples:
         The source of the rows: path, sha256, the columns used, and how x was made. JSON values only.
     encoder : object, optional
         The fitted step from text or columns to `X` (see :mod:`miscal.data.encoders`), to be kept with a model.
+    time : array of shape (n,), optional
+        When each row was predicted: datetime64[s], or float64 numbers that rise with time.
     layout : InputLayout, optional
         What the columns of `X` are; by default all of them are places.
     candidate_groups : dict of int64 arrays of shape (n,)
@@ -129,6 +132,7 @@ class Triples:
     encoder: Any = None
     layout: InputLayout = None  # type: ignore[assignment]
     candidate_groups: dict[str, np.ndarray] = field(default_factory=dict)
+    time: np.ndarray | None = None
     kind: Kind = ANSWER
 
     def __post_init__(self) -> None:
@@ -150,13 +154,14 @@ class Triples:
         split: Any = None,
         text: Iterable[str] | None = None,
         metadata: dict[str, Any] | None = None,
+        time: Any = None,
         kind: Kind = ANSWER,
     ) -> Triples:
         """Check arrays of any make (lists, numpy, pandas, polars, torch) and put them together.
 
         Parameters
         ----------
-        X, confidence, correct, weight, group, split, text, metadata, kind
+        X, confidence, correct, weight, group, split, text, metadata, time, kind
             As for the class, in any form :mod:`miscal.base.checks` accepts.
 
         Returns
@@ -172,7 +177,7 @@ class Triples:
         metadata = {name: np.asarray(values) for name, values in (metadata or {}).items()}
         columns = {"X": X, "confidence": confidence, "correct": correct, "weight": weight, "group": group}
         beside = {f"metadata {name!r}": values for name, values in metadata.items()}
-        check_lengths(**columns, split=split, text=text, **beside)
+        check_lengths(**columns, split=split, text=text, time=time, **beside)
         X = check_features(X)
         return cls(
             X=X,
@@ -183,6 +188,7 @@ class Triples:
             split=None if split is None else check_split(split),
             text=text,
             metadata=metadata,
+            time=None if time is None else check_time(time),
             kind=check_kind(kind),
         )
 
@@ -207,6 +213,11 @@ class Triples:
         """
         return row_groups(np.column_stack([self.X, self.confidence]) if self.layout.table else self.X)
 
+    @cached_property
+    def time_block(self) -> np.ndarray:
+        """Block of time that each row lies in, int64 (n,), from 0; equal times and groups stay together."""
+        return time_blocks(self.time, self.group)
+
     @property
     def units(self) -> np.ndarray:
         """Number of what each row must stay together with, int64 (n,): its group, by default the rows of its input."""
@@ -230,7 +241,7 @@ class Triples:
         )
 
 
-_ARRAYS = ("weight", "group", "split", "row")
+_ARRAYS = ("weight", "group", "split", "row", "time")
 
 
 # --- checks that need all rows ------------------------------------------------------------------------------------
@@ -259,6 +270,36 @@ def check_group(values: Any, *, name: str = "group", rows: np.ndarray | None = N
             "give every row a group"
         )
     return array
+
+
+def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = None) -> np.ndarray:
+    """Check a column of times: dates, or numbers that rise with time, none missing.
+
+    Returns
+    -------
+    numpy.ndarray
+        datetime64[s] or float64, shape (n,).
+
+    Raises
+    ------
+    InputError
+        If it holds anything else, or a value is missing.
+
+    Examples
+    --------
+    >>> check_time([2015, 2016]).tolist()
+    [2015.0, 2016.0]
+    """
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iufM":
+        raise InputError(f"{name} must hold dates, or numbers that rise with time; got {value_list(array)}")
+    missing = np.isnat(array) if array.dtype.kind == "M" else ~np.isfinite(array)
+    if missing.any():
+        raise InputError(
+            f"{name}: {int(missing.sum())} of {len(array)} values are missing ({row_list(missing, rows)}); give every "
+            "row a time"
+        )
+    return array.astype("datetime64[s]" if array.dtype.kind == "M" else np.float64)
 
 
 def check_split(values: Any, *, name: str = "split", rows: np.ndarray | None = None) -> np.ndarray:

@@ -3,20 +3,26 @@
 Alarms are of all rows: nothing is learned for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.base.number_wording import percent
-from miscal.calibration.labelled_rows import LabelledRows
+from miscal.base.number_wording import decimal, percent
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
 from miscal.data.column_reading import ColumnReading
+from miscal.findings.residuals import proportion_interval
 
 DISTANCE = 0.3
 """Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks
 more columns taken by mistake, a smaller one asks for a check of more models that are simply this wrong."""
+
+FACTOR: Mapping[Kind, float] = {"answer": np.inf, "event": 3.5}
+"""Odds of mean confidence and accuracy that differ by more than this factor, beyond chance, are an alarm, too: rates of
+a few per cent can never be so many points apart. It is that of the distance above about one half, 0.65 and 0.35."""
 
 LEAST_EACH = 10
 """Right and wrong answers, of each at least so many, before their ranking is judged: a variance of fewer placements is
@@ -44,7 +50,11 @@ class Ranking:
 
 
 def alarms(
-    rows: LabelledRows, *, correct_column: str | None = None, confidence_column: str | None = None
+    rows: LabelledRows,
+    *,
+    correct_column: str | None = None,
+    confidence_column: str | None = None,
+    kind: Kind = ANSWER,
 ) -> tuple[str, ...]:
     """Say what suggests that something else was taken for confidence or outcome.
 
@@ -54,6 +64,8 @@ def alarms(
         All rows, at least one.
     correct_column, confidence_column : str, optional
         The columns that they come from.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Returns
     -------
@@ -69,33 +81,59 @@ def alarms(
     'Confidence ranks right answers below wrong ones'
     >>> alarms(LabelledRows.of(1 - right, sure))
     ()
+    >>> [told] = alarms(LabelledRows.of(np.tile([0.0, 0.0, 1.0], 20), np.tile([0.8, 0.85, 0.9], 20)))
+    >>> told.split(":")[0]
+    'The model is far too sure'
     """
-    check = _what_to_check(correct_column, confidence_column)
+    words = vocabulary(kind)
+    check = _what_to_check(correct_column, confidence_column, words)
     found = []
-    says, right = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
-    if abs(says - right) > DISTANCE:
-        found.append(
-            f"Average confidence ({percent(says)}) and accuracy ({percent(right)}) are "
-            f"{abs(100 * (says - right)):.0f} percentage points apart. {check}"
-        )
+    says, true = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
     ranked = ranking(rows)
+    if _far_apart(rows, says, true, FACTOR[kind]):
+        found.append(f"{_level(says, true, ranked, words)}{check}")
     if ranked is not None and ranked.interval[1] < 0.5:
         low, high = ranked.interval
+        first = words.ranked.format("below")
         found.append(
-            "Confidence ranks right answers below wrong ones: in pairs of a right and a wrong answer, the right one "
-            f"is the surer one in {percent(ranked.area)} of cases, ties counted half (95 % interval {100 * low:.0f} "
-            f"to {percent(high)}; chance alone gives 50 %). {check}"
+            f"{first[:1].upper()}{first[1:]}: {words.pairs} in {percent(ranked.area)} of cases, ties counted half "
+            f"(95 % interval {100 * low:.0f} to {percent(high)}; chance alone gives 50 %). Check {check}"
         )
     return tuple(found)
 
 
-def _what_to_check(correct: str | None, confidence: str | None) -> str:
-    sure = "the confidence" if confidence is None else f"column {confidence!r}"
-    outcome = "the outcome" if correct is None else f"column {correct!r}"
-    return (
-        f"Check that {sure} is the probability that the answer given is right (not that it is wrong, and not the "
-        f"probability of another answer or of one class), and that {outcome} is 1 where that answer is right."
+def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> bool:
+    """Whether the means are so far apart that something else may have been taken for one of them."""
+    if abs(says - true) > DISTANCE:
+        return True
+    if factor == np.inf or not 0 < says < 1:
+        return False
+    from scipy.special import logit
+
+    independent = max(1, round(len(rows) / effect_of_mean(rows, np.ones(len(rows), dtype=bool))))
+    low, high = proportion_interval(true, independent, 1 - CONFIDENCE_LEVEL)
+    nearest = min(max(says, low), high)
+    return abs(logit(says) - logit(nearest)) > np.log(factor)
+
+
+def _level(says: float, true: float, ranked: Ranking | None, words: Vocabulary) -> str:
+    """Say how far apart they are: where rows are ranked well, the level is off, and the columns may well be right."""
+    apart = (
+        f"verage {words.probability} ({words.percent(says)}) and {words.rate} ({words.percent(true)}) are "
+        f"{decimal(abs(100 * (says - true)), words.digits)} percentage points apart"
     )
+    if ranked is None or ranked.interval[0] <= 0.5:
+        return f"A{apart}. Check "
+    return (
+        f"{words.far['over' if says > true else 'under']}: a{apart}, while {words.ranked.format('above')} (area under "
+        f"the ROC curve {ranked.area:.2f}). If this surprises you, check "
+    )
+
+
+def _what_to_check(correct: str | None, confidence: str | None, words: Vocabulary) -> str:
+    stated = f"the {words.probability}" if confidence is None else f"column {confidence!r}"
+    outcome = "the outcome" if correct is None else f"column {correct!r}"
+    return f"that {stated} {words.meanings['column']}, and that {outcome} {words.meanings['outcome column']}."
 
 
 def ranking(rows: LabelledRows) -> Ranking | None:

@@ -11,6 +11,7 @@ import pydantic
 from miscal.base.document import Measure
 from miscal.base.errors import CorruptFile
 from miscal.base.json_values import interval, plain
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.findings.ledger import ColumnValue
 
 if TYPE_CHECKING:
@@ -36,16 +37,22 @@ class ColumnTable:
         Their number.
     values : tuple of ColumnValue
         In the order in which they are shown.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
+    epsilon : float or None
+        Half-width of the band of the run that counts as well calibrated.
     """
 
     column: str
     evidence: str
     n: int
     values: tuple[ColumnValue, ...]
+    kind: Kind = ANSWER
+    epsilon: float | None = None
 
     def to_json(self) -> str:
         """Return the table as JSON text, every number with an interval as ``{value, interval}``."""
-        about = {"column": self.column, "evidence": self.evidence, "n": self.n}
+        about = {"column": self.column, "kind": self.kind, "evidence": self.evidence, "n": self.n}
         values = [{"column": one.column, "value": one.value, **one.model_dump(mode="json")} for one in self.values]
         return json.dumps(plain(about | {"values": values}), indent=1, allow_nan=False) + "\n"
 

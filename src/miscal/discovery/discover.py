@@ -2,6 +2,7 @@
 
 With evidence "all" every row is judged by fits that never saw its outcome, and every number is of all rows. With
 evidence "test" everything that learns or chooses sees train and validation rows only, and numbers are of test rows.
+With evidence "time" what judges a row, or corrects it, was learned from strictly earlier rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from miscal.base.number_wording import percent
 from miscal.base.progress import progress_to
 from miscal.base.randomness import global_random_kept
 from miscal.base.threads import one_thread
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
@@ -23,7 +25,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
-from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
@@ -32,7 +34,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
-from miscal.findings import EPSILON, Subregimes, averages, cut, find_subregimes
+from miscal.findings import Subregimes, averages, cut, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
@@ -87,7 +89,7 @@ def discover(
     method: str = "auto",
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     min_rows: int = MIN_SLICE_ROWS,
     evidence: Evidence | None = None,
     adjustment: str = FAMILY_WISE,
@@ -112,16 +114,18 @@ def discover(
         Settings of the method, as for :class:`miscal.MiscalibrationField`: ``{"neighbours": 50}`` for "paper", say.
     seed : int, default 0
         Of the split or the folds, the fit, the null draws and the bootstrap. The same seed gives the same result.
-    epsilon : float, default 0.05
-        Half-width of the band of delta that counts as well calibrated, in [0, 1).
+    epsilon : float, optional
+        Half-width of the band of delta that counts as well calibrated, in [0, 1). By default 0.05; of events half of
+        the mean probability, or of what is missing to 1, where that is less.
     min_rows : int, default 30
         The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
         reproduces it, but the gap of few rows says more about chance than about them.
-    evidence : {"all", "test"}, optional
+    evidence : {"all", "test", "time"}, optional
         Which rows testify. "all": every row is judged by fits that never saw its outcome, and every number is of all
         rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
         which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows are
-        split 80/10/10 by `seed`, equal inputs and groups on one side.
+        split 80/10/10 by `seed`, equal inputs and groups on one side. "time": rows are cut into five blocks of time,
+        and those of every block but the first, which only teaches, are judged by what was learned of earlier ones.
     adjustment : {"family-wise", "fdr"}, default "family-wise"
         What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
         anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
@@ -187,9 +191,21 @@ def discover(
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
         warnings += unseen_columns(triples, method)
+        if epsilon is None:
+            epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
     with clock.stage("field") as part, progress_to(part.tell):
-        rows = fit_rows(triples, method=method, options=options, seed=seed, n_jobs=n_jobs, sample=size, device=device)
-        part.found = averages(*(average(values, triples.weight) for values in (triples.correct, triples.confidence)))
+        rows = fit_rows(
+            triples,
+            method=method,
+            options=options,
+            seed=seed,
+            n_jobs=n_jobs,
+            sample=size,
+            device=device,
+            evidence=testifying,
+        )
+        means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
+        part.found = averages(*means, kind=triples.kind)
     # what follows is many small sums, which threads only slow down
     with one_thread():
         with clock.stage("regimes") as part:
@@ -197,7 +213,8 @@ def discover(
             regime, hidden_regime = (
                 cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
-            shares = [f"{name}-confident on {percent(np.mean(regime == name))}" for name in ("over", "under")]
+            words = vocabulary(triples.kind)
+            shares = [f"{words.regime(name)} on {percent(np.mean(regime == name))}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows."
             shown = without_texts(triples) if redact_text else triples
             parts = [
@@ -234,19 +251,20 @@ def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> i
     if testifying == ALL:
         return sample_size(len(triples), asked)
     if asked is not None:
+        learned = "rows of earlier blocks of time" if testifying == TIME else "train and validation rows of a split"
         raise InputError(
-            "sample says how many of all rows to learn from, but here the train and validation rows of a split are "
-            "learned from: leave one of them out"
+            f"sample says how many of all rows to learn from, but here the {learned} are learned "
+            "from: leave one of them out"
         )
     return None
 
 
 def _check_settings(
-    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float, adjustment: str, min_rows: int
+    method: str, options: Mapping[str, Any] | None, device: str, epsilon: float | None, adjustment: str, min_rows: int
 ) -> None:
     # made for its checks alone, before any work is done
     make_estimator(method, options=options, device=device)
-    if not 0.0 <= epsilon < 1.0:
+    if epsilon is not None and not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     if not isinstance(min_rows, int) or isinstance(min_rows, bool) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")

@@ -1,6 +1,6 @@
 """Fit the field, estimate every row without its own outcome, and decide which rows may testify."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,11 +14,19 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
-from miscal.discovery.fitted_rows import ALL, TEST, Evidence, FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
 from miscal.discovery.missing_columns import BlankedRows
+from miscal.discovery.time_order import check_first_block, refuse_no_order
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.honest import estimate_in_blocks, fit_honest, fit_honest_fields, honest_field
+from miscal.estimators.honest import (
+    estimate_in_blocks,
+    fit_forward,
+    fit_honest,
+    fit_honest_fields,
+    forward_field,
+    honest_field,
+)
 from miscal.estimators.registry import estimator_class
 from miscal.evidence.conditional import outcome_given_confidence
 
@@ -41,13 +49,14 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
         A split that they carry is the user's.
     method : {"auto", "paper"}
         The estimator. "paper" chooses on one validation split, so that its default is ``"test"``.
-    evidence : {"all", "test"}, optional
+    evidence : {"all", "test", "time"}, optional
         What the user asked for.
 
     Raises
     ------
     InputError
-        If all rows are to testify although some were set apart as test rows, or the value is another.
+        If all rows are to testify, or rows in the order of time, although some were set apart as test rows; if they
+        cannot be judged in the order of time; or the value is another.
 
     Examples
     --------
@@ -55,13 +64,16 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
     >>> evidence_of(rows, "auto", None), evidence_of(rows, "paper", None)
     ('all', 'test')
     """
-    if evidence not in (None, ALL, TEST):
-        raise InputError(f"evidence must be 'all' or 'test'; got {evidence!r}")
-    if evidence == ALL and triples.split is not None:
+    if evidence not in (None, ALL, TEST, TIME):
+        raise InputError(f"evidence must be 'all', 'test' or 'time'; got {evidence!r}")
+    if evidence in (ALL, TIME) and triples.split is not None:
+        who = "every row testify" if evidence == ALL else "rows testify in the order of time"
         raise InputError(
-            "evidence 'all' lets every row testify, but the data name a split, whose test rows are set apart: leave "
-            "the split out, or use evidence 'test'"
+            f"evidence {evidence!r} lets {who}, but the data name a split, whose test rows are set apart: leave the "
+            "split out, or use evidence 'test'"
         )
+    if evidence == TIME:
+        refuse_no_order(triples)
     return evidence or (TEST if method == "paper" or triples.split is not None else ALL)
 
 
@@ -82,6 +94,9 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     elif evidence == TEST:
         split, warnings = split_rows(triples, seed=seed)
         triples = replace(triples, split=split)
+    elif evidence == TIME:
+        check_first_block(triples)
+        warnings = ()
     else:
         warnings = kept_together(triples)
     check_trainable(triples.correct, triples.split, triples.kind)
@@ -138,6 +153,7 @@ def fit_rows(
     n_jobs: int | None = None,
     sample: int | None = None,
     device: str = "auto",
+    evidence: Evidence | None = None,
 ) -> FittedRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
@@ -149,10 +165,15 @@ def fit_rows(
         As for :func:`miscal.discovery.discover.discover`.
     sample : int, optional
         Learn from so many rows, drawn at random; all rows must testify.
+    evidence : {"all", "test", "time"}, optional
+        From :func:`evidence_of`; by default as the split says.
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
         return _fit_sample(triples, model, sample, seed)
+
+    if evidence == TIME:
+        return _fit_by_time(triples, model)
 
     def expected_of(estimate: FieldEstimate) -> tuple[np.ndarray, np.ndarray]:
         return expected_outcome(triples, seed), expected_outcome(triples, seed, estimate.corrected)
@@ -218,6 +239,17 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     return FittedRows(triples, model, folded, *expected, corrections, **told)
 
 
+def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
+    """Judge every row by what was learned from earlier blocks of time: field, E[y | f] and global maps alike."""
+    block = triples.time_block
+    estimate = fit_forward(model, triples, block)
+    parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
+    corrections = corrections_by_name(triples, estimate.corrected, parts)
+    raw, corrected = (expected_before(triples, f, block) for f in (triples.confidence, estimate.corrected))
+    later = np.where(block > 0, block, -1)
+    return FittedRows(triples, model, estimate, raw, corrected, corrections, block, estimate, later, by_time=True)
+
+
 @dataclass(frozen=True, eq=False)
 class Refit:
     """The field of the rows that testify, learned once more.
@@ -225,7 +257,7 @@ class Refit:
     Attributes
     ----------
     estimate : FieldEstimate
-        Honest, of the test rows in their order; of all rows where there is no split.
+        Honest, of the rows that testify, in their order.
     epoch : int or None
         Epoch that was kept of the chosen setting, from 1; None where the method has no epochs, or each fold chooses
         its own.
@@ -246,9 +278,13 @@ def fit_again(
     seed: int = 0,
     n_jobs: int | None = None,
     device: str = "auto",
+    evidence: Evidence | None = None,
 ) -> Refit:
     """Fit the field once more, and estimate it honestly at the rows that testify."""
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
+    if evidence == TIME:
+        block = triples.time_block
+        return Refit(forward_field(model, triples, block).take(block > 0))
     if triples.split is None:
         return Refit(honest_field(model, triples))
     test = triples.split == "test"
@@ -275,13 +311,8 @@ def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None 
     ndarray of float64, shape (n,)
         In [0, 1].
     """
-    y, f = triples.correct, triples.confidence if confidence is None else confidence
-    named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
-
-    def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
-        group, weight = take_rows(named, known), take_rows(triples.weight, known)
-        return outcome_given_confidence(y[known], f[known], at, group=group, weight=weight)
-
+    f = triples.confidence if confidence is None else confidence
+    learned = _regression(triples, f)
     if triples.split is not None:
         return learned(triples.split != "test", f)
     folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))
@@ -290,6 +321,25 @@ def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None 
         inside = folds == k
         expected[inside] = learned(~inside, f[inside])
     return expected
+
+
+def expected_before(triples: Triples, confidence: np.ndarray, block: np.ndarray) -> np.ndarray:
+    """Regress the outcome on a confidence with the rows of earlier blocks; in the first block it is the confidence."""
+    learned, expected = _regression(triples, confidence), confidence.copy()
+    for k in range(1, int(block.max()) + 1):
+        expected[block == k] = learned(block < k, confidence[block == k])
+    return expected
+
+
+def _regression(triples: Triples, f: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a function from the rows learned from, bool (n,), and confidences to E[y | f] there."""
+    named = None if triples.group is None else np.unique(triples.group, return_inverse=True)[1]
+
+    def learned(known: np.ndarray, at: np.ndarray) -> np.ndarray:
+        group, weight = take_rows(named, known), take_rows(triples.weight, known)
+        return outcome_given_confidence(triples.correct[known], f[known], at, group=group, weight=weight)
+
+    return learned
 
 
 def corrections_by_name(
@@ -304,14 +354,14 @@ def corrections_by_name(
         Confidences corrected by the field, in [0, 1].
     parts : sequence of (mask, mask)
         Of each part the first mask, bool (n,), says which rows the global maps learn from, the second which they
-        correct.
+        correct. Rows that no part corrects keep their confidence.
 
     Returns
     -------
     dict of str to ndarray of float64, shape (n,)
         Confidences by the name of the correction: "raw" (uncorrected), "miscal" (the field's) and those of `COMPARED`.
     """
-    found = {"raw": triples.confidence, "miscal": corrected, **{name: np.empty(len(triples)) for name in COMPARED}}
+    found = {"raw": triples.confidence, "miscal": corrected, **{name: triples.confidence.copy() for name in COMPARED}}
     for name in COMPARED:
         for learned, inside in parts:
             weight = take_rows(triples.weight, learned)

@@ -9,7 +9,7 @@ import numpy as np
 from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.fitted_rows import ALL, TEST, FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.summary import FindingsMethod
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
@@ -73,9 +73,11 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
         Of the folds, of the clusters, and of the order of rows of equal confidence.
     settings : LedgerSettings, optional
     """
-    # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart
-    evidence = TEST if own_split else ALL
-    witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
+    # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart,
+    # or E[y | f] is only to be learned from what came before
+    by_time = rows.evidence == TIME
+    evidence = TIME if by_time else TEST if own_split else ALL
+    witness = rows.testifies if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     clusters = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings)

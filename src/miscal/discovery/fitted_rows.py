@@ -19,13 +19,17 @@ from miscal.findings import Subregime, Subregimes
 if TYPE_CHECKING:
     from miscal.discovery.findings import Ledger
 
-Evidence = Literal["all", "test"]
+Evidence = Literal["all", "test", "time"]
 
 ALL: Evidence = "all"
 """Every row testifies: each is judged by fits that never saw its outcome."""
 
 TEST: Evidence = "test"
 """The rows of the split 'test' testify, and nothing is learned from them."""
+
+
+TIME: Evidence = "time"
+"""Rows testify in the order of time: each is judged by a fit on strictly earlier rows. The first block only teaches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +43,18 @@ class FittedRows:
     model : MiscalibrationField
         The field that is saved: fitted on train and validation rows, or on all rows where all testify.
     estimate : FieldEstimate
-        Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model.
+        Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model; with evidence "time" by
+        fits on earlier blocks.
     expected : ndarray of float64, shape (n,)
-        E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such.
+        E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such;
+        with evidence "time" from earlier blocks.
     expected_corrected : ndarray of float64, shape (n,)
         E[y | corrected confidence] at each row, learned from the same other rows.
     corrections : dict of str to ndarray of float64, shape (n,)
         Confidences by the name of the correction, none of which has seen the outcome of a row that testifies;
         ``"raw"`` has none.
     fold : ndarray of int64, shape (n,), or None
-        Fold of each row where all testify.
+        Fold of each row where all testify; with evidence "time" its block, of which 0 only teaches.
     forward : FieldEstimate or None
         Where all rows testify: estimates by fits on earlier folds only, for tests that are exact.
     block : ndarray of int64, shape (n,), or None
@@ -60,6 +66,8 @@ class FittedRows:
         Some rows that testify, with columns blank.
     changed : ndarray of float64, or None
         Their corrected confidences, as honest as those of `estimate`.
+    by_time : bool
+        Whether folds are blocks of time, each judged by the blocks before it.
     testified : LabelledRows
         The rows that testify, built from the others.
     regime, hidden_regime : ndarray of object, shape (n,)
@@ -83,6 +91,7 @@ class FittedRows:
     sample: np.ndarray | None = None
     blanked: BlankedRows | None = None
     changed: np.ndarray | None = None
+    by_time: bool = False
     testified: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
@@ -98,12 +107,14 @@ class FittedRows:
     @property
     def evidence(self) -> Evidence:
         """Which rows testify."""
+        if self.by_time:
+            return TIME
         return ALL if self.triples.split is None else TEST
 
     @property
     def testifies(self) -> np.ndarray:
         """Mask of the rows that testify: bool, shape (n,)."""
-        return testifying(self.triples)
+        return self.fold > 0 if self.by_time else testifying(self.triples)
 
     @property
     def teaches(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from miscal.data.readers import reread
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
+from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.run_folder import COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
@@ -44,6 +45,14 @@ class Run:
     map: "pl.DataFrame"
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
+
+    @property
+    def testifies(self) -> "pl.Series":
+        """Which rows of `table` testify."""
+        if self.summary.evidence == TEST:
+            return self.table["split"] == "test"
+        # with evidence "time", folds are blocks, of which the first only teaches
+        return self.table["fold"].fill_null(0) >= (1 if self.summary.evidence == TIME else 0)
 
     def load_model(self) -> "SavedModel":
         """Load the saved model."""

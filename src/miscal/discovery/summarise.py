@@ -11,6 +11,7 @@ import numpy as np
 
 from miscal.base.json_values import clean_text, plain
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.checked_rows import labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
@@ -22,6 +23,7 @@ from miscal.discovery.alarms import alarms, leak_alarms
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.missing_columns import costs
+from miscal.discovery.over_time import over_time
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.unnamed_groups import UnnamedGroups, equal_inputs_warning, unnamed_groups, warning_of
@@ -90,7 +92,7 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=(*alarms(everyone, **named), *leak_alarms(readings)),
+        alarms=(*alarms(everyone, **named, kind=triples.kind), *leak_alarms(readings)),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime, unnamed)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
@@ -117,6 +119,7 @@ def summarise(
         ),
         groups=measurements.group_numbers(tested, columns.get("group")),
         unnamed_groups=unnamed,
+        over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime),
@@ -154,6 +157,7 @@ def _remarks(
     regime: np.ndarray,
     unnamed: Sequence[UnnamedGroups],
 ) -> list[str]:
+    words = vocabulary(rows.triples.kind)
     what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
@@ -174,18 +178,18 @@ def _remarks(
     if apart.any():
         remarks.append(
             f"{apart.sum():,} of {len(regime):,} {what}rows lie too far from the rows learned from for a local "
-            "estimate: theirs comes from the confidence alone, and they belong to no regime"
+            f"estimate: theirs comes from the {words.probability} alone, and they belong to no regime"
         )
     kept = ~supported & ~apart
     if kept.any():
         remarks.append(
             f"{kept.sum():,} of {len(regime):,} {what}rows have so few of the rows learned from nearby that the local "
             "estimate, which they keep, is mostly noise; --option min_mass=1 gives such rows the estimate by the "
-            "confidence alone"
+            f"{words.probability} alone"
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
-    rare = rare_values_warning(rows.triples.confidence[tested], block)
-    alike = equal_inputs_warning(rows), warning_of(unnamed)
+    rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
+    alike = equal_inputs_warning(rows), warning_of(unnamed, rows.triples.kind)
     texts = (rare, *_few_count(_weights(rows)), *alike, _drifted(rows) if what else None)
     return [*remarks, *(text for text in texts if text is not None)]
 
@@ -198,7 +202,8 @@ def _weights(rows: FittedRows) -> np.ndarray | None:
 def _drifted(rows: FittedRows) -> str | None:
     """Warn where the test rows are of another kind than the rows learned from."""
     every, testify = rows.every, rows.testifies
-    return drift_warning(drift(every.correct, every.confidence, testify, effect_of_mean(every, testify)))
+    found = drift(every.correct, every.confidence, testify, effect_of_mean(every, testify))
+    return drift_warning(found, rows.triples.kind)
 
 
 def _few_count(weights: np.ndarray | None) -> list[str]:

@@ -196,6 +196,52 @@ class UnnamedGroups(Part):
     wider: FiniteFloat
 
 
+class PeriodNumbers(Part):
+    """The rows of a period of time that testify.
+
+    ``start`` is when it begins (ISO 8601, or a number); ``corrected`` the mean corrected confidence; ``hidden`` and
+    ``after`` are mean hidden residuals before and after the correction. Each interval is of this one period.
+    """
+
+    start: Text
+    n: NonNegativeInt
+    accuracy: Share
+    confidence: Share
+    corrected: Share
+    residual: Measure
+    hidden: Measure
+    after: Measure
+
+
+class FindingOverTime(Part):
+    """The rows of a finding, by its number from 1, in each period that holds some."""
+
+    finding: NonNegativeInt
+    periods: tuple[PeriodNumbers, ...]
+
+
+class TimeBlock(Part):
+    """A block of rows in the order of time, from its first to its last time."""
+
+    first: Text
+    last: Text
+    n: NonNegativeInt
+
+
+class OverTime(Part):
+    """Field and findings over time, where ``--time`` names when rows were predicted.
+
+    ``period`` is the length of a period (``"hour"`` to ``"year"``; null where times are numbers). ``blocks`` are those
+    of evidence "time", the first of which only teaches.
+    """
+
+    column: str | None
+    period: str | None
+    periods: tuple[PeriodNumbers, ...]
+    findings: tuple[FindingOverTime, ...] = ()
+    blocks: tuple[TimeBlock, ...] = ()
+
+
 class WeightNumbers(Part):
     """How unequally the rows that testify count, where ``--weight`` names how much.
 
@@ -307,6 +353,7 @@ class Summary(Document):
     decisions: tuple[Decision, ...] = ()
     groups: GroupNumbers | None = None
     unnamed_groups: tuple[UnnamedGroups, ...] = ()
+    over_time: OverTime | None = None
     weights: WeightNumbers | None = None
     curves: Curves
     histogram: Histogram

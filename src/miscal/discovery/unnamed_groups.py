@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miscal.base.number_wording import decimal
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.periods import DAY
@@ -63,8 +64,14 @@ def _measured(rows: FittedRows, name: str, number: np.ndarray, p_adjusted: float
     )
 
 
-def warning_of(found: Sequence[UnnamedGroups]) -> str | None:
+def warning_of(found: Sequence[UnnamedGroups], kind: Kind = ANSWER) -> str | None:
     """Say which columns mark rows that hang together, and how much wider intervals would be.
+
+    Parameters
+    ----------
+    found : sequence of UnnamedGroups
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
@@ -78,7 +85,8 @@ def warning_of(found: Sequence[UnnamedGroups]) -> str | None:
     """
     if not found:
         return None
-    within, given = "within which outcomes correlate by ", " given the confidence"
+    words = vocabulary(kind)
+    within, given = "within which outcomes correlate by ", f" given the {words.probability}"
     wider = "the interval of the mean outcome would be "
     clauses = [
         f"of one {_value_of(one)} ({one.n:,} groups, {'' if place else within}{decimal(one.correlation, 2)}"
@@ -88,7 +96,7 @@ def warning_of(found: Sequence[UnnamedGroups]) -> str | None:
     ]
     return (
         "no groups are named, so intervals and p-values take all rows as independent. But outcomes are more alike than "
-        f"confidences and inputs explain among rows {', and '.join(clauses)}"
+        f"{words.probabilities} and inputs explain among rows {', and '.join(clauses)}"
     )
 
 
@@ -105,9 +113,10 @@ def equal_inputs_warning(rows: FittedRows) -> str | None:
     if alike.design is None:
         return None
     wider = float(np.sqrt(effect_of_mean(alike, np.ones(len(alike), dtype=bool))))
+    words = vocabulary(rows.triples.kind)
     return (
         "no groups are named, so intervals and p-values take rows with equal inputs as independent. Given the "
-        f"confidence, the outcomes of equal inputs correlate by {alike.design.correlation:.2f}; if they depend on each "
-        "other, as the answers to one question or the visits of one patient do, the interval of a mean should be "
-        f"{wider:.2f} times as wide: name the column that says which rows belong together with --group"
+        f"{words.probability}, the outcomes of equal inputs correlate by {alike.design.correlation:.2f}; if they "
+        f"depend on each other, as {words.together} do, the interval of a mean should be {wider:.2f} times as wide: "
+        "name the column that says which rows belong together with --group"
     )

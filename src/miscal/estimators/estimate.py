@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -52,6 +52,10 @@ class FieldEstimate:
         _default_local(self)
         if self.ungated is None:
             object.__setattr__(self, "ungated", self.hidden)
+
+    def take(self, index: np.ndarray) -> FieldEstimate:
+        """Return the estimates of some rows, by number or by a boolean mask."""
+        return FieldEstimate(**{item.name: getattr(self, item.name)[index] for item in fields(self)})
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,7 +180,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     forward = [k for k in numbers[1:-1] if _enough(rows, folds < k, k / len(numbers))]
     changed = changed or ChangedRows(np.zeros(0, np.int64), rows.X[:0])
     tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds, changed)]
-    tasks += [(_fold, estimator.for_folds(), learned, folds < k, folds == k) for k in forward]
+    tasks += _forward_tasks(estimator, learned, folds, forward)
     fitted, *found = _in_parallel(field, rows, tasks)
     of_folds = found[: len(numbers)]
     estimates = [*(estimate for estimate, _ in of_folds), *found[len(numbers) :]]
@@ -193,13 +193,79 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     known = dict(zip(forward, estimates[len(numbers) :], strict=True))
     if _enough(rows, folds < numbers[-1], 1.0):
         known[numbers[-1]] = estimates[len(numbers) - 1]
-    values = {name: np.full(len(rows), np.nan) for name in _BY_ROW}
-    values |= {name: np.zeros(len(rows), dtype=bool) for name in ("supported", "local")}
+    unknown = dict.fromkeys(_BY_ROW, np.full(len(rows), np.nan))
+    forward = _placed(unknown, folds, known, coordinates)
+    block = np.where(np.isin(folds, list(known)), folds, -1)
+    return HonestFields(folded, folds, forward, block, corrected)
+
+
+def fit_forward(field: MiscalibrationField, rows: Triples, block: np.ndarray) -> FieldEstimate:
+    """Fit a field to all rows, and estimate it at each row by a fit on the rows of earlier blocks alone.
+
+    Parameters
+    ----------
+    field : MiscalibrationField
+        Fitted by this call.
+    rows : Triples
+    block : ndarray of int64, shape (n,)
+        Number of each row's block, from 0, which comes first.
+
+    Returns
+    -------
+    FieldEstimate
+        In the order of the rows. In block 0, before which there is nothing to learn from, nothing is corrected: the
+        field is 0 and not supported.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=np.arange(120) % 2)
+    >>> found = fit_forward(MiscalibrationField(n_jobs=1), rows, np.arange(120) // 60)
+    >>> bool((found.delta[:60] == 0).all()), bool(found.supported[:60].any()), bool(found.supported[60:].any())
+    (True, False, True)
+    """
+    seed = checked_seed(field.random_state)
+    estimator, learned = field.unfitted(seed), _learned_from(rows)
+    fitted, *estimates = _in_parallel(
+        field, rows, [(_fit, estimator, learned), *_forward_tasks(estimator, learned, block, _later(block))]
+    )
+    field.adopt_fit(fitted, rows, seed)
+    return _after_nothing(rows, block, estimates, fitted.transform(rows.X))
+
+
+def forward_field(field: MiscalibrationField, rows: Triples, block: np.ndarray) -> FieldEstimate:
+    """Estimate the field as :func:`fit_forward` does, without a fit to all rows and without coordinates."""
+    estimator, learned = field.unfitted(checked_seed(field.random_state)), _learned_from(rows)
+    estimates = _in_parallel(field, rows, _forward_tasks(estimator, learned, block, _later(block)))
+    return _after_nothing(rows, block, estimates, np.zeros((len(rows), 0)))
+
+
+def _later(block: np.ndarray) -> list[int]:
+    return np.unique(block).tolist()[1:]
+
+
+def _after_nothing(
+    rows: Triples, block: np.ndarray, estimates: Sequence[FieldEstimate], coordinates: np.ndarray
+) -> FieldEstimate:
+    """Put blocks together, before the first of which nothing was known: confidences stay as they are."""
+    before = dict.fromkeys(_BY_ROW, np.zeros(len(rows))) | {"corrected": rows.confidence}
+    return _placed(before, block, dict(zip(_later(block), estimates, strict=True)), coordinates)
+
+
+def _forward_tasks(estimator: Estimator, learned: Triples, block: np.ndarray, numbers: Sequence[int]) -> list[tuple]:
+    return [(_fold, estimator.for_folds(), learned, block < k, block == k) for k in numbers]
+
+
+def _placed(
+    elsewhere: dict[str, np.ndarray], block: np.ndarray, known: dict[int, FieldEstimate], coordinates: np.ndarray
+) -> FieldEstimate:
+    """Put the estimates of blocks where their rows are; other rows keep what `elsewhere` holds, and are not local."""
+    values = {name: column.copy() for name, column in elsewhere.items()}
+    values |= {name: np.zeros(len(block), dtype=bool) for name in ("supported", "local")}
     for k, estimate in known.items():
         for name, column in values.items():
-            column[folds == k] = getattr(estimate, name)
-    block = np.where(np.isin(folds, list(known)), folds, -1)
-    return HonestFields(folded, folds, FieldEstimate(**values, coordinates=coordinates), block, corrected)
+            column[block == k] = getattr(estimate, name)
+    return FieldEstimate(**values, coordinates=coordinates)
 
 
 def estimate_in_blocks(

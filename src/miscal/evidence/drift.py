@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.evidence.combination import rank_among_draws
 from miscal.evidence.conditional import strata
 
@@ -101,8 +102,14 @@ def drift(
     return Drift(difference, rank_among_draws(squares))
 
 
-def drift_warning(found: Drift) -> str | None:
+def drift_warning(found: Drift, kind: Kind = ANSWER) -> str | None:
     """Warn where the rows that testify are of another kind.
+
+    Parameters
+    ----------
+    found : Drift
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
@@ -114,14 +121,16 @@ def drift_warning(found: Drift) -> str | None:
     if found.p_value >= _WARNED_BELOW:
         return None
     much = f"{100 * abs(found.difference):.0f}"
-    compared = (
-        "right at other rates"
+    often = (
+        "at other rates"
         if much == "0"
-        else f"right {much} point{'' if much == '1' else 's'} {'less' if found.difference < 0 else 'more'} often"
+        else f"{much} point{'' if much == '1' else 's'} {'less' if found.difference < 0 else 'more'} often"
     )
+    words = vocabulary(kind)
     p_value = "p < 0.001" if found.p_value < 0.001 else f"p = {found.p_value:.2g}"
     return (
-        f"at equal confidence, the test rows are {compared} than the rows learned from ({p_value}). The accuracy "
-        "expected at each confidence was learned from those rows, so the visible and the hidden part of each number "
-        "are rough, and their intervals miss the truth more often than they say; their sum is not affected"
+        f"at equal {words.probability}, {words.in_rows('the test rows')} {often} {words.than('the rows learned from')} "
+        f"({p_value}). The {words.rate} expected at each {words.probability} was learned from those rows, so the "
+        "visible and the hidden part of each number are rough, and their intervals miss the truth more often than they "
+        "say; their sum is not affected"
     )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.evidence.blocks import in_turn
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -29,6 +30,8 @@ def rare_values_warning(
     confidence: NDArray[np.float64],
     block: NDArray[np.int64] | None = None,
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    *,
+    kind: Kind = ANSWER,
 ) -> str | None:
     """Warn where many rows have a stated confidence to themselves, so that there is nothing to compare them with.
 
@@ -44,6 +47,8 @@ def rare_values_warning(
         Blocks that are tested one after the other: rows are compared within them alone. By default one block.
     settings : EvidenceSettings, optional
         Of which the share of lone rows is used.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Returns
     -------
@@ -63,10 +68,10 @@ def rare_values_warning(
     alone = sum(int(np.sum(np.unique(confidence[part], return_counts=True)[1] == 1)) for part in parts)
     if alone <= settings.lone_share * len(confidence):
         return None
+    words = vocabulary(kind)
     where = "" if block is None else " in the block of rows that they are tested in"
     return (
-        f"the confidences are {len(np.unique(confidence))} round numbers, and {percent(alone / len(confidence))} of "
-        f"the rows are the only one of their number{where}. A model may be right at another rate for each number that "
-        "it states, so a row is compared only with rows of the same number, and these rows say nothing of what is "
-        "hidden"
+        f"the {words.probabilities} are {len(np.unique(confidence))} round numbers, and "
+        f"{percent(alone / len(confidence))} of the rows are the only one of their number{where}. {words.stated}, so a "
+        "row is compared only with rows of the same number, and these rows say nothing of what is hidden"
     )

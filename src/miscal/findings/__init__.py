@@ -11,7 +11,7 @@ from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed, Judged, judge_regimes
 from miscal.findings.places import Place, places
 from miscal.findings.residuals import binomial_residual, holm
-from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings, default_epsilon
 from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
 from miscal.findings.verdict import averages, verdict
 
@@ -28,6 +28,7 @@ __all__ = [
     "averages",
     "binomial_residual",
     "cut",
+    "default_epsilon",
     "find_subregimes",
     "holm",
     "judge_regimes",

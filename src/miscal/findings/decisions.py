@@ -9,7 +9,7 @@ all thresholds and for both sides (Bonferroni): what is told of one holds howeve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -62,6 +62,17 @@ class Promise(Part):
     observed: Measure
     p_value: Probability
     p_adjusted: Probability = None
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval of what was observed; 0 where there is none."""
+        return (self.observed.interval or (None, None))[0] or 0.0
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval of what was observed; 1 where there is none."""
+        ends = self.observed.interval
+        return 1.0 if ends is None or ends[1] is None else ends[1]
 
     @property
     def broken(self) -> bool:
@@ -221,6 +232,7 @@ def decide(
     corrected: Floats,
     asked: Thresholds | None = None,
     *,
+    at: Mapping[float, Source] | None = None,
     members: Sequence[Mask] = (),
     candidates: int = 0,
 ) -> tuple[Decision, ...]:
@@ -235,6 +247,9 @@ def decide(
     asked : Thresholds, optional
         By default nothing is asked for, and the thresholds are those of
         :func:`~miscal.calibration.metrics.threshold_grid`.
+    at : mapping of float to {"given", "cost", "grid"}, optional
+        Rising thresholds, and where each comes from; by default those asked for, and a grid in the range of the
+        confidences.
     members : sequence of (n,) bool
         The rows of each finding.
     candidates : int
@@ -254,7 +269,7 @@ def decide(
     (100, 0.9, 0.5, True, 0)
     """
     asked = asked or Thresholds()
-    sources = asked.among(rows.confidence)
+    sources = asked.among(rows.confidence) if at is None else at
     after = replace(rows, confidence=corrected)
     sides = {state: _sides(own, list(sources)) for state, own in (("before", rows), ("after", after))}
     groups = _worst_groups(rows, after, list(sources), members, candidates)
@@ -369,8 +384,8 @@ def _allowing(
 
 def _distance(one: Promise) -> float:
     """How far off a promise is at least."""
-    low, high = one.observed.interval or (0.0, 1.0)
-    return max((low or 0.0) - (one.promised or 0.0), (one.promised or 0.0) - (high or 0.0))
+    promised = one.promised or 0.0
+    return max(one.low - promised, promised - one.high)
 
 
 def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> NetBenefit:

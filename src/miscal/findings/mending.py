@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.findings.places import Place
 from miscal.findings.verdict import MOST_PLACES, often_on
 
@@ -39,13 +40,15 @@ def mending(sign: str, after: Interval) -> str | None:
     return LEFT if (after[1] < 0) == (sign == "over") else REVERSED
 
 
-def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
+def mending_sentence(findings: Sequence[tuple[str, Place]], kind: Kind = ANSWER) -> str:
     """Say how many findings the correction mends, and name those that it does not, those of which most is left first.
 
     Parameters
     ----------
     findings : sequence of (str, Place)
         What became of each (:func:`mending`), and what the correction leaves of it; at least one.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
@@ -56,22 +59,19 @@ def mending_sentence(findings: Sequence[tuple[str, Place]]) -> str:
     >>> print(mending_sentence([("mended", art)]))
     The correction mends the finding: beyond chance, its rows no longer differ from rows of equal corrected confidence.
     """
+    words = vocabulary(kind)
+    equal = words.equal_rows("corrected")
     many, count = len(findings), sum(state == MENDED for state, _ in findings)
     if count == many:
         which, whose = ("the finding", "its") if many == 1 else (f"all {many} findings", "their")
-        return (
-            f"The correction mends {which}: beyond chance, {whose} rows no longer differ from rows of equal corrected "
-            "confidence."
-        )
+        return f"The correction mends {which}: beyond chance, {whose} rows no longer differ from {equal}."
     left, turned = (_largest(findings, state) for state in (LEFT, REVERSED))
-    parts = [f"still right {often_on(left[:MOST_PLACES])}"] if left else []
-    parts += [f"now right {often_on(turned[:MOST_PLACES])}, the other way round than before"] if turned else []
+    parts = [f"{words.true('still')} {often_on(left[:MOST_PLACES], words)}"] if left else []
+    if turned:
+        parts.append(f"{words.true('now')} {often_on(turned[:MOST_PLACES], words)}, the other way round than before")
     more = sum(max(0, len(places) - MOST_PLACES) for places in (left, turned))
     rest = f"; the report lists {more} more that it does not mend" if more else ""
-    return (
-        f"The correction {_mends(count, many)}: compared with rows of equal corrected confidence, the model is "
-        f"{', and '.join(parts)}{rest}."
-    )
+    return f"The correction {_mends(count, many)}: compared with {equal}, {words.subject} {', and '.join(parts)}{rest}."
 
 
 def _mends(count: int, many: int) -> str:

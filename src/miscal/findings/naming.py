@@ -4,13 +4,14 @@ A part is named only by what most of its rows have in common and few others do. 
 called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from miscal.base.number_wording import percent
 from miscal.base.precision import Standard
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -35,15 +36,6 @@ _REMNANTS = (
     "ll",
     "ve",
 )
-
-
-PHRASES: Mapping[tuple[str, str], str] = {
-    ("total", "over"): "over-confident",
-    ("total", "under"): "under-confident",
-    ("hidden", "over"): "right less often than equally sure rows",
-    ("hidden", "under"): "right more often than equally sure rows",
-}
-"""How a regime of a field is called aloud, after the word "rows"."""
 
 
 @dataclass(frozen=True)
@@ -419,6 +411,7 @@ def part_names(
     mixtures: Sequence[str],
     parents: Sequence[str],
     by: str = "total",
+    kind: Kind = ANSWER,
 ) -> list[str]:
     """Build one unique name per part from what is known of it.
 
@@ -436,6 +429,8 @@ def part_names(
         Regime of each part.
     by : {"total", "hidden"}
         The field whose regimes they are.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
@@ -448,13 +443,15 @@ def part_names(
     >>> part_names([None], [Keywords()], [""], ["b = c in 40 % of its rows, 2 other values in the rest"], ["under"])
     ['all under-confident rows: b = c in 40 % of its rows, 2 other values in the rest']
     """
+    words_of = vocabulary(kind)
+    phrases = [words_of.unequal[parent] if by == "hidden" else words_of.regime(parent) for parent in parents]
     names: list[str] = []
-    for index, parent in enumerate(parents):
-        phrase, alone = PHRASES[by, parent], list(parents).count(parent) == 1
+    for index, (parent, phrase) in enumerate(zip(parents, phrases, strict=True)):
+        alone = list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
         name = _described_name(index, clauses, words) or rules[index]
         names.append(name or _fallback(phrase, mixtures[index], alone, number))
-    return _unique(names, [PHRASES[by, parent] for parent in parents])
+    return _unique(names, phrases)
 
 
 def _described_name(index: int, clauses: Sequence[Clause | None], words: Sequence[Keywords]) -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from miscal.base.document import MeasureAgainstNull
+from miscal.base.document import Interval, Measure, MeasureAgainstNull
 from miscal.calibration.survey_design import average
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -93,6 +93,35 @@ def proportion_residual(
     low, high = proportion_interval(share, n, 1 - settings.confidence_level)
     p_value = min(1.0, 2.0 * float(min(fewer, more)))
     return MeasureAgainstNull(value=share - expected, interval=(low - expected, high - expected), p_value=p_value)
+
+
+def observed_over_expected(expected: float, residual: float, interval: Interval) -> Measure:
+    """How many times as many events happened as were predicted.
+
+    Parameters
+    ----------
+    expected : float
+        Mean probability of some rows, in [0, 1].
+    residual : float
+        Mean outcome less `expected`.
+    interval : (float, float) or None
+        Of the residual; what is expected is known.
+
+    Returns
+    -------
+    Measure
+        (expected + residual) / expected, at least 0; undefined where nothing is expected.
+
+    Examples
+    --------
+    >>> found = observed_over_expected(0.1, 0.05, (0.02, 0.08))
+    >>> round(found.value, 3), [round(end, 3) for end in found.interval]
+    (1.5, [1.2, 1.8])
+    """
+    if expected <= 0:
+        return Measure(value=None)
+    ends = None if interval is None or None in interval else tuple(max(0.0, 1 + end / expected) for end in interval)
+    return Measure(value=1 + residual / expected, interval=ends)
 
 
 def proportion_interval(share: float, n: float, level: float) -> tuple[float, float]:

@@ -1,13 +1,38 @@
 """The constants of regimes, parts, names and enrichment: what each trades, and where its value comes from."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from miscal.base.vocabulary import Kind
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 
 EPSILON = 0.05
 """Default least size of a field that counts as miscalibrated: small errors called miscalibrated against errors passed
 over. The paper's number; each run may choose another, and ``miscal audit`` shows how much depends on it."""
+
+RELATIVE: Mapping[Kind, float] = {"answer": math.inf, "event": 0.5}
+"""The default is no more than this share of the mean probability, or of what is missing to 1, where that is less: five
+points are no small error of a risk of one in a hundred. Looked at on predicted delays, a census and made risks of one
+in 500 (docs/statistics.md)."""
+
+
+def default_epsilon(kind: Kind, mean: float) -> float:
+    """Return the default half-width of the band of the field that counts as well calibrated.
+
+    Parameters
+    ----------
+    kind : {"answer", "event"}
+    mean : float
+        Mean probability that the model states, in [0, 1]. No outcome takes part in the choice.
+
+    Examples
+    --------
+    >>> default_epsilon("event", 0.3), default_epsilon("event", 0.002), default_epsilon("answer", 0.002)
+    (0.05, 0.001, 0.05)
+    """
+    return min(EPSILON, RELATIVE[kind] * min(mean, 1 - mean)) or EPSILON
 
 
 @dataclass(frozen=True)

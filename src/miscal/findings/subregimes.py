@@ -268,7 +268,7 @@ def _describe(
         for items, some in zip(enriched, inside, strict=True)
     ]
     mixtures = [mixture(columns, items, some) for items, some in zip(enriched, inside, strict=True)]
-    names = part_names(clauses, terms, rules, mixtures, parents, by)
+    names = part_names(clauses, terms, rules, mixtures, parents, by, triples.kind)
     return [
         {"name": name, "keywords": words.terms, "metadata": items}
         for name, words, items in zip(names, terms, enriched, strict=True)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from miscal.base.number_wording import percent
+from miscal.base.number_wording import decimal, percent, significant
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.claim import Claim
 from miscal.evidence.learned_power import DetectablePlace
 from miscal.findings.places import Place
@@ -20,27 +21,40 @@ MOST_PLACES = 3
 _BASIS = {
     "test": "the {n} test rows, from which nothing was learned",
     "all": "{n} rows, each judged by a field that had not seen its outcome",
+    "time": "{n} rows, each judged by a field that had seen only earlier rows",
 }
 """Which rows testified, by the kind of evidence."""
 
 
-def averages(accuracy: float, confidence: float) -> str:
+def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
     """Say what every diagram shows: how sure the model is on average, and how often it is right.
 
     Parameters
     ----------
     accuracy, confidence : float
         Means over all rows, in [0, 1]: nothing is learned from them here.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
     >>> averages(0.25, 0.75)
     'The model says 75 % on average and is right 25 % of the time.'
+    >>> averages(0.0021, 0.0032, "event")
+    'The predicted risk is 0.32 % on average, and the event happens in 0.21 % of the rows.'
     """
-    return f"The model says {percent(confidence)} on average and is right {percent(accuracy)} of the time."
+    words = vocabulary(kind)
+    return words.averages.format(probability=words.percent(confidence), rate=words.percent(accuracy))
 
 
-def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] = (), *, evidence: str = "test") -> str:
+def verdict(
+    claim: Claim,
+    places: Sequence[Place] = (),
+    groups: Sequence[Place] = (),
+    *,
+    evidence: str = "test",
+    kind: Kind = ANSWER,
+) -> str:
     """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
     Parameters
@@ -51,8 +65,10 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
         The regions that were confirmed, strongest first; three at most are named, where there are no groups.
     groups : sequence of Place
         The groups of the ledger of findings, strongest first; three at most are named.
-    evidence : {"test", "all"}
+    evidence : {"test", "all", "time"}
         Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
+    kind : {"answer", "event"}
+        What the confidence is the probability of.
 
     Examples
     --------
@@ -63,6 +79,10 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
     court" (by 15 points, 10 to 20), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing
     was learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
+    >>> print(verdict(Claim(True, shown), [Place("rows with carrier = UA", 0.05)], kind="event"))
+    What no reliability diagram shows: compared with rows of equal predicted risk, the event happens more often in rows
+    with carrier = UA (by 5.0 points). On the 1,000 test rows, from which nothing was learned, hidden miscalibration
+    averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000)
     >>> print(verdict(Claim(False, silent), evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
@@ -81,55 +101,60 @@ def verdict(claim: Claim, places: Sequence[Place] = (), groups: Sequence[Place] 
     model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed
     by itself, so that nothing is said of where the model is right more or less often; more rows would tell.
     """
-    basis = _BASIS[evidence].format(n=f"{claim.certificate.n:,}")
+    basis, words = _BASIS[evidence].format(n=f"{claim.certificate.n:,}"), vocabulary(kind)
     if claim.located:
         if not groups and not places:
             return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
-        return f"{_which(groups or places, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
+        return f"{_which(groups or places, words, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
     if groups:
-        return f"{_which(groups, listed_in_report=True)}. {_beyond_groups(claim, basis)}."
+        return f"{_which(groups, words, listed_in_report=True)}. {_beyond_groups(claim, basis, words)}."
     if claim.confirmed:
-        return f"{_UNLOCATED} ({_p_value(claim)}). {_NO_PLACE}."
-    return f"{_not_found(claim)}. {_power(claim, basis)}."
+        return f"{_unlocated(words)} ({_p_value(claim)}). {_no_place(words)}."
+    return f"{_not_found(claim, words)}. {_power(claim, basis)}."
 
 
 _FOUND = "Hidden miscalibration was found, which no reliability diagram can show"
 _NO_PART = ", but no single part of the data could be confirmed on its own"
 
-_UNLOCATED = (
-    "There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the "
-    "model is right depends on the inputs"
-)
-_NO_PLACE = (
-    "It could not be located yet: the estimated field was not confirmed by itself, so that nothing is said of where "
-    "the model is right more or less often; more rows would tell"
-)
+
+def _unlocated(words: Vocabulary) -> str:
+    return (
+        f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "
+        f"{words.how_often} depends on the inputs"
+    )
+
+
+def _no_place(words: Vocabulary) -> str:
+    return (
+        "It could not be located yet: the estimated field was not confirmed by itself, so that nothing is said of "
+        f"where {words.comes_true()} more or less often; more rows would tell"
+    )
 
 
 def _p_value(claim: Claim) -> str:
     return f"p = {claim.certificate.p_value:.2g}"
 
 
-def often_on(places: Sequence[Place]) -> str:
+def often_on(places: Sequence[Place], words: Vocabulary) -> str:
     """Say on which places the model is right less often, and on which more often, and by how much.
 
     Examples
     --------
-    >>> often_on([Place('"law"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)])
+    >>> often_on([Place('"law"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)], vocabulary("answer"))
     'less often on "law" (by 15 points, 10 to 20), and more often on "sums" (by 9 points)'
     """
     named: dict[str, list[str]] = {}
     for place in places:
         often = "less often" if place.hidden < 0 else "more often"
-        named.setdefault(often, []).append(f"{place.name} (by {sized(place.hidden, place.interval)})")
-    return ", and ".join(f"{often} on {_listed(some)}" for often, some in named.items())
+        named.setdefault(often, []).append(f"{place.name} (by {sized(place.hidden, place.interval, words.digits)})")
+    return ", and ".join(f"{often} {words.on} {_listed(some)}" for often, some in named.items())
 
 
-def _which(places: Sequence[Place], *, listed_in_report: bool) -> str:
-    of = often_on(places[:MOST_PLACES])
+def _which(places: Sequence[Place], words: Vocabulary, *, listed_in_report: bool) -> str:
+    of = often_on(places[:MOST_PLACES], words)
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"What no reliability diagram shows: compared with rows of equal confidence, the model is right {of}{rest}"
+    return f"What no reliability diagram shows: compared with {words.equal_rows()}, {words.comes_true()} {of}{rest}"
 
 
 def _limit(claim: Claim, basis: str) -> str:
@@ -141,13 +166,34 @@ def _limit(claim: Claim, basis: str) -> str:
     return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
 
 
-def in_points(size: float) -> str:
-    """Write a size in whole points, or in tenths where it is less than one."""
-    number = f"{100 * size:.0f}" if size >= 0.01 else f"{100 * size:.1f}"
+def in_points(size: float, digits: int = 0) -> str:
+    """Write a size in whole points, or in tenths where it is less than one.
+
+    Parameters
+    ----------
+    size : float
+        At least 0.
+    digits : int, default 0
+        Decimals, of rates that are often small: then a size of less than a point has two digits that count.
+
+    Examples
+    --------
+    >>> in_points(0.123), in_points(0.01), in_points(0.0034), in_points(0.000234), in_points(0.0)
+    ('12 points', '1 point', '0.3 points', '0.02 points', '0.0 points')
+    >>> in_points(0.123, 1), in_points(0.0034, 1)
+    ('12.3 points', '0.34 points')
+    """
+    number = _points(100 * size, size >= 0.01, digits)
     return f"{number} point{'' if number == '1' else 's'}"
 
 
-def sized(difference: float, interval: Sequence[float | None] | None = None) -> str:
+def _points(number: float, whole: bool, digits: int) -> str:
+    if whole:
+        return f"{number:.{digits}f}"
+    return significant(number) if digits else decimal(number, 1)
+
+
+def sized(difference: float, interval: Sequence[float | None] | None = None, digits: int = 0) -> str:
     """Write how large a difference is, whatever its direction, and its interval if there is one.
 
     Examples
@@ -155,29 +201,31 @@ def sized(difference: float, interval: Sequence[float | None] | None = None) -> 
     >>> sized(-0.15, (-0.2, -0.104)), sized(0.09), sized(-0.02, (-0.06, 0.01))
     ('15 points, 10 to 20', '9 points', '2 points, −1 to 6')
     """
-    size, between = in_points(abs(difference)), interval_of_size(difference, interval)
+    size, between = in_points(abs(difference), digits), interval_of_size(difference, interval, digits)
     return f"{size}, {between}" if between else size
 
 
-def interval_of_size(difference: float, interval: Sequence[float | None] | None) -> str:
+def interval_of_size(difference: float, interval: Sequence[float | None] | None, digits: int = 0) -> str:
     """Write the interval of a difference as that of its size, in points; empty where there is none.
 
     Examples
     --------
     >>> interval_of_size(-0.15, (-0.2, -0.104)), interval_of_size(0.09, None)
     ('10 to 20', '')
+    >>> interval_of_size(0.001, (3e-4, 0.0017), 1)
+    '0.030 to 0.17'
     """
     if interval is None or interval[0] is None or interval[1] is None:
         return ""
     ends = sorted(100 * end * (-1 if difference < 0 else 1) for end in interval)
-    low, high = (f"{end:.1f}" if abs(end) < 0.95 else f"{end:.0f}" for end in ends)
+    low, high = (_points(end, abs(end) >= 0.95, digits) for end in ends)
     return f"{low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 
-def _beyond_groups(claim: Claim, basis: str) -> str:
+def _beyond_groups(claim: Claim, basis: str, words: Vocabulary) -> str:
     if claim.confirmed:
         return (
-            f"On {basis}, the inputs say more of how often the model is right than the confidence does "
+            f"On {basis}, the inputs say more of {words.how_often} than the {words.probability} does "
             f"({_p_value(claim)}), but the estimated field as a whole was not confirmed by itself"
         )
     if not claim.structure:
@@ -189,11 +237,11 @@ def _listed(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _not_found(claim: Claim) -> str:
+def _not_found(claim: Claim, words: Vocabulary) -> str:
     if not claim.structure:
         return (
-            "No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence "
-            f"says ({_p_value(claim)})"
+            f"No hidden miscalibration was found: the inputs did not help to predict {words.predicted} beyond what the "
+            f"{words.probability} says ({_p_value(claim)})"
         )
     return (
         "Hidden miscalibration was not confirmed: the estimator found some, but the outcomes of rows that it had not "
@@ -209,10 +257,10 @@ def _power(claim: Claim, basis: str) -> str:
         return f"On {basis}, it takes {takes} to be found with 80 % power"
     if best is None:
         return f"As many rows as these, {claim.certificate.n:,}, cannot tell such miscalibration from chance"
+    size = f"{decimal(100 * best, 1)} points"
     at_best = (
-        f"On {basis}, an average of {100 * best:.1f} points or more would have been found with 80 % power at best: if "
-        "it were of one size on all rows, in both directions, and the estimated field had its direction right on every "
-        "row"
+        f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "
+        "size on all rows, in both directions, and the estimated field had its direction right on every row"
     )
     if not learned:
         return at_best
@@ -225,6 +273,7 @@ _NEVER = "not even the largest errors would be found so often"
 def _found_in(place: DetectablePlace) -> str:
     if place.place == "halves":
         return (
-            f"an average of {100 * place.average:.1f} points if two halves of the inputs are off in opposite directions"
+            f"an average of {decimal(100 * place.average, 1)} points if two halves of the inputs are off in opposite "
+            "directions"
         )
     return f"{in_points(place.size)} within one cluster of similar inputs with {percent(place.share)} of the rows"

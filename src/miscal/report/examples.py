@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
 from miscal.report.formatting import finite
 from miscal.report.map_data import COLUMN_PREFIXES, column_name
@@ -54,12 +55,11 @@ class Example:
     expected: float | None
     corrected: float | None
 
-    @property
-    def answer(self) -> str:
-        """The outcome in words."""
+    def told(self, terms: Vocabulary) -> str:
+        """Return the outcome in words."""
         if self.correct is None:
-            return "outcome unknown"
-        return "answer right" if self.correct else "answer wrong"
+            return terms.unknown
+        return terms.told.format(terms.one if self.correct else terms.other)
 
 
 TEMPLATE = """
@@ -73,9 +73,10 @@ TEMPLATE = """
 {% if row.columns %}
 <span class="columns">{{ row.columns | join(", ") }}</span>
 {% endif %}
-<span class="outcome">Row {{ row.row | count }}: confidence {{ row.confidence | percent(0) }}, {{ row.answer }}\
-{% if row.expected is not none %}; of rows of equal confidence {{ row.expected | percent(0) }} are right{% endif %}\
-{% if row.corrected is not none %}; corrected to {{ row.corrected | percent(0) }}{% endif %}</span></li>
+<span class="outcome">Row {{ row.row | count }}: {{ terms.probability }} {{ row.confidence | percent(digits) }}, {{
+row.told(terms) }}\
+{% if row.expected is not none %}; {{ terms.expected.format(row.expected | percent(digits)) }}{% endif %}\
+{% if row.corrected is not none %}; corrected to {{ row.corrected | percent(digits) }}{% endif %}</span></li>
 {% endfor %}
 </ul>
 {% endmacro %}

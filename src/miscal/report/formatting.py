@@ -7,6 +7,8 @@ percentage points, scores (smECE, Brier, log loss) as plain numbers with three d
 import math
 from typing import Any
 
+from miscal.base.number_wording import significant
+
 DASH = "\u2013"
 MINUS = "\u2212"
 THIN = "\u202f"
@@ -81,14 +83,18 @@ def percent(value: Any, digits: int = 1) -> str:
 
     Examples
     --------
-    >>> percent(0.621) == "62.1\u202f%"
-    True
+    >>> percent(0.621) == "62.1\u202f%", percent(0.00021) == "0.021\u202f%"
+    (True, True)
     """
     number = finite(value)
-    return DASH if number is None else f"{100 * number:.{digits}f}{THIN}%"
+    if number is None:
+        return DASH
+    # what is not nothing is never called 0 %
+    written = significant(100 * number) if 0 < number < 0.5 * 10.0 ** -(digits + 2) else f"{100 * number:.{digits}f}"
+    return f"{written}{THIN}%"
 
 
-def metric(value: Any) -> str:
+def metric(value: Any, digits: int = 3) -> str:
     """Write a score with three decimals; what rounds to zero has no sign.
 
     Examples
@@ -97,10 +103,10 @@ def metric(value: Any) -> str:
     ('0.032', '0.000')
     """
     number = finite(value)
-    return DASH if number is None else signed(number, 3).removeprefix("+")
+    return DASH if number is None else signed(number, digits).removeprefix("+")
 
 
-def change(value: Any) -> str:
+def change(value: Any, digits: int = 4) -> str:
     """Write the difference of two losses, with its sign.
 
     Examples
@@ -109,7 +115,19 @@ def change(value: Any) -> str:
     ('+0.0123', '−0.5000', '–')
     """
     number = finite(value)
-    return DASH if number is None else signed(number, 4)
+    return DASH if number is None else signed(number, digits)
+
+
+def ratio(value: Any, digits: int = 2) -> str:
+    """Write a ratio with two decimals, and more than a hundred as that.
+
+    Examples
+    --------
+    >>> ratio(0.934), ratio(212.3), ratio(None)
+    ('0.93', 'over 100', '–')
+    """
+    number = finite(value)
+    return DASH if number is None else "over 100" if number > 100 else f"{number:.{digits}f}"
 
 
 def count(value: Any) -> str:
@@ -134,18 +152,23 @@ def p_value(value: Any) -> str:
     return f"p{NBSP}={NBSP}{number:.2g}"
 
 
-def bounds(interval: Any, form: str = "points") -> str:
+def bounds(interval: Any, form: str = "points", digits: int | None = None) -> str:
     """Write an interval as ``low to high`` in points, percent or as a metric; the empty string where it is undefined.
 
     Examples
     --------
-    >>> bounds([-0.2, 0.1])
-    '−20.0 to +10.0'
+    >>> bounds([-0.2, 0.1]), bounds([0.00014, 0.0022], digits=2)
+    ('−20.0 to +10.0', '+0.01 to +0.22')
     """
     if not isinstance(interval, (list, tuple)) or len(interval) != 2 or any(finite(v) is None for v in interval):
         return ""
-    low, high = ({"points": points, "percent": percent, "metric": metric, "change": change}[form](v) for v in interval)
+    given = {} if digits is None else {"digits": digits}
+    low, high = (FORMS[form](v, **given) for v in interval)
     return f"{low.removesuffix(f'{THIN}%')} to {high}"
+
+
+FORMS = {"points": points, "percent": percent, "metric": metric, "change": change, "ratio": ratio}
+"""Ways to write the ends of an interval."""
 
 
 def is_opposite(number: Any, side: int) -> bool:

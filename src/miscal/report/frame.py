@@ -7,33 +7,48 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 
 from miscal.report import formatting, legend, texts
 from miscal.report.inline import digest, embed, templates
+from miscal.report.precision import USUAL
 
 ASSETS = Path(__file__).parent / "assets"
 """Folder of the styles, programs and templates that pages share."""
 
 Filters = tuple[tuple[str, Callable[..., Any]], ...]
 
-_NUMBERS = (
-    "points",
-    "size",
-    "brief_points",
-    "percent",
-    "metric",
-    "count",
-    "p_value",
-    "bounds",
-    "change",
-    "seconds",
-    "is_opposite",
-)
+_MORE_DECIMALS = {"points": 0, "size": 0, "percent": 0, "metric": 2, "change": 3}
+"""Numbers that are written with as many decimals as the run needs, and so many more."""
+_NUMBERS = ("brief_points", "ratio", "count", "p_value", "seconds", "is_opposite")
+
+
+def _with_decimals(name: str, more: int) -> Callable[..., str]:
+    @pass_context
+    def write(context: Context, value: Any, digits: int | None = None) -> str:
+        return getattr(formatting, name)(value, _decimals(context) + more if digits is None else digits)
+
+    return write
+
+
+@pass_context
+def _bounds(context: Context, interval: Any, form: str = "points") -> str:
+    digits = {"digits": _decimals(context) + _MORE_DECIMALS[form]} if form in _MORE_DECIMALS else {}
+    return formatting.bounds(interval, form, **digits)
+
+
+def _decimals(context: Context) -> int:
+    """Decimals of percentage points that a page is drawn with."""
+    return context.get("decimals", USUAL)
+
+
 _FILTERS: Filters = (
     *((name, getattr(formatting, name)) for name in _NUMBERS),
-    *((name, getattr(texts, name)) for name in ("short", "listed")),
+    *((name, _with_decimals(name, more)) for name, more in _MORE_DECIMALS.items()),
+    ("bounds", _bounds),
+    *((name, getattr(texts, name)) for name in ("short", "listed", "begin")),
     ("embed", embed),
 )
 

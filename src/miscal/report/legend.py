@@ -7,29 +7,16 @@ the page's own program.
 from collections.abc import Mapping
 from typing import Any
 
+from miscal.base.vocabulary import Vocabulary
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.formatting import brief_points
 
-#: Regimes by their name in the summary, in the order of the page.
-REGIME_LABELS = {"over": "Over-confident", "under": "Under-confident", "good": "Well calibrated"}
-#: Regimes of the hidden field: what the rows are compared with is rows of equal confidence.
-HIDDEN_REGIMES = {
-    "over": "Right less often than rows of equal confidence",
-    "under": "Right more often than rows of equal confidence",
-    "good": "Right about as often as rows of equal confidence",
-}
-#: The same under a heading that says what they are compared with.
-HIDDEN_SHORT = {"over": "Right less often", "under": "Right more often", "good": "Right about as often"}
-#: The fields that the map is coloured by, by their columns: their names, and what both ends of the scale mean.
-FIELDS = {
-    "hidden": ("Hidden field", "right less often than rows of equal confidence", "right more often"),
-    "delta": ("Field (visible + hidden)", "over-confident", "under-confident"),
-    "visible": ("Visible field", "over-confident", "under-confident"),
-}
-#: Telling examples by the sign of the group that they are taken from.
-TELLING = {"over": "Wrong, the surest first", "under": "Right, the least sure first"}
-#: The slices that corrections and reliability are shown on.
-SLICE_LABELS = {"all": "All rows", **REGIME_LABELS}
+#: Regimes by their name in the summary, and the slices that are shown, in the order of the page.
+REGIMES = ("over", "under", "good")
+SLICES = ("all", *REGIMES)
+ALL_ROWS = "All rows"
+#: The fields that the map is coloured by, by their columns.
+FIELD_NAMES = {"hidden": "Hidden field", "delta": "Field (visible + hidden)", "visible": "Visible field"}
 #: Corrections by their name in the summary, in the order of the page.
 CORRECTIONS = {
     "raw": "Uncorrected",
@@ -47,7 +34,9 @@ KEYS = {
     "epsilon": "Threshold of the regimes",
     "redact_text": "Texts left out",
     "level": "Significance level",
-    "global_map": "Map of the confidence alone",
+    "global_map": "Map of the {probability} alone",
+    "confidence": "{probability}",
+    "correct": "Outcome",
     "structure": "Local structure found",
     "gain": "Gain in log loss per row",
     "gain_error": "Standard error of the gain",
@@ -135,7 +124,37 @@ def regime_code(name: str | None) -> int:
     return CODES.index(name) if name in CODES else len(CODES) - 1
 
 
-def regime_names(good_p: float | None, epsilon: float | None) -> dict[str, str]:
+def regime_labels(terms: Vocabulary) -> dict[str, str]:
+    """Return what regimes are called, in the order of the page.
+
+    Examples
+    --------
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> regime_labels(vocabulary("answer"))
+    {'over': 'Over-confident', 'under': 'Under-confident', 'good': 'Well calibrated'}
+    """
+    return {name: terms.regime(name).capitalize() for name in REGIMES}
+
+
+def slice_labels(terms: Vocabulary) -> dict[str, str]:
+    """Return what slices are called: all rows, and the regimes."""
+    return {"all": ALL_ROWS, **regime_labels(terms)}
+
+
+def field_ends(name: str, terms: Vocabulary) -> tuple[str, str]:
+    """Return what both ends of the scale of a field mean.
+
+    Examples
+    --------
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> field_ends("hidden", vocabulary("answer"))
+    ('right less often than rows of equal confidence', 'right more often')
+    """
+    hidden = terms.often_beside("over"), terms.often("under")
+    return hidden if name == "hidden" else (terms.over, terms.under)
+
+
+def regime_names(good_p: float | None, epsilon: float | None, terms: Vocabulary) -> dict[str, str]:
     """Return what regimes are called in a run.
 
     Rows near the zero of the field are not called well calibrated where their residual differs from zero.
@@ -146,6 +165,8 @@ def regime_names(good_p: float | None, epsilon: float | None) -> dict[str, str]:
         The p-value of the mean residual of the rows in the band around zero.
     epsilon : float or None
         Half-width of the band, in probability.
+    terms : Vocabulary
+        The words of the run.
 
     Returns
     -------
@@ -154,23 +175,27 @@ def regime_names(good_p: float | None, epsilon: float | None) -> dict[str, str]:
 
     Examples
     --------
-    >>> regime_names(0.3, 0.05)["good"], regime_names(0.01, 0.05)["good"]
-    ('Well calibrated', 'Within \u00b15 points')
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> [regime_names(p, 0.05, vocabulary("answer"))["good"] for p in (0.3, 0.01)]
+    ['Well calibrated', 'Within \u00b15 points']
     """
     if good_p is None or good_p >= SIGNIFICANCE:
-        return REGIME_LABELS
-    return {**REGIME_LABELS, "good": "Near zero" if epsilon is None else f"Within \u00b1{brief_points(epsilon)}"}
+        return regime_labels(terms)
+    return {**regime_labels(terms), "good": "Near zero" if epsilon is None else f"Within \u00b1{brief_points(epsilon)}"}
 
 
-def key_label(key: str) -> str:
+def key_label(key: str, terms: Vocabulary) -> str:
     """Return what a key of the settings is called on the page.
 
     Examples
     --------
-    >>> key_label("seed"), key_label("on_invalid")
-    ('Random seed', 'On invalid')
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> words = vocabulary("answer")
+    >>> key_label("seed", words), key_label("on_invalid", words), key_label("global_map", words)
+    ('Random seed', 'On invalid', 'Map of the confidence alone')
     """
-    return KEYS.get(key) or key[:1].upper() + key[1:].replace("_", " ")
+    label = KEYS.get(key, key.replace("_", " ")).replace("{probability}", terms.probability)
+    return label[:1].upper() + label[1:]
 
 
 def colour_rules() -> str:
@@ -183,12 +208,20 @@ def colour_rules() -> str:
     )
 
 
-def for_program(regimes: Mapping[str, str] = REGIME_LABELS) -> dict[str, Any]:
+def for_program(regimes: Mapping[str, str], terms: Vocabulary) -> dict[str, Any]:
     """Return the names, and the variables of the colours, that the page's program draws with."""
+    ends = {key: field_ends(key, terms) for key in FIELD_NAMES}
     return {
         "regimes": _levels(regimes),
-        "hidden_regimes": _levels(HIDDEN_REGIMES),
-        "fields": [{"key": key, "name": name, "low": low, "high": high} for key, (name, low, high) in FIELDS.items()],
+        "hidden_regimes": _levels({name: terms.often_beside(name) for name in REGIMES}),
+        "fields": [
+            {"key": key, "name": name, "low": ends[key][0], "high": ends[key][1]} for key, name in FIELD_NAMES.items()
+        ],
+        "probability": terms.probability,
+        "rate": terms.rate,
+        "outcome": terms.outcome,
+        "outcomes": [terms.other, terms.one],
+        "told": terms.told,
         "field": FIELD,
         "categories": CATEGORIES,
         "numbers": NUMBERS,

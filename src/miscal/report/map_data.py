@@ -8,9 +8,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.vocabulary import vocabulary
 from miscal.report import legend
 from miscal.report.drawing import shade
 from miscal.report.inline import embedded_size
+from miscal.report.precision import decimals_of
 from miscal.report.source import Source
 from miscal.report.texts import clean, short
 
@@ -67,18 +69,22 @@ def map_payload(source: Source) -> dict[str, Any]:
     """Return the map's rows as JSON values."""
     table = sample(source.map, MAX_ROWS)
     columns, left_off = metadata(table)
-    fields = {key: rounded(table[key].to_list(), 4) for key in legend.FIELDS if key in table.columns}
+    decimals = decimals_of(source.summary)
+    # two more than are shown, as shares of 1
+    fine = decimals + 3
+    fields = {key: rounded(table[key].to_list(), fine) for key in legend.FIELD_NAMES if key in table.columns}
     return {
         "n": table.height,
         "grid": GRID,
-        "legend": legend.for_program(source.regime_names),
+        "legend": legend.for_program(source.regime_names, vocabulary(source.summary.kind)),
+        "decimals": decimals,
         "first": first_field(source, fields),
         "fields": fields,
         "limits": {key: colour_limit(values) for key, values in fields.items()},
         "panes": panes(source, table),
         "row": table["row"].to_list(),
-        "confidence": rounded(table["confidence"].to_list(), 4),
-        "corrected": rounded(table["corrected"].to_list(), 4),
+        "confidence": rounded(table["confidence"].to_list(), fine),
+        "corrected": rounded(table["corrected"].to_list(), fine),
         "correct": [None if v is None else int(v) for v in table["correct"].to_list()],
         "split": coded(table["split"].to_list()),
         "regime": [legend.regime_code(v) for v in table["regime"].to_list()],

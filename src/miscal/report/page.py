@@ -8,15 +8,17 @@ from markupsafe import Markup
 
 from miscal.base.errors import FileError
 from miscal.base.files import replace_file
+from miscal.base.vocabulary import vocabulary
 from miscal.report.frame import environment, render_page
 from miscal.report.panel import Panel
 from miscal.report.panels import PANELS
+from miscal.report.precision import decimals_of
 from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
-STYLES = ("base.css", "tables.css", "figures.css", "values.css", "cards.css", "atlas.css", "print.css")
+STYLES = ("base.css", "tables.css", "figures.css", "values.css", "decisions.css", "cards.css", "atlas.css", "print.css")
 PROGRAMS = (
-    *("data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
+    *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
     *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "main.js"),
 )
 
@@ -76,17 +78,20 @@ def write_page(source: Source, folder: Path) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
+    terms = vocabulary(source.summary.kind)
     drawn = {panel: draw(panel, source) for panel in PANELS}
-    sections = {panel: body for panel, body in drawn.items() if body is not None}
+    sections = {panel.titled(terms): body for panel, body in drawn.items() if body is not None}
     version = source.summary.versions.get("miscal")
     return render_page("page.html", STYLES, PROGRAMS, name=source.name, sections=sections, version=version)
 
 
 def draw(panel: Panel, source: Source) -> Markup | None:
     """Draw a panel from one run; None where the panel has nothing to say."""
-    view, words = panel.view(source), row_words(source.summary)
+    view, words, terms = panel.view(source), row_words(source.summary), vocabulary(source.summary.kind)
+    decimals = decimals_of(source.summary)
+    shown = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
     # its template escapes what it prints
-    return None if view is None else Markup(_compiled(panel.template).render(view=view, words=words))  # noqa: S704
+    return None if view is None else Markup(_compiled(panel.template).render(view=view, **shown))  # noqa: S704
 
 
 @cache

@@ -5,6 +5,7 @@ The only place that tells the two apart: every template writes ``words.rows`` an
 
 from dataclasses import dataclass
 
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Columns, Summary
 from miscal.report.formatting import count
@@ -52,9 +53,14 @@ def row_words(summary: Summary) -> RowWords:
     Parameters
     ----------
     summary : Summary
-        Of the run; its `evidence` is ``"all"`` or ``"test"``.
+        Of the run; its `evidence` is ``"all"``, ``"test"`` or ``"time"``.
     """
-    return _all_rows(summary) if summary.evidence == "all" else _test_rows(summary)
+    return {"all": _all_rows, "time": _later_rows}.get(summary.evidence, _test_rows)(summary)
+
+
+def later_rows(summary: Summary) -> int:
+    """Count the rows that testify where each is judged by earlier ones: those of every block of time but the first."""
+    return sum(block.n for block in summary.over_time.blocks[1:])
 
 
 def sampled(n_sample: int, n: int) -> str:
@@ -137,16 +143,40 @@ def _all_rows(summary: Summary) -> RowWords:
     )
 
 
+def _later_rows(summary: Summary) -> RowWords:
+    n, blocks = later_rows(summary), summary.over_time.blocks
+    first = f"the first {count(blocks[0].n)} rows, to {blocks[0].last}"
+    return RowWords(
+        row="later row",
+        rows="later rows",
+        n=n,
+        kind=" on later rows",
+        of=" of later rows",
+        basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
+        f"other number on this page is of {count(n)} rows, each judged by a field that had seen only earlier rows. The "
+        f"rows were cut into {len(blocks)} blocks in the order of time, and {first}, only teach. The saved correction "
+        f"was fitted on all rows.{_and_design(summary)}",
+        unseen=(
+            "Later rows",
+            f"The rows were cut into {len(blocks)} blocks in the order of time, and the field at the rows of each "
+            "block was learned from the blocks before it. So every row but those of the first block testifies, and no "
+            "value of a row was learned from its own outcome or from any later one.",
+        ),
+        directions="For each row, a field that had seen only earlier rows predicted in which direction the model errs.",
+    )
+
+
 def _test_rows(summary: Summary) -> RowWords:
-    n = summary.n_test or 0
+    n, terms = summary.n_test or 0, vocabulary(summary.kind)
     return RowWords(
         row="test row",
         rows="test rows",
         n=n,
         kind=" on test rows",
         of=" of test rows",
-        basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
-        f"other number on this page was measured on the {count(n)} test rows, from which nothing was learned."
+        basis=f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows. "
+        f"Unless stated otherwise, every other number on this page was measured on the {count(n)} test rows, from "
+        "which nothing was learned."
         f"{_and_design(summary)}",
         unseen=(
             "Test rows",

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError
 from miscal.base.tables import read_parquet
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.column_tables import Tables, schema, tables_of
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.redaction import redacted as without_words
@@ -71,7 +72,7 @@ class Source:
     def regime_names(self) -> dict[str, str]:
         """What regimes are called in this run, by their names in the summary."""
         p_values = {regime.name: regime.residual.p_value for regime in self.summary.regimes}
-        return legend.regime_names(p_values.get("good"), self.epsilon)
+        return legend.regime_names(p_values.get("good"), self.epsilon, vocabulary(self.summary.kind))
 
 
 def read_source(folder: Path, *, redact_text: bool = False, name: str | None = None) -> Source:

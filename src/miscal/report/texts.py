@@ -41,6 +41,17 @@ def first_sentence(text: str) -> tuple[str, str]:
     return (f"{first}.", rest.strip()) if stop else (first, "")
 
 
+def begin(text: str) -> str:
+    """Write a phrase as the beginning of a sentence.
+
+    Examples
+    --------
+    >>> begin("over-confident rows of the UK")
+    'Over-confident rows of the UK'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def listed(items: Sequence[str], last: str = "or") -> str:
     """Write a list as a sentence has it.
 

@@ -89,6 +89,7 @@ class ReadOptions(BaseModel):
     where: str | None = None
     allow_leak: str | list[str] = Field(default_factory=list)
     group: str | None = None
+    time: str | None = None
     on_invalid: Literal["error", "drop"] = "error"
     encoding: str = "utf-8"
     csv_escape: str | None = Field(None, description="what stands before a quotation mark in a quoted field of a csv")

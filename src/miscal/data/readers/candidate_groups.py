@@ -13,7 +13,10 @@ from miscal.base.errors import MiscalError
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import DAY
 from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.leaks import leaks
+from miscal.data.readers.rows import TableRows
 from miscal.data.readers.table import Table
+from miscal.data.triples import Triples
 
 MOST_ROWS = 500_000
 """Above so many rows no column is looked at: it would take memory for each."""
@@ -63,7 +66,45 @@ def candidate_groups(frame: pl.DataFrame, names: Sequence[str], seen: Collection
     return found
 
 
-def other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
+def candidates_of(
+    table: Table,
+    rows: TableRows,
+    triples: Triples,
+    seen: Collection[str],
+    passed_over: Collection[str | None],
+    seed: int,
+) -> dict[str, NDArray[np.int64]]:
+    """Look for columns that may mark rows that hang together, those of a table included that play no part.
+
+    Parameters
+    ----------
+    table : Table
+    rows : TableRows
+        Of the table, as the triples are.
+    triples : Triples
+    seen : collection of str
+        Columns that the field or the findings see.
+    passed_over : collection of str
+        Columns that are not looked at.
+    seed : int
+        Of the rows that are asked whether a column is known only after the outcome.
+
+    Returns
+    -------
+    dict of str to (n,) int64
+        As :func:`candidate_groups`.
+    """
+    if len(triples) > MOST_ROWS:
+        return {}
+    frame = pl.concat([rows.frame, _other_columns(table, rows.frame, rows.row)], how="horizontal")
+    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
+    # columns that play no part have not been asked whether they are known only after the outcome
+    asked = [name for name in found if name not in seen and name in frame.columns]
+    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
+    return {name: groups for name, groups in found.items() if name not in known_later}
+
+
+def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:
     """Read the columns of a table that play no part, for the rows `row`; none where they cannot be read."""
     others = [name for name in table.columns if name not in frame.columns]
     if not others or len(others) > MOST_COLUMNS:

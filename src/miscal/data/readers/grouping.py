@@ -1,4 +1,4 @@
-"""What says which rows belong together: a column, or the day (hour, week, ...) of a column of dates."""
+"""What says which rows belong together, and when they were predicted: a column, or the day of a column of dates."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from miscal.base.errors import InputError
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import PERIODS, period_starts
 from miscal.data.readers.columns import find
+from miscal.data.readers.rows import TableRows, label, metadata_of
+from miscal.data.triples import check_group, check_time
 
 
 @dataclass(frozen=True)
@@ -82,3 +84,14 @@ class Grouping:
             )
         starts = period_starts(dates.dt.cast_time_unit("us").to_numpy(), self.period)
         return [None if np.isnat(one) else str(one) for one in starts]
+
+
+def groups_of(rows: TableRows, grouping: Grouping) -> np.ndarray:
+    """Read and check the group of each row, object (n,)."""
+    values = np.array(grouping.values(rows.frame), dtype=object)
+    return check_group(values, name=label("group", grouping.name), rows=rows.row)
+
+
+def times_of(rows: TableRows, column: str) -> np.ndarray:
+    """Read and check when each row was predicted: datetime64[s] or float64 (n,)."""
+    return check_time(metadata_of(rows, column), name=label("time", column), rows=rows.row)

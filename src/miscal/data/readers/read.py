@@ -26,10 +26,10 @@ from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONL
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.readers.answers import answers_of
-from miscal.data.readers.candidate_groups import MOST_ROWS, candidate_groups, other_columns
+from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.column_readings import LEAK, LIST, READ_COLUMNS, read_columns, used
 from miscal.data.readers.columns import find, refuse_outcome, split_names
-from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.grouping import groups_of, times_of
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
@@ -55,7 +55,7 @@ from miscal.data.readers.rows import (
 from miscal.data.readers.table import Table
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
-from miscal.data.triples import Triples, check_group, check_split
+from miscal.data.triples import Triples, check_split
 
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
@@ -80,6 +80,7 @@ def read_triples(
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
+    time: str | None = None,
     where: str | None = None,
     allow_leak: str | Sequence[str] = (),
     on_invalid: Literal["error", "drop"] = "error",
@@ -131,6 +132,9 @@ def read_triples(
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
+    time : str, optional
+        A column of dates, or of numbers that rise with time: when each row was predicted. It names what is found, and
+        is no input unless `features` names it.
     where : str, optional
         A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
     allow_leak : str or sequence of str
@@ -176,7 +180,7 @@ def read_triples(
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     asked = Asked.of(**named, positive=positive, kind=kind)
-    roles = roles_of(table, asked, split, group, weight)
+    roles = roles_of(table, asked, split, group, weight, time)
     roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
     given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
     inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
@@ -205,7 +209,10 @@ def read_triples(
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
     notes = (*notes, *about_weights, *clipped, *of_labels)
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
-    return replace(triples, candidate_groups=_candidate_groups(triples, rows, table, roles, inputs, readings, seed))
+    seen = {*inputs.features, *roles.naming}
+    passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}
+    candidates = candidates_of(table, rows, triples, seen, passed_over, seed) if roles.grouping is None else {}
+    return replace(triples, candidate_groups=candidates)
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
@@ -222,6 +229,7 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "split": roles.split,
         "group": roles.group,
         "weight": roles.weight,
+        "time": roles.time,
     }
 
 
@@ -285,29 +293,6 @@ def _read_as(
     # texts that a person names are seen, too, unless an embedding is there
     of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
     return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
-
-
-def _candidate_groups(
-    triples: Triples,
-    rows: TableRows,
-    table: Table,
-    roles: Roles,
-    inputs: XSource,
-    readings: Sequence[ColumnReading],
-    seed: int,
-) -> dict[str, np.ndarray]:
-    """Look for columns that may mark rows that hang together, unless groups are named."""
-    if roles.grouping is not None or len(triples) > MOST_ROWS:
-        return {}
-    frame = pl.concat([rows.frame, other_columns(table, rows.frame, rows.row)], how="horizontal")
-    passed_over = {roles.confidence, roles.correct, roles.split, roles.weight, roles.id, inputs.text}
-    passed_over |= {one.name for one in readings if one.leak is not None}
-    seen = {*inputs.features, *roles.naming}
-    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
-    # columns that play no part have not been asked whether they are known only after the outcome
-    asked = [name for name in found if name not in seen and name in frame.columns]
-    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
-    return {name: groups for name, groups in found.items() if name not in known_later}
 
 
 # --- leaks --------------------------------------------------------------------------------------------------------
@@ -410,7 +395,7 @@ def _assembled(
     embed_model: str | None,
     weights: np.ndarray | None,
 ) -> Triples:
-    group = None if roles.grouping is None else _group(rows, roles.grouping)
+    group = None if roles.grouping is None else groups_of(rows, roles.grouping)
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
@@ -425,6 +410,7 @@ def _assembled(
         split=split,
         text=None if inputs.text is None else texts(rows, inputs.text),
         metadata={name: metadata_of(rows, name) for name in roles.naming},
+        time=None if roles.time is None else times_of(rows, roles.time),
         answers=answers_of(rows.frame, roles.answers),
         row=rows.row.astype(np.int64),
         notes=(*roles.notes, *rows.notes, *notes, *about_split),
@@ -433,11 +419,6 @@ def _assembled(
         layout=encoder.layout,
         kind=roles.kind,
     )
-
-
-def _group(rows: TableRows, grouping: Grouping) -> np.ndarray:
-    values = np.array(grouping.values(rows.frame), dtype=object)
-    return check_group(values, name=label("group", grouping.name), rows=rows.row)
 
 
 def _new_encoder(inputs: XSource, seed: int, embed_model: str | None) -> Encoder:
@@ -515,6 +496,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder, readings: Sequen
             "split": roles.split,
             "group": roles.group,
             "weight": roles.weight,
+            "time": roles.time,
         },
         "x": {"kind": encoder.kind, "names": None if encoder.names is None else list(encoder.names)},
         "x_source": encoder.describe(),

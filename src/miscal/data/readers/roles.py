@@ -32,6 +32,7 @@ class Roles:
     split: str | None = None
     grouping: Grouping | None = None
     weight: str | None = None
+    time: str | None = None
     metadata: tuple[str, ...] = ()
     names_only: tuple[str, ...] = ()
     named: bool = True
@@ -54,7 +55,7 @@ class Roles:
     def columns(self) -> list[str]:
         """All columns named."""
         grouped = None if self.grouping is None else self.grouping.column
-        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.id)
+        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.time, self.id)
         return [column for column in single if column is not None] + [*self.naming, *self.answers.columns]
 
     @property
@@ -66,7 +67,7 @@ class Roles:
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
         parts = {"group": None if self.grouping is None else self.grouping.whole_column}
-        parts |= {name: getattr(self, name) for name in ("id", "weight", "split", "confidence", "correct")}
+        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split", "confidence", "correct")}
         named = {column: name for name, column in parts.items() if column is not None}
         return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
 
@@ -96,6 +97,7 @@ def roles_of(
     split: str | None,
     group: str | None,
     weight: str | None,
+    time: str | None,
 ) -> Roles:
     """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
 
@@ -109,7 +111,7 @@ def roles_of(
     confidence, correct, said = asked.found(table.columns)
     grouping = None if group is None else Grouping.of(group, table.columns)
     grouped = None if grouping is None else grouping.column
-    for what, name in {"split": split, "group": grouped, "weight": weight}.items():
+    for what, name in {"split": split, "group": grouped, "weight": weight, "time": time}.items():
         if name is not None:
             find(name, table.columns, what=what)
         refuse_outcome(what, [name], correct)
@@ -122,6 +124,7 @@ def roles_of(
         split,
         grouping,
         weight,
+        time,
         id=ID if ID in table.columns else None,
         notes=table.notes + said,
         answers=answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
@@ -162,6 +165,9 @@ def with_naming(
                 f"{what}: {roles.confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
                 "leave it out"
             )
+    if roles.time is not None and taken.get(roles.time) != "features":
+        # times name what is found, and are no input: what is learned of a day says nothing of later ones
+        only = tuple(dict.fromkeys([*only, roles.time]))
     seen = tuple(name for name in named if name not in only)
     return replace(roles, metadata=seen, names_only=only, named=AUTO not in (metadata, names_only))
 

@@ -22,6 +22,7 @@ from miscal.findings.ledger.scan import TestedGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
 from miscal.findings.ledger.values import ColumnValue, column_values
+from miscal.findings.residuals import observed_over_expected
 
 NAMED, FOUND = "named", "found"
 """Where a finding comes from."""
@@ -30,7 +31,8 @@ _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
     FAMILY_WISE: (
         "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
-        f"clusters of inputs and four fifths of the rest for values of columns; {_GIVEN_ABOVE}"
+        "clusters of inputs, a tenth of the rest for combinations of columns beyond pairs, and four fifths of what is "
+        f"then left for values of columns; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
@@ -125,6 +127,13 @@ class Finding(Part):
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return phrase(self.condition, self.made_of)
+
+    @property
+    def observed_over_expected(self) -> Measure:
+        """Its accuracy over its mean confidence; the interval is that of `hidden`, which allows for its choice."""
+        low, high = self.hidden.interval or (None, None)
+        ends = None if low is None or high is None else (low + self.visible, high + self.visible)
+        return observed_over_expected(self.confidence, self.residual, ends)
 
     def redacted(self, number: Callable[[str], int]) -> Finding:
         """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""

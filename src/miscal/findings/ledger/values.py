@@ -17,6 +17,7 @@ from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.scan import TestedGroup
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import hidden_interval, hidden_size, left_by
+from miscal.findings.residuals import observed_over_expected
 
 FINDING, EXPLAINED, NOT_DISTINGUISHABLE = "finding", "explained", "not distinguishable"
 FEW_ROWS, NOT_TESTED = "too few rows", "not tested"
@@ -81,6 +82,11 @@ class ColumnValue(Part):
         'law'
         """
         return clean_text(self.condition.words).removeprefix(f"{self.column} ").removeprefix("= ")
+
+    @property
+    def observed_over_expected(self) -> Measure:
+        """Its accuracy over its mean confidence, with the interval of this one value."""
+        return observed_over_expected(self.confidence, self.residual.value or 0.0, self.residual.interval)
 
     @property
     def told(self) -> str:

@@ -48,7 +48,7 @@ function numberColouring(label, values) {
 }
 
 function outcomeColouring() {
-  const coded = { levels: ["wrong", "right"], codes: MAP.correct.map((value) => (value === null ? -1 : value)) };
+  const coded = { levels: LEGEND.outcomes, codes: MAP.correct.map((value) => (value === null ? -1 : value)) };
   return levelColouring("Outcome", coded);
 }
 
@@ -60,7 +60,7 @@ function colourings() {
   if (MAP.hidden_regime) list.push(regimeColouring("Regime by what is hidden", MAP.hidden_regime, LEGEND.hidden_regimes));
   if (MAP.subregime.levels.length) list.push(levelColouring("Subregime", MAP.subregime));
   if (MAP.hidden_subregime.levels.length) list.push(levelColouring("Part by what is hidden", MAP.hidden_subregime));
-  list.push(numberColouring("Confidence", MAP.confidence), outcomeColouring());
+  list.push(numberColouring(capital(LEGEND.probability), MAP.confidence), outcomeColouring());
   if (MAP.split.levels.length) list.push(levelColouring("Split", MAP.split));
   for (const column of MAP.meta) {
     list.push(column.levels ? levelColouring(column.name, column) : numberColouring(column.name, column.values));

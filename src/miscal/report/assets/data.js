@@ -6,7 +6,7 @@ const LEGEND = MAP.legend;
 const fieldOf = (i) => MAP.fields.delta[i];
 const hiddenOf = (i) => (MAP.fields.hidden ? MAP.fields.hidden[i] : null);
 
-const outcome = (i) => (MAP.correct[i] === null ? DASH : MAP.correct[i] === 1 ? "right" : "wrong");
+const outcome = (i) => (MAP.correct[i] === null ? DASH : LEGEND.outcomes[MAP.correct[i]]);
 
 const residualOf = (i) =>
   MAP.correct[i] === null || MAP.confidence[i] === null ? null : MAP.correct[i] - MAP.confidence[i];

@@ -4,12 +4,14 @@ const DASH = "\u2013";
 
 function points(value) {
   if (value === null) return DASH;
-  const text = Math.abs(100 * value).toFixed(1);
-  if (Number(text) === 0) return "0.0";
+  const text = Math.abs(100 * value).toFixed(MAP.decimals);
+  if (Number(text) === 0) return text;
   return (value > 0 ? "+" : MINUS) + text;
 }
 
-const percent = (value) => (value === null ? DASH : `${(100 * value).toFixed(1)}\u202f%`);
+const percent = (value) => (value === null ? DASH : `${(100 * value).toFixed(MAP.decimals)}\u202f%`);
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+const endOf = (key) => LEGEND.fields.find((field) => field.key === key).low;
 const count = (value) => value.toLocaleString("en-US");
 const number = (value) => String(value).replace("-", MINUS);
 

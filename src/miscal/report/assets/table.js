@@ -4,12 +4,12 @@ const FIRST_ROWS = 50;
 function tableColumns() {
   const columns = [
     { name: "Row", text: (i) => count(MAP.row[i]), key: (i) => MAP.row[i], numeric: true },
-    { name: "Field", text: (i) => points(fieldOf(i)), key: fieldOf, numeric: true, title: "Field in percentage points; negative means over-confident" },
-    { name: "Confidence", text: (i) => percent(MAP.confidence[i]), key: (i) => MAP.confidence[i], numeric: true },
+    { name: "Field", text: (i) => points(fieldOf(i)), key: fieldOf, numeric: true, title: `Field in percentage points; negative means ${endOf("delta")}` },
+    { name: capital(LEGEND.probability), text: (i) => percent(MAP.confidence[i]), key: (i) => MAP.confidence[i], numeric: true },
     { name: "Corrected", text: (i) => percent(MAP.corrected[i]), key: (i) => MAP.corrected[i], numeric: true },
-    { name: "Answer", text: outcome, key: (i) => MAP.correct[i] },
+    { name: capital(LEGEND.outcome), text: outcome, key: (i) => MAP.correct[i] },
   ];
-  if (MAP.fields.hidden) columns.push({ name: "Hidden", text: (i) => points(hiddenOf(i)), key: hiddenOf, numeric: true, title: "Hidden field in percentage points; negative means right less often than rows of equal confidence" });
+  if (MAP.fields.hidden) columns.push({ name: "Hidden", text: (i) => points(hiddenOf(i)), key: hiddenOf, numeric: true, title: `Hidden field in percentage points; negative means ${endOf("hidden")}` });
   if (MAP.split.levels.length) columns.push({ name: "Split", text: (i) => levelOf(MAP.split, i), key: (i) => levelOf(MAP.split, i) });
   if (MAP.text) columns.splice(2, 0, { name: "Text", text: (i) => MAP.text[i], key: (i) => MAP.text[i], wide: true });
   for (const column of MAP.meta) {
@@ -101,8 +101,8 @@ function figures(selection) {
   const rows = selection.rows();
   const residual = mean(rows, residualOf);
   return [
-    ["accuracy", percent(mean(rows, (i) => MAP.correct[i]))],
-    ["confidence", percent(mean(rows, (i) => MAP.confidence[i]))],
+    [LEGEND.rate, percent(mean(rows, (i) => MAP.correct[i]))],
+    [LEGEND.probability, percent(mean(rows, (i) => MAP.confidence[i]))],
     ["mean residual", residual === null ? DASH : `${points(residual)} points`],
     ["mean field", `${points(mean(rows, fieldOf))} points`],
     ...(MAP.fields.hidden ? [["of it hidden", `${points(mean(rows, hiddenOf))} points`]] : []),

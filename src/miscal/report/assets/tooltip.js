@@ -5,8 +5,8 @@ function rowFacts(i) {
   const facts = [
     ["field", fieldOf(i) === null ? DASH : `${points(fieldOf(i))} points, ${LEGEND.regimes[MAP.regime[i]].name}`],
     ...(hiddenOf(i) === null ? [] : [["of it hidden", `${points(hiddenOf(i))} points`]]),
-    ["confidence", `${percent(MAP.confidence[i])}, answer ${outcome(i)}`],
-    ["corrected confidence", percent(MAP.corrected[i])],
+    [LEGEND.probability, `${percent(MAP.confidence[i])}, ${LEGEND.told.replace("{}", outcome(i))}`],
+    [`corrected ${LEGEND.probability}`, percent(MAP.corrected[i])],
   ];
   if (MAP.subregime.codes[i] >= 0) facts.push(["subregime", levelOf(MAP.subregime, i)]);
   for (const column of MAP.meta.slice(0, MAX_META)) facts.push([column.name, metaText(column, i) || DASH]);

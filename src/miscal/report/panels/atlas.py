@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report import legend
 from miscal.report.map_data import map_payload, static_panes
 from miscal.report.panel import Panel
@@ -100,13 +101,13 @@ more extreme than they are.</p>
 {% endfor %}
 </div>
 <p class="caption">Colours: {{ view.field_name | lower }}.</p>
-<p class="caption ramp-line"><span>{{ view.ends[0] }}, −{{ view.limit | size(0) }} points or less</span>
+<p class="caption ramp-line"><span>{{ view.ends[0] }}, −{{ view.limit | size(decimals - 1) }} points or less</span>
 <svg class="ramp-drawn" viewBox="0 0 {{ 10 * view.shades | length }} 10" aria-hidden="true">
 {% for colour in view.shades %}
 <path class="{{ colour }}" d="M{{ 10 * loop.index0 }} 5h10"/>
 {% endfor %}
 </svg>
-<span>{{ view.ends[1] }}, +{{ view.limit | size(0) }} points or more</span></p>
+<span>{{ view.ends[1] }}, +{{ view.limit | size(decimals - 1) }} points or more</span></p>
 </div>
 {% if not view.has_text %}
 <p class="caption">{{ "The texts were left off this page on request." if view.redacted else
@@ -133,6 +134,7 @@ class AtlasView:
     total: int
     structure: bool
     redacted: bool
+    terms: Vocabulary
     nothing_selected: str = NOTHING_SELECTED
     shades: tuple[str, ...] = legend.FIELD
 
@@ -144,12 +146,12 @@ class AtlasView:
     @property
     def field_name(self) -> str:
         """The field that the drawing is coloured by."""
-        return legend.FIELDS[self.payload["first"]][0]
+        return legend.FIELD_NAMES[self.payload["first"]]
 
     @property
     def ends(self) -> tuple[str, str]:
         """What both ends of its colours mean."""
-        return legend.FIELDS[self.payload["first"]][1:]
+        return legend.field_ends(self.payload["first"], self.terms)
 
     @property
     def left_off(self) -> list[str]:
@@ -178,6 +180,7 @@ def view(source: Source) -> AtlasView:
         total=(info.n_total if info else 0) or source.summary.n,
         structure=source.summary.field.structure,
         redacted=source.redact_text,
+        terms=vocabulary(source.summary.kind),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from miscal.findings import EPSILON
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED, FEW_ROWS, FINDING
 from miscal.report.drawing import Scale
@@ -22,8 +23,10 @@ The marks allow for all groups that were tested.</p>
 <summary><b>{{ column.name | short(80) }}</b> <span class="aside">{{ column.told }}</span></summary>
 <table class="values sortable">
 <thead>
-<tr><th scope="col">Value</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Accuracy</th>
-<th scope="col" class="number">Confidence</th><th scope="col" class="number">Residual</th>
+<tr><th scope="col">Value</th><th scope="col" class="number">Rows</th><th scope="col" class="number">{{ terms.rate |
+begin }}</th>
+<th scope="col" class="number">{{ terms.probability | begin }}</th>{% if terms.ratio %}<th scope="col"
+class="number">{{ terms.ratio | begin }}</th>{% endif %}<th scope="col" class="number">Residual</th>
 <th scope="col" class="number">Hidden</th><th scope="col" class="drawn">Hidden (bar), after (circle)</th>
 <th scope="col" class="number">After the correction</th><th scope="col">Mark</th></tr>
 </thead>
@@ -33,9 +36,15 @@ The marks allow for all groups that were tested.</p>
 <th scope="row" data-key="{{ row.key }}"{{ " data-number" if column.ordered }}>{{ one.value | short(80) }}</th>
 <td class="number" data-label="Rows" data-number data-key="{{ one.n }}">{{ one.n | count }}
 <span class="aside">{{ one.share | percent }}</span></td>
-<td class="number" data-label="Accuracy" data-number data-key="{{ one.accuracy }}">{{ one.accuracy | percent }}</td>
-<td class="number" data-label="Confidence" data-number data-key="{{ one.confidence }}">{{ one.confidence | percent
-}}</td>
+<td class="number" data-label="{{ terms.rate | begin }}" data-number data-key="{{ one.accuracy }}">{{ one.accuracy |
+percent }}</td>
+<td class="number" data-label="{{ terms.probability | begin }}" data-number data-key="{{ one.confidence }}">{{
+one.confidence | percent }}</td>
+{% if terms.ratio %}{% set ratio = one.observed_over_expected %}
+<td class="number" data-label="{{ terms.ratio | begin }}" data-number data-key="{{ ratio.value }}">{{ ratio.value |
+ratio
+}} <span class="aside low-to-high">{{ ratio.interval | bounds("ratio") }}</span></td>
+{% endif %}
 <td class="number" data-label="Residual" data-number data-key="{{ one.residual.value }}">{{ one.residual.value | points
 }} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span></td>
 <td class="number" data-label="Hidden" data-number data-key="{{ one.hidden.value }}"><b>{{ one.hidden.value | points
@@ -70,9 +79,13 @@ fewest rows, are in columns.parquet; <code>miscal show RUN_DIR --by {{ column.na
 them.</p>{% endif %}
 </details>
 {% endfor %}
-<p class="caption">All differences are in percentage points. The residual is accuracy minus confidence. Hidden is how
-much more (+) or less (−) often the rows are right than rows of equal confidence: the bar, with its interval as a line.
-After the correction they are compared with rows of equal corrected confidence: the open circle. A value that is
+<p class="caption">All differences are in percentage points. The residual is {{ terms.rate }} minus {{ terms.probability
+}}. {% if terms.ratio %}{{ terms.ratio | begin }} is the one divided by the other, and its interval that of the
+residual. {%
+endif %}Hidden is how much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than_equal_rows() }}: the
+bar, with its interval as a line. After the correction they are compared with {{ terms.equal_rows("corrected") }}: the
+open
+circle. A value that is
 explained by a finding differs by itself as clearly as a finding does, but the findings account for it in part or whole,
 and the one that is named accounts for most of it. What all findings leave of it stands below the mark, with an interval
 that allows for all groups tested.
@@ -155,13 +168,13 @@ def view(source: Source) -> ColumnsView | None:
     shown = list(tables.items())[: MOST_IN_ALL // FEWEST_VALUES]
     most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_IN_ALL // len(shown)))
     kind = "test rows" if method.evidence == "test" else "rows"
-    columns = tuple(_column(name, values, most) for name, values in shown)
+    columns = tuple(_column(name, values, most, source.epsilon or EPSILON) for name, values in shown)
     return ColumnsView(columns, len(tables) - len(shown), method.n, kind)
 
 
-def _column(name: str, values: Sequence[ColumnValue], most: int) -> ColumnView:
+def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> ColumnView:
     shown = _strongest(values, most)
-    axis, ordered = _axis(shown), not any(one.is_text for one in values)
+    axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
     rows = tuple(
         ValueRow(one, place if ordered else one.value.lower(), axis.whisker(one.hidden.interval))
         for place, one in enumerate(shown)
@@ -175,11 +188,11 @@ def _strongest(values: Sequence[ColumnValue], most: int) -> list[ColumnValue]:
     return [values[at] for at in sorted(by_weight[:most])]
 
 
-def _axis(values: Sequence[ColumnValue]) -> Scale:
+def _axis(values: Sequence[ColumnValue], least: float) -> Scale:
     # intervals of a few rows would make all others too short to see
     tested = [one for one in values if one.mark != FEW_ROWS] or values
     ends = [end for one in tested for size in (one.hidden, one.after) for end in size.interval or ()]
-    reach = max([0.05, *(abs(end) for end in ends if end is not None)])
+    reach = max([least, *(abs(end) for end in ends if end is not None)])
     return Scale(-reach, reach, 4.0, 156.0)
 
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import TypeVar
 
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import Metric, correction_metrics
 from miscal.discovery.summary import Comparison, Gain
-from miscal.report.legend import CORRECTIONS, SLICE_LABELS
+from miscal.report.legend import CORRECTIONS, SLICES, slice_labels
 from miscal.report.panel import Panel
 from miscal.report.row_wording import slices
 from miscal.report.source import Source
@@ -17,7 +18,8 @@ Content = TypeVar("Content")
 
 TEMPLATE = """
 <p class="lead">Each table compares the corrections on the same {{ words.rows }}. Lower values are better. Isotonic
-regression, temperature scaling and Platt scaling use the confidence alone; miscal also uses the input. All corrections
+regression, temperature scaling and Platt scaling use the {{ terms.probability }} alone; miscal also uses the input.
+All corrections
 are cross-fitted: each row is corrected by one that was learned from other rows, and from fewer of them than the saved
 correction.
 {% if view.repeated %}
@@ -74,9 +76,9 @@ if metric.name in view.in_points else value | metric }}</td>
 </div>
 {% endif %}
 </div>
-<p class="caption">smECE is the smooth calibration error. The Brier score is the mean squared error of the confidence.
-The
-log loss is computed with probabilities kept between 0.0001 and 0.9999. {% if view.floor is not none %}A perfectly
+<p class="caption">smECE is the smooth calibration error. The Brier score is the mean squared error of the {{
+terms.probability }}. The log loss is computed with probabilities kept between 0.0001 and 0.9999. {% if view.floor is
+not none %}A perfectly
 calibrated model would show a smECE of {{ view.floor | size }} points by chance on all these rows. {% endif %}The
 last table holds mean differences with their 95&nbsp;% intervals: a correction is proven worse than miscal's where the
 whole interval is above zero.</p>
@@ -101,11 +103,12 @@ class CorrectionsView:
 
 def view(source: Source) -> CorrectionsView:
     """Return one table per slice: a line per correction, a column per score."""
-    summary, sliced, names = source.summary, slices(source.summary), {**SLICE_LABELS, **source.regime_names}
+    summary, sliced = source.summary, slices(source.summary)
+    names = {**slice_labels(vocabulary(summary.kind)), **source.regime_names}
     return CorrectionsView(
         corrections=_ordered(summary.correction),
         gains=_ordered(summary.gains),
-        slices={name: names[name] for name in SLICE_LABELS if name in ("all", *sliced.shown)},
+        slices={name: names[name] for name in SLICES if name in ("all", *sliced.shown)},
         metrics=correction_metrics(),
         repeated=names[sliced.whole].lower() if sliced.whole else "",
         repeated_share=sliced.share,
@@ -120,4 +123,4 @@ def _ordered(found: dict[str, Content]) -> dict[str, Content]:
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-PANEL = Panel("corrections", "Corrected confidences", view, TEMPLATE, contents="Corrections")
+PANEL = Panel("corrections", "Corrected {probabilities}", view, TEMPLATE, contents="Corrections")

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 
+from miscal.base.document import Measure
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import FindingsMethod
+from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT
 from miscal.findings.ledger import Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
-from miscal.report.legend import TELLING
 from miscal.report.panel import Panel
 from miscal.report.source import Source
 from miscal.report.texts import listed, short
@@ -25,21 +27,27 @@ TEMPLATE = (
 {% if not view.rows %}
 <p class="empty">{{ view.method.candidates | count }} groups were tested that columns and texts name or that similar
 inputs form, on {{ view.method.n | count }} {{
-view.kind }}. Not one of them is right more or less often than rows of equal
-confidence, beyond what chance explains.</p>
+view.kind }}. {{ terms.in_none_of("them") | begin }} more or less often {{ terms.than_equal_rows() }}, beyond what
+chance
+explains.</p>
 {% else %}
-<p class="lead">Each of these groups is right more or less often than rows of equal confidence, so no reliability
-diagram shows it. {{ view.method.candidates | count }} groups were tested on {{ view.method.n |
+<p class="lead">{{ terms.in_rows("each of these groups", one=true) | begin }} more or less often {{
+terms.than_equal_rows() }}, so no reliability diagram shows it. {{ view.method.candidates | count }} groups were
+tested on {{ view.method.n |
 count }} {{ view.kind }}. Where
 nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) | percent(0) }} of data sets.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
-<th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
+<th scope="col" class="number">{{ terms.rate | begin }}</th>
+<th scope="col" class="number">{{ terms.probability | begin }}</th>
+{% if terms.ratio %}
+<th scope="col" class="number">{{ terms.ratio | begin }}</th>
+{% endif %}
 <th scope="col" class="number">Residual = visible + hidden</th>
-<th scope="col" class="drawn">Against rows of equal confidence, points</th>
+<th scope="col" class="drawn">Against {{ terms.equal_rows() }}, points</th>
 <th scope="col" class="number">Left after the correction, points</th>
-<th scope="col">Odds of being right, against such rows</th></tr>
+<th scope="col">{{ terms.odds | begin }}, against such rows</th></tr>
 </thead>
 <tbody>
 {% for row in view.rows %}
@@ -49,11 +57,15 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <span class="aside origin">{{ row.origin }}</span>
 {% if one.aliases %}<span class="aside also">also: {{ one.aliases | join("; ") | short(120) }}</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
-<td class="number" data-label="Accuracy">{{ one.accuracy | percent }}</td>
-<td class="number" data-label="Confidence">{{ one.confidence | percent }}</td>
+<td class="number" data-label="{{ terms.rate | begin }}">{{ one.accuracy | percent }}</td>
+<td class="number" data-label="{{ terms.probability | begin }}">{{ one.confidence | percent }}</td>
+{% if terms.ratio %}
+<td class="number" data-label="{{ terms.ratio | begin }}">{{ row.ratio.value | ratio }}
+<span class="aside">{{ row.ratio.interval | bounds("ratio") }}</span></td>
+{% endif %}
 <td class="number" data-label="Residual = visible + hidden"><span>{{ one.residual | points }}</span>
 <span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
-<td class="drawn" data-label="Against rows of equal confidence, points"><b>{{ one.beyond.value | points }}</b>
+<td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
 <svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
 {{ one.beyond.interval | bounds or "not defined" }}">
@@ -74,7 +86,8 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}</span></td>
 </tr>
 {% if row.examples %}
-<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{ row.telling }}: {{ row.examples | length }}
+<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}"><details><summary>{{
+terms.telling.get(one.sign, "examples") | begin }}: {{ row.examples | length }}
 example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
 </summary>
 {{ examples(row.examples) }}</details></td></tr>
@@ -82,18 +95,24 @@ example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">The residual is accuracy minus confidence. Visible is the part that a reliability diagram shows:
-the accuracy expected at these confidences, minus the confidence. Hidden is the rest. The drawn number says how much
-more (+) or less (−) often a group is right than other rows of equal confidence that belong to the same groups above it
-in this list. Its p-value asks whether that number is zero, and its 95&nbsp;% interval holds the values that the same
+<p class="caption">The residual is {{ terms.rate }} minus {{ terms.probability }}. Visible is the part that a
+reliability
+diagram shows: the {{ terms.rate }} expected at these {{ terms.probabilities }}, minus the {{ terms.probability }}.
+Hidden
+is the rest. {% if terms.ratio %}{{ terms.ratio | begin }} is the {{ terms.rate }} divided by the mean {{
+terms.probability }}. {% endif %}The drawn number says how much
+more (+) or less (−) often {{ terms.of_rows("a group", one=true) }} {{ terms.than("other " ~ terms.equal_rows()) }} that
+belong to the same groups above it in this list. Its p-value asks whether that number is zero, and its 95&nbsp;%
+interval holds the values that the same
 test does not reject. Both allow for the choice among all groups tested, and so does the number itself: a group that is
 chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
-rows of equal corrected confidence, each row corrected by fits that have not seen its outcome. Its 95&nbsp;% interval is
+{{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome. Its 95&nbsp;% interval
+is
 of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
 <p class="caption">{{ view.accounted | count }} more value{{ "s of columns differ" if view.accounted > 1 else
-" of a column differs" }} from rows of equal confidence, too, each by itself; but the findings explain this in part or
+" of a column differs" }} from {{ terms.equal_rows() }}, too, each by itself; but the findings explain this in part or
 whole, and what they leave is not proven.
 {% if view.tables %}
 The <a href="#columns">tables of the columns</a> mark them.
@@ -113,11 +132,12 @@ class FindingRow:
 
     finding: Finding
     examples: list[Example]
+    terms: Vocabulary
 
     @property
-    def telling(self) -> str:
-        """What its examples are."""
-        return TELLING.get(self.finding.sign, "Examples")
+    def ratio(self) -> Measure:
+        """Observed over expected."""
+        return self.finding.observed_over_expected
 
     @property
     def mended(self) -> str:
@@ -136,7 +156,7 @@ class FindingRow:
     @property
     def odds(self) -> str:
         """The odds ratio in words."""
-        return odds_in_words(self.finding.odds_ratio)
+        return odds_in_words(self.finding.odds_ratio, self.terms)
 
 
 @dataclass(frozen=True)
@@ -157,16 +177,16 @@ class FindingsView:
         return "test rows" if self.method.evidence == "test" else "rows"
 
 
-def odds_in_words(ratio: float | None) -> str:
+def odds_in_words(ratio: float | None, terms: Vocabulary) -> str:
     """Say an odds ratio.
 
     Examples
     --------
-    >>> odds_in_words(0.37), odds_in_words(2.0)
+    >>> odds_in_words(0.37, vocabulary("answer")), odds_in_words(2.0, vocabulary("event"))
     ('0.37 times', '2 times')
     """
     if ratio is None:
-        return "not defined: all rows of equal confidence have one outcome"
+        return f"not defined: all {terms.equal_rows()} have one outcome"
     return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times"
 
 
@@ -175,9 +195,10 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     found = source.summary.findings[:most]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
     ends = [abs(end) for one in found for end in (one.beyond.value, *(one.beyond.interval or ())) if end is not None]
-    reach = max([0.1, *ends])
+    reach = max([2 * (source.epsilon or EPSILON), *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
-    return tuple(FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES])) for one in found), axis
+    terms = vocabulary(source.summary.kind)
+    return tuple(FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), terms) for one in found), axis
 
 
 def view(source: Source) -> FindingsView | None:

@@ -36,8 +36,8 @@ height="{{ bar.height }}"/>
 <text class="tick" x="{{ x }}" y="216" text-anchor="middle">{{ label }}</text>
 {% endfor %}
 {% if plot.marks | length == 2 %}
-<text class="zone" x="{{ plot.left }}" y="16">\u2190 over-confident</text>
-<text class="zone" x="{{ plot.right }}" y="16" text-anchor="end">under-confident \u2192</text>
+<text class="zone" x="{{ plot.left }}" y="16">\u2190 {{ terms.over }}</text>
+<text class="zone" x="{{ plot.right }}" y="16" text-anchor="end">{{ terms.under }} \u2192</text>
 {% endif %}
 <text class="axis" x="{{ (plot.left + plot.right) / 2 }}" y="238" text-anchor="middle">estimated field, percentage
 points</text>

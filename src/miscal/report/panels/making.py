@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
 from miscal.report.panel import Panel
-from miscal.report.row_wording import needed_of_new_rows
+from miscal.report.row_wording import later_rows, needed_of_new_rows
 from miscal.report.source import Source
 from miscal.report.texts import setting, short
 
@@ -77,7 +78,7 @@ width="{{ width }}" height="6"/></svg></td></tr>
 {% if view.candidates %}
 <p class="lead">{{ "These candidates were compared before the test rows were used." if words.kind else
 "These candidates were compared for the saved correction, which learned from all rows." }} The proxy is the Brier score
-of confidence plus field on rows that were held back from learning.</p>
+of {{ terms.probability }} plus field on rows that were held back from learning.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Candidates">
 <table class="candidates">
 <thead><tr>{% for column, label in view.columns.items() %}
@@ -132,26 +133,26 @@ class MakingView:
 
 def view(source: Source) -> MakingView:
     """Return how the run was made."""
-    summary = source.summary
+    summary, terms = source.summary, vocabulary(source.summary.kind)
     selection = summary.selection
     # the first candidates, and after them every chosen one
     shown = [
         *selection.candidates[:MAX_CANDIDATES],
         *(candidate for candidate in selection.candidates[MAX_CANDIDATES:] if candidate.get("chosen")),
     ]
-    columns = _columns(selection)
+    columns = _columns(selection, terms)
     simple = {key: value for key, value in summary.settings.items() if not isinstance(value, Mapping)}
     # what was chosen is a list of its own
     nested = {key: value for key, value in summary.settings.items() if key not in simple and value != selection.chosen}
     made = {"learned": summary.map.learned_method, "raw": summary.map.raw_method} if summary.map else {}
     return MakingView(
-        data=_data(summary),
-        settings=_facts(simple),
-        details=_leaves(nested),
-        chosen=_facts(selection.chosen),
+        data=_data(summary, terms),
+        settings=_facts(simple, terms),
+        details=_leaves(nested, terms),
+        chosen=_facts(selection.chosen, terms),
         map=[_fact(PANES[name], projection(method)) for name, method in made.items()],
         versions=[_fact(name, version) for name, version in summary.versions.items()],
-        stages=_stages(summary.timing),
+        stages=_stages(summary.timing, terms),
         readings=summary.columns,
         needed=needed_of_new_rows(summary.data.columns),
         columns=columns,
@@ -163,10 +164,10 @@ def view(source: Source) -> MakingView:
     )
 
 
-def _data(summary: Summary) -> list[Fact]:
+def _data(summary: Summary, terms: Vocabulary) -> list[Fact]:
     data, columns = summary.data, summary.data.columns
     named = {
-        "confidence": columns.confidence,
+        terms.probability: columns.confidence,
         "outcome": columns.correct,
         "inputs": columns.x,
         "text": columns.text,
@@ -186,6 +187,8 @@ def _use(summary: Summary) -> str:
     """Say what the rows were used for."""
     sizes = {"training": summary.n_train, "validation": summary.n_val, "testing": summary.n_test}
     used = [f"{n:,} for {name}" for name, n in sizes.items() if n is not None]
+    if summary.evidence == "time":
+        return f"{later_rows(summary):,} of them told by what was learned of earlier ones"
     return ", ".join(used) or "each in one fold: learned from in all others, and told in its own"
 
 
@@ -193,25 +196,25 @@ def _fact(label: str, value: Any) -> Fact:
     return label, short(setting(value), 600)
 
 
-def _facts(values: Mapping[str, Any]) -> list[Fact]:
-    return [_fact(key_label(key), value) for key, value in values.items()]
+def _facts(values: Mapping[str, Any], terms: Vocabulary) -> list[Fact]:
+    return [_fact(key_label(key, terms), value) for key, value in values.items()]
 
 
-def _leaves(values: Mapping[str, Any], above: str = "") -> list[Fact]:
+def _leaves(values: Mapping[str, Any], terms: Vocabulary, above: str = "") -> list[Fact]:
     """Facts of nested settings, each under its whole name."""
     facts = []
     for key, value in values.items():
-        label = f"{above}{key_label(key)}"
-        facts += _leaves(value, f"{label}: ") if isinstance(value, Mapping) else [_fact(label, value)]
+        label = f"{above}{key_label(key, terms)}"
+        facts += _leaves(value, terms, f"{label}: ") if isinstance(value, Mapping) else [_fact(label, value)]
     return facts
 
 
-def _stages(timing: dict[str, float]) -> list[tuple[str, float, float]]:
+def _stages(timing: dict[str, float], terms: Vocabulary) -> list[tuple[str, float, float]]:
     parts = {key: value for key, value in timing.items() if key != "total"}
     longest = max(parts.values(), default=0.0)
     return [
         (
-            STAGES.get(key) or key_label(key),
+            STAGES.get(key) or key_label(key, terms),
             value,
             round(100 * value / longest, 1) if key in parts and longest > 0 else 0.0,
         )
@@ -225,11 +228,11 @@ def _shown(selection: Selection) -> list[dict[str, Any]]:
     return [*first, *(candidate for candidate in rest if candidate.get("chosen"))]
 
 
-def _columns(selection: Selection) -> dict[str, str]:
+def _columns(selection: Selection, terms: Vocabulary) -> dict[str, str]:
     """Return what candidates are told by, with its head: settings first, scores last."""
     keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
     settings = [key for key in keys if key not in SCORES]
-    return {key: key_label(key) for key in (*settings, *(key for key in SCORES if key in keys))}
+    return {key: key_label(key, terms) for key in (*settings, *(key for key in SCORES if key in keys))}
 
 
 def _cell(value: Any, column: str) -> str:

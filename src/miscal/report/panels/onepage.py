@@ -37,43 +37,46 @@ before.smece | size }} to {{ after.smece | size }} points</b>.{% endif %}</p>
 <h3>Groups that no reliability diagram shows</h3>
 <table class="sheet-findings">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th><th scope="col"
-class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Against equal
-confidence, points</th><th scope="col" class="number">Odds</th></tr></thead>
+class="number">{{ terms.heads[0] | begin }}</th><th scope="col" class="number">{{ terms.heads[1] | begin }}</th><th
+scope="col" class="number">Against equal {{ terms.probability }}, points</th><th scope="col"
+class="number">Odds</th></tr></thead>
 <tbody>
 {% for row in view.findings %}
 <tr class="{{ row.finding.sign }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{
 row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
-<td class="number">{{ row.finding.accuracy | percent(0) }}</td><td class="number">{{ row.finding.confidence | percent(0)
-}}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
+<td class="number">{{ row.finding.accuracy | percent(digits) }}</td><td class="number">{{ row.finding.confidence
+| percent(digits) }}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
 row.finding.beyond.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">How much more (+) or less (−) often the rows are right than other rows of equal confidence in the
-same groups above, with 95&nbsp;% intervals; and their odds of being right, divided by those of rows of equal
-confidence.{% if view.more %} {{ view.more | count }} more
+<p class="caption">How much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than("other " ~
+terms.equal_rows()) }} in the same groups above, with 95&nbsp;% intervals; and their {{ terms.odds }}, divided by
+those of
+{{ terms.equal_rows() }}.{% if view.more %} {{ view.more | count }} more
 below.{% endif %}</p>
 {% elif view.tested %}
-<p>Not one of the {{ view.tested | count }} groups that were tested is right more or less often than rows of equal
-confidence, beyond what chance explains.</p>
+<p>{{ terms.in_none_of("the " ~ (view.tested | count) ~ " groups that were tested") | begin }} more or less often {{
+terms.than_equal_rows() }}, beyond what chance explains.</p>
 {% endif %}
 <div class="sheet-beside">
 <div>
 <h3>Regimes</h3>
 <table>
 <thead><tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th><th scope="col"
-class="number">Right</th><th scope="col" class="number">Says</th><th scope="col" class="number">Residual</th>
+class="number">{{ terms.heads[0] | begin }}</th><th scope="col" class="number">{{ terms.heads[1] | begin }}</th><th
+scope="col" class="number">Residual</th>
 {% if view.parts %}<th scope="col" class="number">visible</th><th scope="col" class="number">hidden</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in view.regimes %}{% set own = row.numbers %}
 {% if loop.index0 == view.first_hidden %}
-<tr><th scope="rowgroup" colspan="7" class="against">Compared with rows of equal confidence</th></tr>
+<tr><th scope="rowgroup" colspan="7" class="against">Compared with {{ terms.equal_rows() }}</th></tr>
 {% endif %}
 <tr class="{{ row.kind }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{ row.label | short(50)
-}}</th><td class="number">{{ own.n | count }}</td><td class="number">{{ own.accuracy | percent(0) }}</td>
-<td class="number">{{ own.confidence | percent(0) }}</td><td class="number">{{ own.residual.value | points }}</td>
+}}</th><td class="number">{{ own.n | count }}</td><td class="number">{{ own.accuracy | percent(digits) }}</td>
+<td class="number">{{ own.confidence | percent(digits) }}</td><td class="number">{{ own.residual.value | points }}</td>
 {% if view.parts %}<td class="number">{{ own.visible.value | points if own.visible is not none else "–" }}</td>
 <td class="number">{{ own.hidden.value | points if own.hidden is not none else "–" }}</td>{% endif %}</tr>
 {% endfor %}
@@ -83,7 +86,7 @@ class="number">Right</th><th scope="col" class="number">Says</th><th scope="col"
 {% if view.dots %}
 <figure class="reliability">
 <svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram of all {{ words.rows }}">
-{{ axes(view.x, view.y, view.ticks) }}
+{{ axes(view.x, view.y, view.ticks, terms) }}
 <path class="whisker" d="{% for dot in view.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
 {% for dot in view.dots %}
 <circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"/>

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import GapNumbers, Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale
 from miscal.report.formatting import brief_points
-from miscal.report.legend import HIDDEN_SHORT, REGIME_LABELS, SLICE_LABELS, regime_names
+from miscal.report.legend import ALL_ROWS, REGIMES, regime_labels, regime_names
 from miscal.report.panel import Panel
 from miscal.report.row_wording import slices
 from miscal.report.source import Source
@@ -35,10 +36,11 @@ is_opposite(sided) else "not confirmed" }}</span>
 <table class="regimes{{ " parts" if parts }}">
 <thead>
 <tr><th scope="col">Regime</th><th scope="col" class="number">Rows</th>
-<th scope="col" class="number">Accuracy</th><th scope="col" class="number">Confidence</th>
+<th scope="col" class="number">{{ terms.rate | begin }}</th>
+<th scope="col" class="number">{{ terms.probability | begin }}</th>
 <th scope="col" class="drawn"><span class="key"><svg viewBox="0 0 12 12" width="12" height="12"
 aria-hidden="true"><circle class="sure" cx="6" cy="6" r="4"/></svg> {{ against }} <svg viewBox="0 0 12 12" width="12"
-height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></svg> accuracy, %</span></th>
+height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></svg> {{ terms.rate }}, %</span></th>
 <th scope="col" class="number">Residual, points</th>
 {% if parts %}
 <th scope="col" class="number">= visible</th><th scope="col" class="number">+ hidden</th>
@@ -55,12 +57,12 @@ height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></sv
 {% if row.few %}<span class="aside">too few rows to measure</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ own.n | count }}
 {% if row.share is not none %}<span class="aside">{{ row.share | percent }}{{ words.of }}</span>{% endif %}</td>
-<td class="number" data-label="Accuracy">{{ own.accuracy | percent }}</td>
-<td class="number" data-label="Confidence">{{ own.confidence | percent }}</td>
+<td class="number" data-label="{{ terms.rate | begin }}">{{ own.accuracy | percent }}</td>
+<td class="number" data-label="{{ terms.probability | begin }}">{{ own.confidence | percent }}</td>
 <td class="drawn">
 <svg viewBox="0 0 260 34" role="img"
-aria-label="{{ row.label | short(60) }}: accuracy {{ own.accuracy | percent }}, confidence {{ own.confidence | percent
-}}">
+aria-label="{{ row.label | short(60) }}: {{ terms.rate }} {{ own.accuracy | percent }}, {{ terms.probability }} {{
+own.confidence | percent }}">
 {% for x, label in view.ticks %}
 <line class="grid" x1="{{ x }}" x2="{{ x }}" y1="2" y2="22"/>
 <text class="tick" x="{{ x }}" y="33" text-anchor="middle">{{ label }}</text>
@@ -100,12 +102,14 @@ row.sided) }}</td>
 </table>
 {% endmacro %}
 {% if view.none %}
-<p class="empty">No {{ words.row }} lies in an over- or under-confident regime: wherever a local estimate could be made,
+<p class="empty">No {{ words.row }} lies in an {{ terms.over_or_under }} regime: wherever a local estimate could be
+made,
 the estimated field is {{ "within " ~ (view.epsilon | brief_points) ~ " of zero" if view.epsilon is not none
 else "too close to zero" }}.</p>
 {% else %}
 <p class="lead">Nobody named these groups. The rows were divided by the estimated field alone, according to whether it
-lies {{ view.beyond }} below zero, {{ view.beyond }} above zero, or between the two; accuracy and confidence were then
+lies {{ view.beyond }} below zero, {{ view.beyond }} above zero, or between the two; {{ terms.rate }} and {{
+terms.probability }} were then
 compared{{ words.kind }}.
 {% if view.whole %}
 The {{ view.whole }} regime holds {{ view.whole_share | percent(0) }} of the {{ words.rows }}: it is what any
@@ -113,17 +117,17 @@ reliability diagram shows, so diagrams and tables of its own are left out below.
 {% endif %}
 </p>
 {% endif %}
-{{ table(view.rows, view.parts, "confidence") }}
+{{ table(view.rows, view.parts, terms.probability) }}
 {% if view.hidden_rows %}
-<h3>Compared with rows of equal confidence</h3>
-<p class="lead">Here the rows were divided by the hidden field alone: by how much more or less often they are
-right than rows of equal confidence. No reliability diagram shows these groups.</p>
-{{ table(view.hidden_rows, true, "accuracy at equal confidence") }}
+<h3>Compared with {{ terms.equal_rows() }}</h3>
+<p class="lead">Here the rows were divided by the hidden field alone: by how much more or less often {{
+terms.of_rows(terms.they) }} {{ terms.than_equal_rows() }}. No reliability diagram shows these groups.</p>
+{{ table(view.hidden_rows, true, terms.rate ~ " at equal " ~ terms.probability) }}
 {% endif %}
-<p class="caption">The residual is the outcome (1 or 0) minus the confidence: it is negative where the model is
-over-confident.
+<p class="caption">The residual is the outcome (1 or 0) minus the {{ terms.probability }}: it is negative where {{
+terms.judged }} {{ terms.over }}.
 {% if view.parts or view.hidden_rows %}
-It is the sum of what a reliability diagram shows (visible) and of the difference from rows of equal confidence
+It is the sum of what a reliability diagram shows (visible) and of the difference from {{ terms.equal_rows() }}
 (hidden). Each of them is called confirmed where it differs from zero in the direction of the regime beyond chance, and
 opposite where its interval lies on the other side of zero.
 {% endif %}
@@ -140,7 +144,7 @@ No {{ words.row }} belongs to the {{ view.missing | listed }} regime.
 {% if view.unsupported >= 0.0005 %}
 {{ view.unsupported | percent }} of the {{ words.rows }} are unsupported: few or none of the rows learned from lie near
 them. {{ "They keep their local estimate, which is mostly noise." if view.kept else
-"Their estimate comes from the confidence alone, so they belong to no regime." }}
+"Their estimate comes from the " ~ terms.probability ~ " alone, so they belong to no regime." }}
 {% endif %}
 </p>
 """
@@ -162,7 +166,7 @@ class RegimeRow:
     @property
     def kind(self) -> str:
         """Its regime; ``"all"`` for all rows, and for a regime without a colour."""
-        return self.numbers.name if self.numbers.name in REGIME_LABELS else "all"
+        return self.numbers.name if self.numbers.name in REGIMES else "all"
 
     @property
     def share(self) -> float | None:
@@ -226,14 +230,15 @@ class RegimesView:
 
 def view(source: Source) -> RegimesView:
     """Return a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
-    summary, names = source.summary, source.regime_names
+    summary, names, terms = source.summary, source.regime_names, vocabulary(source.summary.kind)
     shown = _filled(summary.regimes)
     found = {regime.name for regime in shown}
     whole = slices(summary)
     return RegimesView(
         rows=[_all_row(summary), *(_row(regime, names.get(regime.name, regime.name)) for regime in shown)],
         hidden_rows=[
-            _hidden_row(regime, _hidden_label(regime, source.epsilon)) for regime in _filled(summary.hidden_regimes)
+            _hidden_row(regime, _hidden_label(regime, source.epsilon, terms))
+            for regime in _filled(summary.hidden_regimes)
         ],
         missing=[label.lower() for name, label in names.items() if name not in found],
         none=not found & {"over", "under"},
@@ -244,12 +249,12 @@ def view(source: Source) -> RegimesView:
         kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         epsilon=source.epsilon,
         gap=summary.gap,
-        worst=REGIME_LABELS.get(summary.gap.worst or "", "worse").lower(),
+        worst=terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
     )
 
 
 def _filled(regimes: tuple[Regime, ...]) -> list[Regime]:
-    order = {name: place for place, name in enumerate(REGIME_LABELS)}
+    order = {name: place for place, name in enumerate(REGIMES)}
     return sorted((regime for regime in regimes if regime.n), key=lambda one: order.get(one.name, len(order)))
 
 
@@ -267,12 +272,12 @@ def _row(regime: Regime, label: str) -> RegimeRow:
     return RegimeRow(label, regime, against=regime.confidence, drawn=regime.residual)
 
 
-def _hidden_label(regime: Regime, epsilon: float | None) -> str:
+def _hidden_label(regime: Regime, epsilon: float | None, terms: Vocabulary) -> str:
     """Return what a hidden regime is called: not "about as often" where it differs from zero all the same."""
-    label = HIDDEN_SHORT.get(regime.name, regime.name)
+    label = terms.often(regime.name).capitalize() if regime.name in REGIMES else regime.name
     p_value = regime.hidden.p_value if regime.hidden is not None else None
-    band = regime_names(p_value, epsilon)["good"]
-    return band if regime.name == "good" and band != REGIME_LABELS["good"] else label
+    band = regime_names(p_value, epsilon, terms)["good"]
+    return band if regime.name == "good" and band != regime_labels(terms)["good"] else label
 
 
 def _hidden_row(regime: Regime, label: str) -> RegimeRow:
@@ -297,7 +302,7 @@ def _all_row(summary: Summary) -> RegimeRow:
         smece=summary.global_.smece,
         brier=summary.global_.brier.value,
     )
-    return RegimeRow(SLICE_LABELS["all"], whole, against=confidence, drawn=Measure(value=None))
+    return RegimeRow(ALL_ROWS, whole, against=confidence, drawn=Measure(value=None))
 
 
-PANEL = Panel("regimes", "Where the model is over- and under-confident", view, TEMPLATE, contents="Regimes")
+PANEL = Panel("regimes", "Where {judged} {over_and_under}", view, TEMPLATE, contents="Regimes")

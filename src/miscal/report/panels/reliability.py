@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import SmoothEce, Summary
 from miscal.report.drawing import Dot, Scale, reliability_dots
-from miscal.report.legend import SLICE_LABELS
+from miscal.report.legend import slice_labels
 from miscal.report.panel import Panel
 from miscal.report.row_wording import slices
 from miscal.report.source import Source
@@ -17,8 +18,10 @@ TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.25, 
 STATES = {"raw": "before", "corrected": "after"}
 
 TEMPLATE = """{% from "axes.html" import axes %}
-<p class="lead">Each dot stands for a group of {{ words.rows }} with similar confidence. On the diagonal, accuracy
-equals confidence; below it the model is over-confident, above it under-confident. Opposite errors cancel in the diagram
+<p class="lead">Each dot stands for a group of {{ words.rows }} with similar {{ terms.probability }}. On the diagonal,
+{{
+terms.rate }} equals {{ terms.probability }}; below it {{ terms.judged }} {{ terms.over }}, above it {{ terms.under
+}}. Opposite errors cancel in the diagram
 of all rows and become visible in the diagrams of the regimes.
 {% if view.repeated %}
 The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its diagram would
@@ -42,17 +45,17 @@ of {{ "their" if view.few | length > 1 else "its" }} own.
 <svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
 correction:
 {{ plot.dots | length }} groups of rows, smECE {{ plot.smece.value | size }} points">
-{{ axes(view.x, view.y, view.ticks) }}
+{{ axes(view.x, view.y, view.ticks, terms) }}
 {% if plot.name == "all" and plot.when == "before" %}
-<text class="zone" x="244" y="213" text-anchor="end">over-confident</text>
-<text class="zone" x="43" y="22">under-confident</text>
+<text class="zone" x="244" y="213" text-anchor="end">{{ terms.over }}</text>
+<text class="zone" x="43" y="22">{{ terms.under }}</text>
 {% endif %}
 <path class="whisker" d="{% for dot in plot.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
 <path class="curve" d="{% for dot in plot.dots %}{{ "L" if loop.index0 else "M" }}{{ dot.x }} {{ dot.y }}{% endfor %}"/>
 {% for dot in plot.dots %}
 {% set spread = dot.interval | bounds("percent") %}
 <circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"><title>{{ dot.n | count }} rows: \
-confidence {{ dot.confidence | percent }}, accuracy {{ dot.accuracy | percent }} (95 % interval \
+{{ terms.probability }} {{ dot.confidence | percent }}, {{ terms.rate }} {{ dot.accuracy | percent }} (95 % interval \
 {{ spread }})</title></circle>
 {% endfor %}
 </svg>
@@ -67,9 +70,11 @@ confidence {{ dot.confidence | percent }}, accuracy {{ dot.accuracy | percent }}
 {% endfor %}
 </div>
 {% endfor %}
-<p class="caption">Vertical lines are 95&nbsp;% intervals of the accuracy in each group; larger dots stand for more
+<p class="caption">Vertical lines are 95&nbsp;% intervals of the {{ terms.rate }} in each group; larger dots stand for
+more
 rows.
-After correction, the regimes are still those of the uncorrected confidences. A small p-value means that a calibrated
+After correction, the regimes are still those of the uncorrected {{ terms.probabilities }}. A small p-value means that
+a calibrated
 model would rarely show so large an smECE.</p>
 """
 
@@ -104,22 +109,25 @@ class ReliabilityView:
 
 def view(source: Source) -> ReliabilityView:
     """Return two rows of diagrams, before and after; one row where only the diagram of all rows can be drawn."""
-    summary = source.summary
+    summary, names = source.summary, slice_labels(vocabulary(source.summary.kind))
     sizes = {"all": 0, **{regime.name: regime.n for regime in summary.regimes}}
     sliced = slices(summary)
     shown = [name for name in CURVES if name == "all" or name in sliced.shown]
     rows = [
-        (f"{when.capitalize()} correction", [_diagram(summary, name, state, sizes[name]) for name in shown])
+        (
+            f"{when.capitalize()} correction",
+            [_diagram(summary, name, names[name], state, sizes[name]) for name in shown],
+        )
         for state, when in STATES.items()
     ]
     if len(shown) == 1:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
-    repeated = SLICE_LABELS[sliced.whole].lower() if sliced.whole in CURVES else ""
-    few = tuple(SLICE_LABELS[name].lower() for name in sliced.few if name in CURVES)
+    repeated = names[sliced.whole].lower() if sliced.whole in CURVES else ""
+    few = tuple(names[name].lower() for name in sliced.few if name in CURVES)
     return ReliabilityView(rows=rows, repeated=repeated, repeated_share=sliced.share, few=few)
 
 
-def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:
+def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Diagram:
     curve = getattr(getattr(summary.curves, name), state)
     comparison = summary.correction.get("miscal")
     if state != "raw":
@@ -128,7 +136,7 @@ def _diagram(summary: Summary, name: str, state: str, n: int) -> Diagram:
         smece = summary.global_.smece
     else:
         smece = next(regime.smece for regime in summary.regimes if regime.name == name)
-    return Diagram(name, SLICE_LABELS[name], STATES[state], n, reliability_dots(curve, X, Y), smece)
+    return Diagram(name, label, STATES[state], n, reliability_dots(curve, X, Y), smece)
 
 
 PANEL = Panel("reliability", "Reliability before and after correction", view, TEMPLATE, contents="Reliability")

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from miscal.base.document import MeasureAgainstNull
-from miscal.findings import Enriched, Subregime
+from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.findings import EPSILON, Enriched, Subregime
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples, surest_first
-from miscal.report.legend import HIDDEN_REGIMES, REGIME_LABELS, TELLING
+from miscal.report.legend import REGIMES
 from miscal.report.map_data import MAX_NAME
 from miscal.report.panel import Panel
 from miscal.report.source import Source
@@ -57,8 +58,8 @@ else "opposite" if number | is_opposite(card.side) else "not confirmed" }}</span
 {% endfor %}
 </tbody>
 </table>
-<p class="aside">{{ part.n | count }} {{ words.rows }} ({{ part.share | percent }}): accuracy {{ part.accuracy | percent
-}}, confidence {{ part.confidence | percent }}, {{ part.p_value | p_value }}</p>
+<p class="aside">{{ part.n | count }} {{ words.rows }} ({{ part.share | percent }}): {{ terms.rate }} {{ part.accuracy |
+percent }}, {{ terms.probability }} {{ part.confidence | percent }}, {{ part.p_value | p_value }}</p>
 {% endif %}
 </div>
 {% if card.keywords %}
@@ -103,10 +104,11 @@ map</button>
 {% else %}
 <p class="lead">Each card shows a part of a regime: rows that lie close together. The parts were found without looking
 at the outcomes that they are measured on; the p-values are adjusted for their number. The residual (total) is the sum
-of what a reliability diagram shows (visible) and of the difference from rows of equal confidence (hidden). Each is
+of what a reliability diagram shows (visible) and of the difference from {{ terms.equal_rows() }} (hidden). Each is
 confirmed where it differs from zero in the direction of its regime beyond chance, and opposite where its interval lies
-on the other side of zero. The scale of every card goes from {{ (0 - view.reach) | points(0) }} to {{ view.reach |
-points(0) }} points.</p>
+on the other side of zero. The scale of every card goes from {{ (0 - view.reach) | points(decimals - 1) }} to {{
+view.reach |
+points(decimals - 1) }} points.</p>
 {% for title, cards in view.groups.items() %}
 {% set unsure = cards | rejectattr("confirmed") | list %}
 {% if view.groups | length > 1 or cards[0].part.field == "hidden" %}
@@ -138,8 +140,8 @@ unsure | length > 1 else "was" }} not confirmed</summary>
 
 #: Parts by the field that they were cut on, in the order of the page: what no diagram shows comes first.
 TITLES = {
-    "hidden": "Parts by what is hidden: right less or more often than rows of equal confidence",
-    "total": "Parts by the whole field: over- and under-confident",
+    "hidden": "Parts by what is hidden: {label} less or more often {than}",
+    "total": "Parts by the whole field: {over_and_under}",
 }
 
 
@@ -150,6 +152,7 @@ class Card:
     part: Subregime
     telling: list[Example]
     typical: list[Example]
+    terms: Vocabulary
 
     @property
     def id(self) -> str:
@@ -169,13 +172,15 @@ class Card:
     @property
     def kind(self) -> str:
         """Its regime; ``"good"`` for a regime without a colour."""
-        return self.part.parent if self.part.parent in REGIME_LABELS else "good"
+        return self.part.parent if self.part.parent in REGIMES else "good"
 
     @property
     def label(self) -> str:
         """What its regime is called."""
-        names = HIDDEN_REGIMES if self.part.field == "hidden" else REGIME_LABELS
-        return names.get(self.part.parent, self.part.parent)
+        if self.part.parent not in REGIMES:
+            return self.part.parent
+        label = self.terms.often_beside if self.part.field == "hidden" else self.terms.regime
+        return label(self.part.parent).capitalize()
 
     @property
     def confirmed(self) -> bool:
@@ -190,7 +195,7 @@ class Card:
     @property
     def telling_label(self) -> str:
         """What the telling examples are."""
-        return TELLING.get(self.kind, "Telling")
+        return self.terms.telling.get(self.kind, "telling").capitalize()
 
     @property
     def lines(self) -> list[tuple[str, MeasureAgainstNull, bool | None, bool]]:
@@ -224,13 +229,15 @@ def view(source: Source) -> SubregimesView:
     examples = Examples(
         source, (row for part in parts for row in (*part.telling[:MAX_TELLING], *part.exemplars[:MAX_TYPICAL]))
     )
-    reach = max([0.1, *(_reach(part) for part in parts)])
+    reach = max([2 * (source.epsilon or EPSILON), *(_reach(part) for part in parts)])
+    terms = vocabulary(source.summary.kind)
+    fills = {"label": terms.label, "than": terms.than_equal_rows(), "over_and_under": terms.over_and_under}
     grouped = {
-        title: [part for part in parts if (part.field == "hidden") == (name == "hidden")]
+        title.format(**fills): [part for part in parts if (part.field == "hidden") == (name == "hidden")]
         for name, title in TITLES.items()
     }
     return SubregimesView(
-        groups={title: [_card(part, examples) for part in some] for title, some in grouped.items() if some},
+        groups={title: [_card(part, examples, terms) for part in some] for title, some in grouped.items() if some},
         more=len(source.summary.subregimes) - len(parts),
         reach=reach,
         axis=Scale(-reach, reach, 4.0, 136.0),
@@ -245,7 +252,7 @@ def _reach(part: Subregime) -> float:
     return max((abs(end) for end in ends if end is not None), default=0.0)
 
 
-def _card(part: Subregime, examples: Examples) -> Card:
+def _card(part: Subregime, examples: Examples, terms: Vocabulary) -> Card:
     telling, typical = part.telling[:MAX_TELLING], part.exemplars[:MAX_TYPICAL]
     # one call, so that a text is told apart from every other text of its card
     shown = {one.row: one for one in examples.of(list(dict.fromkeys((*telling, *typical))))}
@@ -253,6 +260,7 @@ def _card(part: Subregime, examples: Examples) -> Card:
         part=part,
         telling=surest_first([shown[row] for row in telling if row in shown], part.parent),
         typical=[shown[row] for row in typical if row in shown and row not in telling],
+        terms=terms,
     )
 
 

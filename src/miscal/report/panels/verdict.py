@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 
 from miscal.base.document import Measure
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Score, Summary
-from miscal.discovery.wording import mending_of
+from miscal.discovery.wording import decision_of, mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel
 from miscal.report.source import Source
@@ -15,6 +16,7 @@ TEMPLATE = """
 <p class="sentence">{{ view.shown }}</p>
 {% if view.hidden %}<p class="sentence hidden-part">{{ view.hidden }}</p>{% endif %}
 {% if view.mending %}<p class="sentence hidden-part">{{ view.mending }}</p>{% endif %}
+{% if view.decision %}<p class="sentence hidden-part">{{ view.decision }}</p>{% endif %}
 <dl class="tiles">
 {% for limit in view.limits %}
 <div class="tile">
@@ -39,7 +41,7 @@ of the {{ limit.quantity }} is not above zero.</dd>
 {% endfor %}
 {% set all = view.summary.global_ %}
 <div class="tile">
-<dt>Accuracy and confidence</dt>
+<dt>{{ terms.rate | begin }} and {{ terms.probability }}</dt>
 <dd><b>{{ all.accuracy.value | percent }}</b> and <b>{{ all.confidence.value | percent }}</b></dd>
 <dd class="note">Averages over all {{ view.summary.n | count }} rows\
 {% if view.difference is none %}.
@@ -47,9 +49,9 @@ of the {{ limit.quantity }} is not above zero.</dd>
 : a difference of {{ view.difference | points }} points.
 {% endif %}
 {% if all.accuracy.interval | bounds %}
-The 95&nbsp;% interval of the accuracy is {{ all.accuracy.interval | bounds("percent") }}.
+The 95&nbsp;% interval of the {{ terms.rate }} is {{ all.accuracy.interval | bounds("percent") }}.
 {% else %}
-The interval of the accuracy is not defined.
+The interval of the {{ terms.rate }} is not defined.
 {% endif %}
 </dd>
 </div>
@@ -84,8 +86,8 @@ Log loss {{ before.log_loss | metric }} before, {{ after.log_loss | metric }} af
 Both lower limits are of {{ view.summary.certificate.n | count }} {{ words.rows }}.
 {% endif %}
 Ranges are 95&nbsp;% intervals. The page asks several questions: one of each lower limit, one of the list of findings,
-one of the regimes and one of their parts. Where nothing is wrong, the answer to each of them is false in at most one
-run of twenty, so a page with several answers holds a false one more often than that.
+one of the regimes and one of their parts. Where nothing is wrong, each of them finds something in at most one run of
+twenty, so a page that asks several finds something more often than that.
 One point is a hundredth of a probability: a
 difference of 0.021 is 2.1 points.</p>
 """
@@ -112,13 +114,14 @@ class VerdictView:
     """The verdict, the certified limits, and the summary for the headline numbers.
 
     `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the
-    correction leaves of the findings; `before` and `after` are the scores of all rows that testify, uncorrected and
-    corrected.
+    correction leaves of the findings, `decision` which promise is broken at a threshold; `before` and `after` are the
+    scores of all rows that testify, uncorrected and corrected.
     """
 
     shown: str
     hidden: str
     mending: str
+    decision: str
     limits: tuple[VerdictLimit, VerdictLimit]
     summary: Summary
     before: Score | None
@@ -135,12 +138,13 @@ def view(source: Source) -> VerdictView:
     """Return what the verdict shows."""
     summary = source.summary
     proof = summary.certificate
-    total = "mean absolute difference between the confidence and the probability of being right"
-    hidden = "mean absolute miscalibration that the confidence alone does not explain"
+    terms = vocabulary(summary.kind)
+    total = f"mean absolute difference between the {terms.probability} and the {terms.chance}"
+    hidden = f"mean absolute miscalibration that the {terms.probability} alone does not explain"
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
-    said = mending_of(summary)
-    mending = said if summary.verdict.endswith(said) else ""
-    shown, hidden_part = first_sentence(summary.verdict.removesuffix(mending))
+    rest, decision = _without_end(summary.verdict, decision_of(summary))
+    rest, mending = _without_end(rest, mending_of(summary))
+    shown, hidden_part = first_sentence(rest)
     total_low, smece = rounded_down(proof.lower_bound_total), summary.global_.smece
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total_low == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
@@ -148,6 +152,7 @@ def view(source: Source) -> VerdictView:
         shown=short(shown, 2000),
         hidden=short(hidden_part, 2000),
         mending=short(mending, 2000),
+        decision=short(decision, 2000),
         limits=(
             VerdictLimit(
                 label="Miscalibration",
@@ -168,6 +173,11 @@ def view(source: Source) -> VerdictView:
         before=before,
         after=after,
     )
+
+
+def _without_end(text: str, end: str) -> tuple[str, str]:
+    """Return the text without its last sentences, and these; or the whole text, where it does not end with them."""
+    return (text.removesuffix(end).rstrip(), end) if text.endswith(end) else (text, "")
 
 
 def rounded_down(bound: Measure) -> float | None:

@@ -10,7 +10,7 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
-from miscal.discovery.fitted_rows import ALL, testifying
+from miscal.discovery.fitted_rows import TEST
 from miscal.discovery.run import Run
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap
@@ -19,9 +19,9 @@ from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.findings import cut
 from miscal.runs.audit.document import Audit
 from miscal.runs.audit.refits import (
-    NULL_QUESTIONS,
     Refitting,
     check_refitting,
+    null_question,
     refit_under_null,
     refit_with_seeds,
 )
@@ -84,6 +84,7 @@ def audit_run(
         # runs of earlier versions have neither
         min_rows=settings.get("min_rows", MIN_SLICE_ROWS),
         device=device or settings.get("device", "auto"),
+        evidence=run.summary.evidence,
     )
     make_estimator(rows.method, options=rows.options, device=rows.device)
     tell("null refits")
@@ -104,7 +105,7 @@ def audit_run(
     )
     return Audit(
         null=null,
-        null_question=NULL_QUESTIONS[null],
+        null_question=null_question(null, run.summary.kind),
         null_correlation=None if rows.design is None else rows.design.correlation,
         nulls=nulls,
         proxy_curves=curves,
@@ -117,7 +118,7 @@ def audit_run(
             confidence,
             cut(delta, rows.epsilon, local),
             min_rows=rows.min_rows,
-            groups=take_rows(rows.triples.group, testifying(rows.triples)),
+            groups=take_rows(rows.triples.group, rows.testifies),
             weights=rows.weights,
             random_state=run.summary.seed,
         ),
@@ -131,13 +132,13 @@ def _rows(run: Run) -> Triples:
         raise MismatchError(
             f"{run.path}: the data file no longer gives the rows of the run: run `miscal discover` again"
         )
-    if run.summary.evidence == ALL:
+    if run.summary.evidence != TEST:
         return triples
     return replace(triples, split=run.table["split"].to_numpy().astype(str))
 
 
 def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
-    rows = run.table if run.summary.evidence == ALL else run.table.filter(run.table["split"] == "test")
+    rows = run.table.filter(run.testifies)
     # a row without a local estimate is one without a regime, whatever the epsilon
     local = rows["regime"].is_not_null().to_numpy()
     return (*(rows[name].to_numpy() for name in ("correct", "confidence", "delta")), local)

@@ -9,24 +9,25 @@ from typing import Any
 import numpy as np
 
 from miscal.base.errors import InputError
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice_gap
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
-from miscal.discovery.fitted_rows import testifying
+from miscal.discovery.fitted_rows import TIME, Evidence, testifying
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import Stability, seed_stability
 from miscal.findings import EPSILON, cut
 
 NULL_QUESTIONS = {
-    "visible": "Would miscal find as much if right and wrong answers depended on the confidence alone, in whatever way "
-    "a reliability diagram shows?",
-    "calibrated": "Would miscal find as much if every confidence were the chance of being right?",
+    "visible": "Would miscal find as much if {outcomes} depended on the {probability} alone, in whatever way a "
+    "reliability diagram shows?",
+    "calibrated": "Would miscal find as much if every {probability} were the {chance}?",
     "permuted": "Would miscal find as much if outcomes were shuffled among the rows that are learned from, so that "
-    "neither inputs nor confidences say anything about them? (the null of the paper)",
+    "neither inputs nor {probabilities} say anything about them? (the null of the paper)",
 }
-"""What a null stands for, as the question that its p-values answer.
+"""What a null stands for, as the question that its p-values answer, in the words of a vocabulary.
 
 visible: y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; calibrated: y ~ Bernoulli(f); permuted: y permuted within
 train and within validation rows, or among all rows where all testify. In each of them the outcomes of a named group
@@ -34,6 +35,20 @@ hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.null
 """
 
 NULLS = tuple(NULL_QUESTIONS)
+
+
+def null_question(null: str, kind: Kind) -> str:
+    """Return the question that the p-values of a null answer.
+
+    Examples
+    --------
+    >>> null_question("calibrated", "event")
+    'Would miscal find as much if every predicted risk were the probability of the event?'
+    """
+    words = vocabulary(kind)
+    fills = {name: getattr(words, name) for name in ("outcomes", "probability", "probabilities")}
+    return NULL_QUESTIONS[null].format(**fills, chance=words.chance)
+
 
 DATA = -1
 """Number of the fit on the data among those on draws of a null, which count from 0."""
@@ -101,7 +116,7 @@ class Refitting:
     ----------
     triples : Triples
         With their split, as the run used it; without one where all rows testify.
-    method, options, seed, epsilon, min_rows, n_jobs, device
+    method, options, seed, epsilon, min_rows, n_jobs, device, evidence
         As for :func:`miscal.discovery.discover.discover`.
     """
 
@@ -113,6 +128,12 @@ class Refitting:
     min_rows: int = MIN_SLICE_ROWS
     n_jobs: int | None = None
     device: str = "auto"
+    evidence: Evidence | None = None
+
+    @cached_property
+    def testifies(self) -> np.ndarray:
+        """Mask of the rows that testify: bool, shape (n,)."""
+        return self.triples.time_block > 0 if self.evidence == TIME else testifying(self.triples)
 
     @cached_property
     def own(self) -> Refit:
@@ -135,12 +156,18 @@ class Refitting:
         """Learn the field from outcomes, (n,) of 0 and 1."""
         rows = replace(self.triples, correct=correct)
         return fit_again(
-            rows, method=self.method, options=self.options, seed=seed, n_jobs=self.n_jobs, device=self.device
+            rows,
+            method=self.method,
+            options=self.options,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            device=self.device,
+            evidence=self.evidence,
         )
 
     def measure(self, refit: Refit, correct: np.ndarray) -> Slice:
         """Measure what a fit found, on the rows that testify and with these outcomes of all rows."""
-        testify, regime = testifying(self.triples), self.regime(refit)
+        testify, regime = self.testifies, self.regime(refit)
         judged = correct[testify], self.triples.confidence[testify]
         found = worst_slice_gap(*judged, regime, min_rows=self.min_rows, sample_weight=self.weights)
         return Slice(
@@ -154,7 +181,7 @@ class Refitting:
     @property
     def weights(self) -> np.ndarray | None:
         """How much each row that testifies counts; None where all count alike."""
-        return take_rows(self.triples.weight, testifying(self.triples))
+        return take_rows(self.triples.weight, self.testifies)
 
     def regime(self, refit: Refit) -> np.ndarray:
         """Cut a fit's field of the rows that testify into regimes."""

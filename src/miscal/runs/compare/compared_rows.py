@@ -19,6 +19,7 @@ from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import Table
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import Run
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
@@ -112,10 +113,15 @@ def read_rows(run: Run, name: str) -> RunRows:
     Raises
     ------
     InputError
-        If the run was made from arrays.
+        If the run was made from arrays, or with evidence "time".
     FileError, MismatchError
         If its data are gone, or are no longer what they were.
     """
+    if run.summary.evidence == TIME:
+        raise InputError(
+            f"run {name} was made with --evidence time, so its earliest rows have no field to compare: run `miscal "
+            "discover` on its data with --evidence all, and compare that"
+        )
     triples = _again(run, name)
     table = run.table
     if not np.array_equal(triples.row, table["row"].to_numpy()):

@@ -111,7 +111,9 @@ def compare(
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
         judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, runs=numbers, pairs=judged_pairs, versions=versions)
+    bands = [size for run in opened if (size := run.summary.settings.get("epsilon"))]
+    about = {"kind": opened[0].summary.kind, "epsilon": min(bands, default=None)}
+    return RunComparison(seed=seed, level=SIGNIFICANCE, **about, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
 def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
@@ -213,12 +215,13 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
     found, listed = groups.differing(numbers), groups.side_by_side(numbers)
     fields = _fields(sides, seed) if sides.match else None
     where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "(each on its own rows)"
-    first = wording.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers)
+    words = vocabulary(a.run.summary.kind)
+    first = wording.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers, words=words)
     others = (
-        wording.averages(a.name, b.name, measures),
+        wording.averages(a.name, b.name, measures, words),
         None if sides.same_answers else wording.nearer(a.name, b.name, values, counts),
-        None if sides.same_answers else wording.differences(a.name, b.name, found, len(named)),
-        wording.failures(a.name, b.name, listed),
+        None if sides.same_answers else wording.differences(a.name, b.name, found, len(named), words),
+        wording.failures(a.name, b.name, listed, words),
         wording.fields(fields),
     )
     return RunPair(

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary import CurveNumbers, Global
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
@@ -165,6 +166,10 @@ class RunComparison(Document):
         Of the bootstrap and of the order of rows of equal confidence.
     level : float
         Significance level of everything that is called a difference.
+    kind : {"answer", "event"}
+        What the confidences of all runs are the probabilities of.
+    epsilon : float or None
+        The narrowest band of the runs that counts as well calibrated: numbers are written as finely as it asks for.
     runs : tuple of RunNumbers
         In the order given.
     pairs : tuple of RunPair
@@ -180,6 +185,8 @@ class RunComparison(Document):
     schema_version: int = COMPARISON_VERSION
     seed: int
     level: Annotated[float, Field(gt=0.0, lt=1.0)]
+    kind: Kind = ANSWER
+    epsilon: float | None = None
     runs: tuple[RunNumbers, ...]
     pairs: tuple[RunPair, ...]
     versions: dict[str, str]

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report.frame import render_page
+from miscal.report.precision import decimals_for
 from miscal.report.source import printable
 from miscal.report.texts import listed
 from miscal.runs.compare.document import RunComparison
@@ -14,26 +16,21 @@ SECTIONS = {"numbers": "Numbers", "differences": "Differences", "findings": "Fin
 """Sections of a pair that the contents of a single comparison list."""
 
 GLOSSARY = (
-    (
-        "Residual",
-        "The outcome (1 if the answer is right, 0 if it is wrong) minus the confidence, in percentage points. Where "
-        "its mean is negative, the model is over-confident.",
-    ),
+    ("Residual", "{residual} Where its mean is negative, {judged} {over}."),
     (
         "Hidden residual",
-        "The outcome minus the accuracy to be expected at its confidence, learned from other rows of the same run. A "
-        "group with a negative one is right less often than rows of equal confidence, which no reliability diagram "
-        "shows.",
+        "The outcome minus the {rate} to be expected at its {probability}, learned from other rows of the same run. "
+        "Where it is negative, {in_group} less often {than}, which no reliability diagram shows.",
     ),
     (
         "Calibration error",
-        "The average square of the distance between the confidence and the accuracy to be expected at it. By as much a "
-        "perfect recalibration, one that sees nothing but the confidence, would lower the Brier score.",
+        "The average square of the distance between the {probability} and the {rate} to be expected at it. By as much "
+        "a perfect recalibration, one that sees nothing but the {probability}, would lower the Brier score.",
     ),
     (
         "Better",
         "Of all rows: less calibration error, with a 95 % interval of the difference without 0. Of a group: one run's "
-        "average confidence is nearer to its accuracy, with an adjusted p of at most 0.05.",
+        "average {probability} is nearer to its {rate}, with an adjusted p of at most 0.05.",
     ),
     (
         "p, adjusted",
@@ -49,13 +46,14 @@ GLOSSARY = (
     (
         "Field",
         "The residual to be expected at a given input, estimated from similar inputs. Its hidden part is what the "
-        "confidence alone does not give.",
+        "{probability} alone does not give.",
     ),
     (
         "What rests on what",
         "The correlation of the fields, the regimes and the saving by the local correction come from fits that did not "
         "see the row, but many rows share a fit: their intervals are those of these fits, and say nothing of "
-        "others. Everything else comes from outcomes and confidences, and from the accuracy expected at a confidence.",
+        "others. Everything else comes from outcomes and {probabilities}, and from the {rate} expected at a "
+        "{probability}.",
     ),
 )
 
@@ -69,7 +67,8 @@ def build(comparison: RunComparison) -> str:
         One HTML file without program or outside resource; the same comparison gives the same text.
     """
     shown = printable(comparison)
-    pairs = [pair_view(pair) for pair in shown.pairs]
+    terms, decimals = vocabulary(shown.kind), decimals_for(shown.epsilon)
+    pairs = [pair_view(pair, terms, decimals) for pair in shown.pairs]
     single = [(f"{name}-1", label) for name, label in SECTIONS.items()] + [("runs", "Runs"), ("glossary", "Glossary")]
     several = [(f"pair-{k}", f"{pair.a} and {pair.b}"[:40]) for k, pair in enumerate(shown.pairs, start=1)]
     return render_page(
@@ -80,6 +79,15 @@ def build(comparison: RunComparison) -> str:
         pairs=pairs,
         runs=[run_view(run) for run in shown.runs],
         contents=single if len(pairs) == 1 else [*several[:6], single[-1]],
-        glossary=GLOSSARY,
+        glossary=[(word, meaning.format(**_fills(terms))) for word, meaning in GLOSSARY],
+        terms=terms,
+        decimals=decimals,
+        digits=decimals if terms.digits else 0,
         version=shown.versions.get("miscal"),
     )
+
+
+def _fills(terms: Vocabulary) -> dict[str, str]:
+    plain = ("probability", "probabilities", "rate", "judged", "over")
+    made = {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
+    return {name: getattr(terms, name) for name in plain} | made | {"residual": terms.meanings["residual"]}

@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.document import Interval
+from miscal.base.vocabulary import Vocabulary
 from miscal.report import formatting
 from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks
 from miscal.report.formatting import DASH, bounds, count, metric, percent, points
-from miscal.report.legend import REGIME_LABELS
+from miscal.report.legend import regime_labels
 from miscal.report.panels.reliability import TICKS, X, Y
 from miscal.report.panels.verdict import rounded_down
-from miscal.report.texts import short
+from miscal.report.texts import begin, short
 from miscal.runs.compare.document import GroupPair, GroupSide, MeasurePair, RegimeAgreement, RunNumbers, RunPair
 
 LABELS = {
     "calibration_error": "Calibration error: Brier score that recalibration would save",
     "smece": "smECE",
-    "accuracy": "Accuracy",
-    "confidence": "Confidence",
+    "accuracy": "{rate}",
+    "confidence": "{probability}",
     "brier": "Brier score",
     "log_loss": "Log loss",
     "local_saving": "Brier score that the local correction saves beyond recalibration",
@@ -40,31 +41,40 @@ class MeasureRow:
     name: str
     values: MeasurePair
     better: str
+    terms: Vocabulary
+    decimals: int
 
     @property
     def label(self) -> str:
         """What the measure is called."""
-        return LABELS.get(self.name, self.name)
+        label = LABELS.get(self.name, self.name)
+        return begin(label.format(rate=self.terms.rate, probability=self.terms.probability))
 
     def write(self, value: float | None) -> str:
         """Write a value of one run."""
-        return percent(value) if self.name in IN_PERCENT else metric(value)
+        if self.name in IN_PERCENT:
+            return percent(value, self.decimals)
+        return metric(value, self.decimals + 2)
 
     def bounds(self, interval: Interval) -> str:
         """Write the interval of one run's value."""
-        return bounds(interval, "percent" if self.name in IN_PERCENT else "metric")
+        if self.name in IN_PERCENT:
+            return bounds(interval, "percent", self.decimals)
+        return bounds(interval, "metric", self.decimals + 2)
 
     def change(self, value: float | None) -> str:
         """Write a difference, with its sign."""
         if value is None:
             return DASH
-        return f"{points(value)} points" if self.name in IN_PERCENT else formatting.signed(value, 3)
+        if self.name in IN_PERCENT:
+            return f"{points(value, self.decimals)} points"
+        return formatting.signed(value, self.decimals + 2)
 
     def change_bounds(self, interval: Interval) -> str:
         """Write the interval of a difference."""
         if self.name in IN_PERCENT or interval is None or None in interval:
-            return bounds(interval)
-        return " to ".join(formatting.signed(end, 3) for end in interval)
+            return bounds(interval, digits=self.decimals)
+        return " to ".join(formatting.signed(end, self.decimals + 2) for end in interval)
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,7 @@ class PairView:
     more_nearer: int
     counted: int
     against: bool
+    terms: Vocabulary
     x: Scale = X
     y: Scale = Y
     reliability_ticks: Any = TICKS
@@ -131,7 +142,8 @@ class PairView:
     @property
     def regime_labels(self) -> list[str]:
         """Names of the regimes, in the order of the table."""
-        return [REGIME_LABELS[name] for name in self.pair.regimes.names] if self.pair.regimes else []
+        labels = regime_labels(self.terms)
+        return [labels[name] for name in self.pair.regimes.names] if self.pair.regimes else []
 
     @property
     def confusions(self) -> list[tuple[RegimeAgreement, str]]:
@@ -176,16 +188,22 @@ def run_view(run: RunNumbers) -> RunView:
     return RunView(run, made, formatting.size(low) if low else without)
 
 
-def pair_view(pair: RunPair) -> PairView:
-    """Return what is drawn of a pair."""
+def pair_view(pair: RunPair, terms: Vocabulary, decimals: int) -> PairView:
+    """Return what is drawn of a pair, in the words of its runs and with as many decimals as they need."""
     groups, nearer = pair.groups[:MAX_GROUPS], pair.nearer[:MAX_NEARER]
     # one axis for all hidden residuals of the page, one for all residuals
-    hidden, residual = _Drawing(pair, "hidden", (*pair.differences, *groups)), _Drawing(pair, "residual", nearer)
+    hidden, residual = (
+        _Drawing(pair, what, some, decimals)
+        for what, some in (("hidden", (*pair.differences, *groups)), ("residual", nearer))
+    )
     counts = pair.nearer_counts
     better = pair.measures["calibration_error"].better
     return PairView(
         pair=pair,
-        measures=[MeasureRow(name, one, _name(pair, one.better) or DASH) for name, one in pair.measures.items()],
+        measures=[
+            MeasureRow(name, one, _name(pair, one.better) or DASH, terms, decimals)
+            for name, one in pair.measures.items()
+        ],
         plots=[
             ReliabilityPlot("a", pair.a, pair.n_a, reliability_dots(pair.curves.a, X, Y)),
             ReliabilityPlot("b", pair.b, pair.n_b, reliability_dots(pair.curves.b, X, Y)),
@@ -197,16 +215,17 @@ def pair_view(pair: RunPair) -> PairView:
         more_nearer=counts.a + counts.b - len(nearer),
         counted=counts.a + counts.b + counts.neither,
         against=better is not None and any(one.nearer != better for one in nearer),
+        terms=terms,
     )
 
 
 class _Drawing:
     """Groups drawn on one axis: of hidden residuals, or of residuals."""
 
-    def __init__(self, pair: RunPair, measure: str, groups: Sequence[GroupPair]) -> None:
-        self.pair, self.measure = pair, measure
+    def __init__(self, pair: RunPair, measure: str, groups: Sequence[GroupPair], decimals: int) -> None:
+        self.pair, self.measure, self.decimals = pair, measure, decimals
         sides = [side for one in groups for side in (one.a, one.b) if side]
-        span = max([LEAST_SPAN, *(abs(getattr(side, measure).value or 0.0) for side in sides)])
+        span = max([LEAST_SPAN * 10.0 ** (1 - decimals), *(abs(getattr(side, measure).value or 0.0) for side in sides)])
         self.axis = Scale(-1.15 * span, 1.15 * span, LEFT, RIGHT)
 
     def row(self, group: GroupPair) -> GroupRow:
@@ -219,12 +238,15 @@ class _Drawing:
             sides=sides,
             spoken=short(f"{what} of {group.description}: {', '.join(phrases)}", 300),
             found=found,
-            ticks=[(self.axis(tick), points(tick, 0)) for tick in round_ticks(self.axis.low, self.axis.high)],
+            ticks=[
+                (self.axis(tick), points(tick, self.decimals - 1))
+                for tick in round_ticks(self.axis.low, self.axis.high)
+            ],
             zero=self.axis(0.0),
         )
 
     def _phrase(self, side: GroupSide | None) -> str:
-        return "has no rows" if side is None else points(getattr(side, self.measure).value)
+        return "has no rows" if side is None else points(getattr(side, self.measure).value, self.decimals)
 
     def _mark(self, name: str, side: GroupSide | None) -> SideMark:
         measure = None if side is None else getattr(side, self.measure)

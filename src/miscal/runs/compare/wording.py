@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Interval, Measure
-from miscal.base.number_wording import percent
+from miscal.base.vocabulary import Vocabulary
+from miscal.findings.verdict import in_points
 from miscal.runs.compare.document import (
     FieldAgreement,
     GroupPair,
@@ -21,22 +22,26 @@ MOST_NAMED = 2
 """Groups named in a sentence; the rest are counted."""
 
 
-def headline(a: str, b: str, measures: dict[str, MeasurePair], *, rows: str, same_answers: bool) -> str:
+def headline(
+    a: str, b: str, measures: dict[str, MeasurePair], *, rows: str, same_answers: bool, words: Vocabulary
+) -> str:
     """Say which run is better calibrated, and by how much.
 
     Examples
     --------
-        >>> from miscal.base.document import MeasureAgainstNull
+    >>> from miscal.base.document import MeasureAgainstNull
+    >>> from miscal.base.vocabulary import vocabulary
     >>> error = MeasurePair(a=Measure(value=0.02), b=Measure(value=0.05), better="a",
     ...     difference=MeasureAgainstNull(value=-0.03, interval=(-0.04, -0.02)))
-    >>> print(headline("new", "old", {"calibration_error": error}, rows="on 900 rows", same_answers=False))
+    >>> print(headline("new", "old", {"calibration_error": error}, rows="on 900 rows", same_answers=False,
+    ...     words=vocabulary("answer")))
     new is better calibrated than old on 900 rows: recalibration would lower its Brier score by 0.020 and that of old \
 by 0.050, a difference of 0.030 [0.020, 0.040].
     """
     if same_answers:
         return (
-            f"{a} and {b} have the same confidences and outcomes {rows}, so they are calibrated alike; only the fields "
-            "estimated from them can differ."
+            f"{a} and {b} have the same {words.probabilities} and outcomes {rows}, so they are calibrated alike; only "
+            "the fields estimated from them can differ."
         )
     error = measures["calibration_error"]
     if error.difference.value is None:
@@ -71,16 +76,18 @@ def turned(measure: Measure) -> Measure:
     return Measure(value=None if value is None else -value, interval=ends)
 
 
-def averages(a: str, b: str, measures: dict[str, MeasurePair]) -> str:
+def averages(a: str, b: str, measures: dict[str, MeasurePair], words: Vocabulary) -> str:
     """Say how sure and how often right both runs are."""
     sure, right = measures["confidence"], measures["accuracy"]
-    return (
-        f"{a} says {percent(sure.a.value)} and is right {percent(right.a.value)} of the time; "
-        f"{b} says {percent(sure.b.value)} and is right {percent(right.b.value)}."
-    )
+    means = {"a": a, "b": b} | {
+        f"{name}_{side}": words.percent(getattr(one, side).value)
+        for name, one in (("probability", sure), ("rate", right))
+        for side in ("a", "b")
+    }
+    return words.both_averages.format(**means)
 
 
-def differences(a: str, b: str, found: Sequence[GroupPair], candidates: int) -> str | None:
+def differences(a: str, b: str, found: Sequence[GroupPair], candidates: int, words: Vocabulary) -> str | None:
     """Say where the hidden residuals differ most; None where no group was tested."""
     if not candidates:
         return None
@@ -89,15 +96,18 @@ def differences(a: str, b: str, found: Sequence[GroupPair], candidates: int) -> 
             f"Beyond what reliability diagrams show, they are not shown to differ in any of the {candidates:,} groups "
             "tested."
         )
-    phrases = [f"{one.description}: there {a} {_hidden(one.a)} and {b} {_hidden(one.b)}" for one in found[:MOST_NAMED]]
+    phrases = [
+        f"{one.description}: there {_hidden(a, one.a, words)} and {_hidden(b, one.b, words)}"
+        for one in found[:MOST_NAMED]
+    ]
     rest = f"; {len(found) - len(phrases)} more such groups are listed" if len(found) > len(phrases) else ""
     return (
-        f"Beyond what reliability diagrams show, they differ most where {', and where '.join(phrases)}, beside rows of "
-        f"equal confidence{rest}."
+        f"Beyond what reliability diagrams show, they differ most where {', and where '.join(phrases)}, beside "
+        f"{words.equal_rows()}{rest}."
     )
 
 
-def failures(a: str, b: str, groups: Sequence[GroupPair]) -> str | None:
+def failures(a: str, b: str, groups: Sequence[GroupPair], words: Vocabulary) -> str | None:
     """Say where both miss in one direction; None where nothing shows that."""
     shared = [one for one in groups if one.both]
     if not shared:
@@ -108,7 +118,7 @@ def failures(a: str, b: str, groups: Sequence[GroupPair]) -> str | None:
         more = sum(one.both == sign for one in shared) - len(names)
         if names:
             parts.append(f"{often} where {'; '.join(names)}{f' (and {more} more)' if more else ''}")
-    return f"Beside rows of equal confidence, both {a} and {b} are right {', and '.join(parts)}."
+    return f"Beside {words.equal_rows()}, {words.of_both.format(a=a, b=b)} {', and '.join(parts)}."
 
 
 def shown_of(groups: Sequence[GroupPair], sign: str) -> list[GroupPair]:
@@ -173,11 +183,11 @@ def _ends(interval: Interval, digits: int = 3) -> str:
     return f"[{low}, {high}]"
 
 
-def _hidden(side: GroupSide | None) -> str:
+def _hidden(run: str, side: GroupSide | None, words: Vocabulary) -> str:
     if side is None or side.hidden.value is None:
-        return "has no rows"
-    size = abs(round(100 * side.hidden.value))
-    return f"is right {size} point{'' if size == 1 else 's'} {'less' if side.hidden.value < 0 else 'more'} often"
+        return f"{run} has no rows"
+    much = in_points(abs(side.hidden.value), words.digits)
+    return f"{words.of_run.format(run=run)} {much} {'less' if side.hidden.value < 0 else 'more'} often"
 
 
 def comparison_lines(found: RunComparison, out: Path) -> list[str]:

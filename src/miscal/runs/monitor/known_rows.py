@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.data.triples import Triples
+from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
@@ -60,6 +61,8 @@ def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRow
     unit = np.arange(len(table)) if names is None else np.unique(names, return_inverse=True)[1]
     order = np.argsort(unit, kind="stable")
     # a row without a corrected confidence testifies to nothing
+    if run.summary.evidence == TIME:
+        order = order[run.testifies.to_numpy()[order]]
     order = order[np.isfinite(columns["corrected"][order]) & np.isfinite(visible[order])]
     rows = NewLabelled(
         X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],

@@ -12,15 +12,18 @@ import numpy as np
 from miscal.base.errors import InputError, MiscalError
 from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
+from miscal.base.vocabulary import vocabulary
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
+from miscal.findings.decisions import Decision
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
+from miscal.runs.monitor.decisions import decisions_of, promises_at_last_look
 from miscal.runs.monitor.document import Monitoring
 from miscal.runs.monitor.document_numbers import (
     TEN,
@@ -120,7 +123,7 @@ def look(
     after = states.extended(before, watch, seen, keys)
     equal = 0 if before.by_id else repeated(keys.rows, before.seen.rows)
     again = Again(equal, many_alike(keys.alike, before.seen.alike), before.by_id)
-    return Looked(after, _document(run, after, read, again))
+    return Looked(after, _document(run, after, read, again, decisions_of(run, rows)))
 
 
 def _begin(
@@ -192,7 +195,7 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
     )
 
 
-def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monitoring:
+def _document(run: Run, state: MonitorState, read: Read, again: Again, decisions: tuple[Decision, ...]) -> Monitoring:
     watch = state.watch
     looks = tuple(look_numbers(place, one, watch) for place, one in enumerate(state.looks, start=1))
     asked = tuple(question_numbers(one, watch) for one in watch.questions)
@@ -201,7 +204,10 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monito
     mean = lambda name: sum(one.rows * getattr(one, name) for one in looks) / rows  # noqa: E731
     used = any(one.kind == "inputs" for one in watch.questions) and len(watch.reference) == 0
     alarms, advice = alarms_of(watch), advice_numbers(watch, rows)
+    words, epsilon = vocabulary(run.summary.kind), run.summary.settings.get("epsilon")
     return Monitoring(
+        kind=run.summary.kind,
+        epsilon=epsilon,
         run=clean_text(run.path.resolve().name),
         alpha=watch.alpha,
         group=None if state.group is None else clean_text(state.group),
@@ -211,15 +217,16 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monito
         line=watch.log_line / TEN,
         alarms=alarms,
         advice=advice,
-        verdict=verdict(looks, asked, groups, alarms, advice),
+        verdict=(*verdict(looks, asked, groups, alarms, advice, words), *promises_at_last_look(decisions, words)),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,
         questions=asked,
         lines=tuple(line_numbers(one, watch) for one in watch.lines),
         groups=groups,
+        decisions=decisions,
         left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used)),
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used, words)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+from miscal.base.number_wording import rate, threshold_text
+from miscal.base.vocabulary import vocabulary
+from miscal.findings.decision_wording import ends
 from miscal.report.formatting import signed
 from miscal.report.frame import render_page
+from miscal.report.precision import decimals_for
 from miscal.report.source import printable
 from miscal.runs.monitor.document import Monitoring
 from miscal.runs.monitor.views import charts, feature_rows, group_rows, worse
@@ -32,9 +36,9 @@ GLOSSARY = (
     ),
     (
         "Shift",
-        "By how much the log-odds of the outcomes differ from those of the corrected confidences: of a group, all its "
-        "rows; of a feature, where it is two standard deviations above its mean, and the opposite where it is as far "
-        "below. The interval of a look holds for this look alone, at 95 %.",
+        "By how much the log-odds of the outcomes differ from those of the corrected {probabilities}: of a group, all "
+        "its rows; of a feature, where it is two standard deviations above its mean, and the opposite where it is as "
+        "far below. The interval of a look holds for this look alone, at 95 %.",
     ),
     (
         "Advice",
@@ -43,8 +47,8 @@ GLOSSARY = (
     ),
     (
         "Hidden residual",
-        "The outcome minus the accuracy expected at its raw confidence, by the global map of the run. A group with a "
-        "negative one is right less often than rows of equal confidence. Its interval holds at all looks together.",
+        "The outcome minus the {rate} expected at its raw {probability}, by the global map of the run. Where it is "
+        "negative, {in_group} less often {than}. Its interval holds at all looks together.",
     ),
     (
         "Alarm",
@@ -66,16 +70,26 @@ def build(document: Monitoring) -> str:
         One HTML file without program or outside resource; the same document gives the same text.
     """
     shown = printable(document)
+    terms = vocabulary(shown.kind)
+    fills = {name: getattr(terms, name) for name in ("probability", "probabilities", "rate")}
+    fills |= {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
     return render_page(
         "monitor.html",
         STYLES,
         folder=Path(__file__).parent,
-        filters=(("nats", lambda value: "" if value is None else signed(value, 4)),),
+        filters=(
+            ("nats", lambda value: "" if value is None else signed(value, 4)),
+            ("rate", rate),
+            ("threshold_text", threshold_text),
+            ("ends", ends),
+        ),
         document=shown,
         charts=charts(shown),
         groups=group_rows(shown),
         features=feature_rows(shown),
         worse=worse,
-        glossary=GLOSSARY,
+        glossary=[(word, meaning.format(**fills)) for word, meaning in GLOSSARY],
+        terms=terms,
+        decimals=decimals_for(shown.epsilon),
         version=shown.versions.get("miscal"),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.triples import Triples
 from miscal.discovery.run import Run
@@ -116,7 +117,9 @@ def plan_of(
         if line.kind == VALUE:
             share = (share - together.get(str(line.column), 0.0)) / values[line.column]
         lines.append(_measured_line(replace(line, share=share), known, inside, z, tolerance))
-    return MonitorPlan(questions_of(tolerance, unsupported, shares), tuple(lines), together, tuple(left))
+    return MonitorPlan(
+        questions_of(tolerance, unsupported, shares, vocabulary(run.summary.kind)), tuple(lines), together, tuple(left)
+    )
 
 
 def _watched(

@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from miscal.base.vocabulary import Vocabulary
 from miscal.evidence.betting import Capital
 from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, VALUE
 
@@ -98,7 +99,7 @@ class MonitorQuestion:
 
 
 def questions_of(
-    tolerance: float | None, unsupported: float, shares: Mapping[str, float]
+    tolerance: float | None, unsupported: float, shares: Mapping[str, float], words: Vocabulary
 ) -> tuple[MonitorQuestion, ...]:
     """Ask what is not asked by lines.
 
@@ -110,6 +111,8 @@ def questions_of(
         The largest rate of unsupported rows that is no change.
     shares : mapping of str to float
         Of the error of alarms, for ``inputs`` (which is not asked where it has none) and ``unsupported``.
+    words : Vocabulary
+        Of the run.
 
     Returns
     -------
@@ -117,10 +120,10 @@ def questions_of(
     """
     whole = LEAST_ADVICE if tolerance is None else tolerance
     asked = [
-        _asked(RAW_TOTAL, "raw confidences, all rows", 0.0, RAW),
-        _asked(RAW_HIDDEN, "raw confidences, rows of equal confidence", 0.0, RAW),
-        _asked(TOTAL, "corrected confidences, all rows", whole, ADVICE),
-        _asked(HIDDEN, "corrected confidences, rows of equal confidence", hidden_tolerance(tolerance), ADVICE),
+        _asked(RAW_TOTAL, f"raw {words.probabilities}, all rows", 0.0, RAW),
+        _asked(RAW_HIDDEN, f"raw {words.probabilities}, {words.equal_rows()}", 0.0, RAW),
+        _asked(TOTAL, f"corrected {words.probabilities}, all rows", whole, ADVICE),
+        _asked(HIDDEN, f"corrected {words.probabilities}, {words.equal_rows()}", hidden_tolerance(tolerance), ADVICE),
         *([_asked(INPUTS, "inputs, against rows of the run", 0.0, CHANGE)] if INPUTS in shares else []),
         _asked(UNSUPPORTED, "rows unlike all rows of the run", unsupported, CHANGE),
     ]

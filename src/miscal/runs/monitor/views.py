@@ -8,8 +8,10 @@ from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING
 
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report.drawing import Scale, round_ticks
 from miscal.report.formatting import bounds, points, signed
+from miscal.report.precision import decimals_for
 from miscal.runs.monitor.document import LineLook, LineNumbers, LookNumbers, MonitoredGroup, Monitoring
 from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
 
@@ -28,24 +30,24 @@ MEAN = "mean"
 TITLES = {
     MEAN: "All lines together",
     GAIN: "Corrected against raw",
-    LEVEL: "Corrected confidences: level",
-    SLOPE: "Corrected confidences: slope",
-    "raw_total": "Raw confidences: all rows",
-    "raw_hidden": "Raw confidences: the hidden field of the run",
-    "total": "Corrected confidences: level and slope",
-    "hidden": "Corrected confidences: rows of equal confidence",
+    LEVEL: "Corrected {probabilities}: level",
+    SLOPE: "Corrected {probabilities}: slope",
+    "raw_total": "Raw {probabilities}: all rows",
+    "raw_hidden": "Raw {probabilities}: the hidden field of the run",
+    "total": "Corrected {probabilities}: level and slope",
+    "hidden": "Corrected {probabilities}: {equal}",
     "inputs": "Inputs: told from those of the run",
     "unsupported": "Inputs: unlike all rows of the run",
 }
 ASKED = {
     MEAN: "Has nothing changed for the worse? The mean of all lines and of both questions about inputs.",
-    GAIN: "Are the corrected confidences no worse than the raw ones, by log loss?",
-    LEVEL: "Are the outcomes, of all rows, as near to the corrected confidences as the run measured?",
-    SLOPE: "Are they at every height of the corrected confidence?",
-    "raw_total": "Are the outcomes what the raw confidences say?",
-    "raw_hidden": "At equal raw confidence, are rows right alike, whatever the field of the run says of them?",
-    "total": "Could a correction learned anew not be better, on average and at every confidence?",
-    "hidden": "At equal corrected confidence, do the outcomes not depend on the inputs, so that no new correction "
+    GAIN: "Are the corrected {probabilities} no worse than the raw ones, by log loss?",
+    LEVEL: "Are the outcomes, of all rows, as near to the corrected {probabilities} as the run measured?",
+    SLOPE: "Are they at every height of the corrected {probability}?",
+    "raw_total": "Are the outcomes what the raw {probabilities} say?",
+    "raw_hidden": "At equal raw {probability}, {alike}, whatever the field of the run says of them?",
+    "total": "Could a correction learned anew not be better, on average and at every {probability}?",
+    "hidden": "At equal corrected {probability}, do the outcomes not depend on the inputs, so that no new correction "
     "could be better?",
     "inputs": "Do the new inputs come from where those of the run come from?",
     "unsupported": "Are rows without a local estimate as rare as in the run?",
@@ -87,22 +89,32 @@ class Chart:
 
 def charts(document: Monitoring) -> list[Chart]:
     """Draw the course of everything but groups and features, over rows on one axis; alarms first."""
+    words = vocabulary(document.kind)
     ends = [0, *accumulate(one.rows for one in document.looks)]
     x = Scale(0, ends[-1], LEFT, RIGHT)
-    drawn = [_chart(MEAN, "change", document.evidence, document.line, document.raised, ends, x)]
+    drawn = [_chart(MEAN, "change", document.evidence, document.line, document.raised, ends, x, words)]
     drawn += [
-        _chart(one.kind, "change", one.course, one.line, one.answered, ends, x)
+        _chart(one.kind, "change", one.course, one.line, one.answered, ends, x, words)
         for one in document.lines
         if one.kind in TITLES
     ]
     asked = sorted(document.questions, key=lambda one: list(SIDES).index(one.side))
-    drawn += [_chart(one.kind, one.side, one.course, one.line, one.answered, ends, x) for one in asked]
+    drawn += [_chart(one.kind, one.side, one.course, one.line, one.answered, ends, x, words) for one in asked]
     return sorted(drawn, key=lambda one: not (one.alarm and one.answered))
 
 
 def _chart(
-    kind: str, side: str, course: Sequence[float], line: float, answered: int | None, ends: list[int], x: Scale
+    kind: str,
+    side: str,
+    course: Sequence[float],
+    line: float,
+    answered: int | None,
+    ends: list[int],
+    x: Scale,
+    words: Vocabulary,
 ) -> Chart:
+    fills = {"probability": words.probability, "probabilities": words.probabilities, "equal": words.equal_rows()}
+    title, question = (texts[kind].format(**fills, alike=words.alike) for texts in (TITLES, ASKED))
     values = [0.0, *course]
     # a question can be answered within a look, and its capital be lower at the end of it
     y = Scale(min(-1.0, *values), max(line * 1.25, *values), BOTTOM, TOP)
@@ -112,8 +124,8 @@ def _chart(
     whole = range(ceil(y.low / step) * step, int(y.high) + 1, step)
     now = f"capital now {capital(values[-1])}, line at {capital(line)}"
     return Chart(
-        title=TITLES[kind],
-        question=ASKED[kind],
+        title=title,
+        question=question,
         answer=f"Not answered: {now}." if answered is None else f"{SIDES[side]}No, since look {answered}: {now}.",
         path=path,
         dots=dots[1:],
@@ -194,26 +206,26 @@ class LineRow:
 def group_rows(document: Monitoring) -> list[LineRow]:
     """Draw regimes, findings and values look by look; those with an alarm first."""
     groups = {one.key: one for one in document.groups}
-    return _rows([(one, groups[one.key]) for one in document.lines if one.kind in GROUPS])
+    return _rows([(one, groups[one.key]) for one in document.lines if one.kind in GROUPS], document)
 
 
 def feature_rows(document: Monitoring) -> list[LineRow]:
     """Draw features look by look; those with an alarm first."""
-    return _rows([(one, None) for one in document.lines if one.kind == FEATURE])
+    return _rows([(one, None) for one in document.lines if one.kind == FEATURE], document)
 
 
-def _rows(lines: list[tuple[LineNumbers, MonitoredGroup | None]]) -> list[LineRow]:
+def _rows(lines: list[tuple[LineNumbers, MonitoredGroup | None]], document: Monitoring) -> list[LineRow]:
     shown = [look.shift.value for one, _ in lines for look in one.looks[-STRIP_LOOKS:]]
     widest = max([STRIP_SPAN[0], *(abs(value) for value in shown if value is not None)])
     axis = Scale(-min(widest, STRIP_SPAN[1]), min(widest, STRIP_SPAN[1]), STRIP_BOTTOM, STRIP_TOP)
-    return sorted((_row(one, group, axis) for one, group in lines), key=lambda row: row.line.answered is None)
+    return sorted((_row(one, group, axis, document) for one, group in lines), key=lambda row: row.line.answered is None)
 
 
-def _row(one: LineNumbers, group: MonitoredGroup | None, axis: Scale) -> LineRow:
+def _row(one: LineNumbers, group: MonitoredGroup | None, axis: Scale, document: Monitoring) -> LineRow:
     looks = one.looks[-STRIP_LOOKS:]
     across = Scale(0, len(looks), STRIP_LEFT, STRIP_RIGHT)
     low, high = (axis.inside(end) for end in one.allowed)
-    last = _last(one)
+    last, stated = _last(one, decimals_for(document.epsilon)), vocabulary(document.kind).probability
     return LineRow(
         line=one,
         group=group,
@@ -225,7 +237,7 @@ def _row(one: LineNumbers, group: MonitoredGroup | None, axis: Scale) -> LineRow
         zero=axis(0.0),
         first=looks[0].look,
         latest=looks[-1].look,
-        spoken=f"Shift of {one.about} from the corrected confidence at each look; at the last one {last}",
+        spoken=f"Shift of {one.about} from the corrected {stated} at each look; at the last one {last}",
     )
 
 
@@ -237,16 +249,17 @@ def _strip_look(look: LineLook, one: LineNumbers, x: float, axis: Scale) -> Stri
     return StripLook(x, axis.inside(value), axis.inside(ends[0]), axis.inside(ends[1]), off)
 
 
-def _last(one: LineNumbers) -> str:
+def _last(one: LineNumbers, decimals: int) -> str:
     look = one.looks[-1]
     measure, form = (look.residual, "points") if one.kind in GROUPS else (look.shift, "metric")
     if measure.value is None:
         return "no rows"
-    value = points(measure.value) if form == "points" else signed(measure.value, 2)
+    value = points(measure.value, decimals) if form == "points" else signed(measure.value, 2)
     ends = measure.interval
     if ends is None or ends[0] is None or ends[1] is None:
         return value
-    return f"{value} ({bounds(ends) if form == 'points' else f'{signed(ends[0], 2)} to {signed(ends[1], 2)}'})"
+    in_points = bounds(ends, digits=decimals)
+    return f"{value} ({in_points if form == 'points' else f'{signed(ends[0], 2)} to {signed(ends[1], 2)}'})"
 
 
 def worse(look: LookNumbers) -> bool:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from miscal.base.number_wording import percent
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report.formatting import points, signed
+from miscal.report.precision import decimals_for
 from miscal.report.terminal import wrapped
+from miscal.report.texts import begin
 from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (
     AdviceNumbers,
@@ -33,6 +36,7 @@ def verdict(
     groups: Sequence[MonitoredGroup],
     alarms: Sequence[AlarmNumbers],
     advice: AdviceNumbers,
+    words: Vocabulary,
 ) -> tuple[str, ...]:
     """Say whether something changed for the worse, how the last look went, and whether to learn anew.
 
@@ -40,31 +44,33 @@ def verdict(
     ----------
     looks, questions, groups, alarms, advice
         Of the document.
+    words : Vocabulary
+        Of the run.
 
     Returns
     -------
     tuple of str
         Sentences, of which the first is the verdict.
     """
-    said = list(_alarms(alarms, groups)) if alarms else [_calm(looks)]
-    return (*said, *_worse(looks[-1]), _advice(advice, questions), *_raw(questions))
+    said = list(_alarms(alarms, groups, words)) if alarms else [_calm(looks, words)]
+    return (*said, *_worse(looks[-1], words), _advice(advice, questions, words), *_raw(questions, words))
 
 
-def _calm(looks: Sequence[LookNumbers]) -> str:
+def _calm(looks: Sequence[LookNumbers], words: Vocabulary) -> str:
     rows = sum(one.rows for one in looks)
     return (
         f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction is "
-        "worse than the raw confidences, or worse than when it was made. Few rows show little, and a small change "
-        "takes many rows to be seen."
+        f"worse than the raw {words.probabilities}, or worse than when it was made. Few rows show little, and a "
+        "small change takes many rows to be seen."
     )
 
 
-def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[MonitoredGroup]) -> Iterator[str]:
+def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[MonitoredGroup], words: Vocabulary) -> Iterator[str]:
     kinds = {one.kind for one in alarms}
     since = min(one.raised for one in alarms)
     broken = kinds - {INPUTS, UNSUPPORTED}
     if GAIN in kinds:
-        first = "the correction does not hold; the corrected confidences are worse than the raw ones"
+        first = f"the correction does not hold; the corrected {words.probabilities} are worse than the raw ones"
     elif broken:
         first = "the correction does not hold; it is worse than when it was made"
     else:
@@ -72,19 +78,19 @@ def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[MonitoredGroup]) ->
     yield f"ALARM since look {since}: {first}."
     phrases = {group.key: group.phrase for group in groups}
     for one in alarms[:SHOWN]:
-        yield f"{_alarm(one, phrases)}."
+        yield f"{_alarm(one, phrases, words)}."
     if len(alarms) > SHOWN:
         yield f"{_count(len(alarms) - SHOWN, 'more line')} changed: see the page."
     if broken:
         yield f"What to do: find out what changed, and {_REFIT}."
     else:
         yield (
-            "It is not shown that the corrected confidences are wrong on these inputs, but the correction was not "
-            f"learned from their like: {_REFIT}."
+            f"It is not shown that the corrected {words.probabilities} are {words.off} on these inputs, but the "
+            f"correction was not learned from their like: {_REFIT}."
         )
 
 
-def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
+def _alarm(one: AlarmNumbers, phrases: dict[str, str], words: Vocabulary) -> str:
     """Say what a line raised, without a full stop: where, since when, and the numbers of these looks."""
     if one.kind == INPUTS:
         return f"The inputs can be told from those of the run (since look {one.raised})"
@@ -94,10 +100,10 @@ def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
             "correction only"
         )
     if one.since is None or one.accuracy is None or one.corrected is None or one.n is None:
-        return f"{_where(one, phrases)} (since look {one.raised})"
+        return f"{_where(one, phrases, words)} (since look {one.raised})"
     span = f"look {one.start}" if one.start == one.raised else f"looks {one.start} to {one.raised}"
     numbers = (
-        f"in {span}, the corrected confidences are {percent(one.corrected, 1)} on average, and "
+        f"in {span}, the corrected {words.probabilities} are {percent(one.corrected, 1)} on average, and "
         f"{percent(one.accuracy, 1)} of {_count(one.n, 'outcome')} are 1"
     )
     if one.shift is not None and one.before is not None:
@@ -107,32 +113,33 @@ def _alarm(one: AlarmNumbers, phrases: dict[str, str]) -> str:
     first, last = one.since
     began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
     together = "" if one.proven else ", which brings most of the evidence and would not prove it alone"
-    return f"{_where(one, phrases)} (seen at look {one.raised}; it began {began}){together}: {numbers}"
+    return f"{_where(one, phrases, words)} (seen at look {one.raised}; it began {began}){together}: {numbers}"
 
 
-def _where(one: AlarmNumbers, phrases: dict[str, str]) -> str:
+def _where(one: AlarmNumbers, phrases: dict[str, str], words: Vocabulary) -> str:
+    corrected = f"the corrected {words.probabilities}"
     if one.kind in GROUPS:
-        return f"In {phrases.get(one.key, one.about)}, the corrected confidences are off"
+        return f"In {phrases.get(one.key, one.about)}, {corrected} are off"
     side = "less" if (one.shift or 0.0) < 0 else "more"
     return {
-        LEVEL: "Of all rows, the corrected confidences are off",
-        GAIN: "The corrected confidences are worse than the raw ones",
-        SLOPE: f"The higher the corrected confidence, the {side} often outcomes are 1 than it says,",
-        FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than the corrected confidences say,",
-        VALUES: f"Over the values of {one.about!r} together, the corrected confidences are off",
+        LEVEL: f"Of all rows, {corrected} are off",
+        GAIN: f"{begin(corrected)} are worse than the raw ones",
+        SLOPE: f"The higher the corrected {words.probability}, the {side} often outcomes are 1 than it says,",
+        FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than {corrected} say,",
+        VALUES: f"Over the values of {one.about!r} together, {corrected} are off",
     }[one.kind]
 
 
-def _worse(last: LookNumbers) -> Iterator[str]:
+def _worse(last: LookNumbers, words: Vocabulary) -> Iterator[str]:
     """Say that the corrected confidences of the last look scored worse than the raw ones, where they did."""
     lost, worse = last.lost.value, last.brier_corrected > last.brier_raw
     if lost is None or (lost <= 0 and not worse):
         return
     ends = "" if last.lost.interval is None else f" ({' to '.join(_nats(end) for end in last.lost.interval)})"
     yield (
-        f"At the last look, the corrected confidences scored worse than the raw ones: log loss {_nats(lost)}{ends}, "
-        f"Brier score {last.brier_corrected:.4f} against {last.brier_raw:.4f}. One look shows little: the interval is "
-        "of this look alone."
+        f"At the last look, the corrected {words.probabilities} scored worse than the raw ones: log loss "
+        f"{_nats(lost)}{ends}, Brier score {last.brier_corrected:.4f} against {last.brier_raw:.4f}. One look shows "
+        "little: the interval is of this look alone."
     )
 
 
@@ -140,7 +147,7 @@ def _nats(value: float | None) -> str:
     return "?" if value is None else signed(value, 4)
 
 
-def _advice(advice: AdviceNumbers, questions: Sequence[QuestionNumbers]) -> str:
+def _advice(advice: AdviceNumbers, questions: Sequence[QuestionNumbers], words: Vocabulary) -> str:
     rows = _count(advice.rows, "new row")
     if not advice.refit:
         return f"Advice: none. In {rows}, nothing shows that a correction learned anew would be better."
@@ -148,23 +155,22 @@ def _advice(advice: AdviceNumbers, questions: Sequence[QuestionNumbers]) -> str:
     why = []
     if answered[HIDDEN] is not None:
         why.append(
-            "rows of equal corrected confidence are right at different rates, depending on their inputs "
+            f"{words.in_rows(words.equal_rows('corrected'))} at different rates, depending on their inputs "
             f"(since look {answered[HIDDEN]})"
         )
     if answered[TOTAL] is not None:
-        why.append(f"level or slope of the corrected confidences could be better (since look {answered[TOTAL]})")
+        why.append(
+            f"level or slope of the corrected {words.probabilities} could be better (since look {answered[TOTAL]})"
+        )
     return f"Advice: refit. You have {rows}, and {' and '.join(why)}. This alone is no alarm."
 
 
-def _raw(questions: Sequence[QuestionNumbers]) -> Iterator[str]:
+def _raw(questions: Sequence[QuestionNumbers], words: Vocabulary) -> Iterator[str]:
     answered = {one.kind: one.answered is not None for one in questions}
     if answered[RAW_HIDDEN]:
-        yield (
-            "What the run found is still there: among rows of equal raw confidence, the rows that it said would be "
-            "right more often are."
-        )
+        yield (f"What the run found is still there: among {words.equal_rows('raw')}, {words.as_said}.")
     if answered[RAW_TOTAL]:
-        yield "The raw confidences are not calibrated."
+        yield f"The raw {words.probabilities} are not calibrated."
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,7 @@ class Again:
 
 
 def warnings_of(
-    read: Sequence[str], look: LookNumbers, again: Again, group: str | None, uses_up: bool
+    read: Sequence[str], look: LookNumbers, again: Again, group: str | None, uses_up: bool, words: Vocabulary
 ) -> tuple[str, ...]:
     """Say what whoever reads the numbers must know.
 
@@ -202,6 +208,8 @@ def warnings_of(
         Column of groups.
     uses_up : bool
         Whether the rows of the run that inputs are compared with are used up.
+    words : Vocabulary
+        Of the run.
 
     Returns
     -------
@@ -214,18 +222,18 @@ def warnings_of(
             "a group depend on each other, and across looks this is not allowed for: keep the rows of a group "
             "together in one file, or take the evidence as too strong"
         )
-    said += _again(again, look)
+    said += _again(again, look, words)
     if uses_up:
         said.append("the rows of the run that inputs are compared with are used up: changes of inputs are not seen")
     return tuple(said)
 
 
-def _again(again: Again, look: LookNumbers) -> Iterator[str]:
+def _again(again: Again, look: LookNumbers, words: Vocabulary) -> Iterator[str]:
     if again.equal:
         yield (
-            f"{again.equal:,} of {look.rows:,} rows are equal to rows of earlier looks in inputs, confidence and "
-            "outcome. Rows of these data are often equal, so these may be other rows, and they were counted; a column "
-            "'id' would tell"
+            f"{again.equal:,} of {look.rows:,} rows are equal to rows of earlier looks in inputs, {words.probability} "
+            "and outcome. Rows of these data are often equal, so these may be other rows, and they were counted; a "
+            "column 'id' would tell"
         )
     if again.alike:
         known = "their ids differ" if again.by_id else "not to the last digit"
@@ -255,14 +263,14 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     list of str
         Lines to print: the verdict, rows, means, groups of the last look, what is left out, warnings, the page.
     """
-    last = found.looks[-1]
+    last, words = found.looks[-1], vocabulary(found.kind)
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
     dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
     more = len(found.left_out) - SHOWN
     lines = [
         f"rows        {last.rows:,} new, {found.rows:,} in {looks}{dropped}",
-        f"outcomes    {percent(found.accuracy, 1)} are 1; mean confidence {percent(found.corrected, 1)} corrected, "
-        f"{percent(found.confidence, 1)} raw",
+        f"outcomes    {percent(found.accuracy, 1)} are 1; mean {words.probability} {percent(found.corrected, 1)} "
+        f"corrected, {percent(found.confidence, 1)} raw",
         f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
         *_farthest(found),
         *(f"not watched {one}" for one in found.left_out[:SHOWN]),
@@ -280,6 +288,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
 
 def _farthest(found: Monitoring) -> Iterator[str]:
     """Name the groups whose corrected confidences are clearly off at the last look, the farthest off first."""
+    words, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
     last = [(one, one.looks[-1].residual) for one in found.lines if one.kind in GROUPS]
     off = [
         (abs(residual.value), one.about, residual)
@@ -289,8 +298,9 @@ def _farthest(found: Monitoring) -> Iterator[str]:
     for _, about, residual in sorted(off, key=lambda each: -each[0])[:SHOWN]:
         low, high = residual.interval or (None, None)
         yield (
-            f"this look   {about}: outcomes less corrected confidence {points(residual.value)} points "
-            f"({points(low)} to {points(high)}, this group and look alone)"
+            f"this look   {about}: outcomes less corrected {words.probability} "
+            f"{points(residual.value, decimals)} points ({points(low, decimals)} to {points(high, decimals)}, this "
+            "group and look alone)"
         )
 
 

@@ -66,4 +66,6 @@ def show(run_dir: str | Path, by: str) -> ColumnTable:
 def _table(column: str, tables: Tables, summary: Summary) -> ColumnTable:
     method, values = summary.findings_method, tables[column]
     evidence = summary.evidence if method is None else method.evidence
-    return ColumnTable(column, evidence, sum(one.n for one in values), values)
+    return ColumnTable(
+        column, evidence, sum(one.n for one in values), values, summary.kind, summary.settings.get("epsilon")
+    )

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from miscal.base.document import Measure
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.column_tables import ColumnTable
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED
-from miscal.report.formatting import MINUS, points
+from miscal.report.formatting import MINUS, bounds, points, ratio
+from miscal.report.precision import decimals_for
 from miscal.report.terminal import wrapped
-from miscal.report.texts import clean
+from miscal.report.texts import begin, clean
 
 LONGEST = 36
 """Characters of a value that are printed."""
-
-HEADS = ("value", "rows", "right", "says", "residual", "hidden", "after correction", "mark")
 
 
 def table_lines(table: ColumnTable) -> list[str]:
@@ -24,7 +24,9 @@ def table_lines(table: ColumnTable) -> list[str]:
     list of str
         Heads, a line for each value, and what the numbers are.
     """
-    lines = [HEADS, *(_cells(one) for one in table.values)]
+    words, decimals = vocabulary(table.kind), decimals_for(table.epsilon)
+    heads = ("value", "rows", *words.heads, *([words.ratio] if words.ratio else []), *HEADS)
+    lines = [heads, *(_cells(one, words, decimals) for one in table.values)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = "test rows" if table.evidence == "test" else "rows"
     return [
@@ -32,41 +34,62 @@ def table_lines(table: ColumnTable) -> list[str]:
         "",
         *("  ".join(_aligned(cells, widths)).rstrip() for cells in lines),
         "",
-        *(line for sentence in NOTES for line in wrapped(sentence, indent=0)),
+        *(line for sentence in (_columns_are(words), NOTE) for line in wrapped(sentence, indent=0)),
     ]
 
 
-NOTES = (
-    "Residual: accuracy minus confidence, in points. Hidden: how much more (+) or less (-) often the rows are right "
-    "than rows of equal confidence; after correction: than rows of equal corrected confidence.",
+HEADS = ("residual", "hidden", "after correction", "mark")
+NOTE = (
     "Intervals are of one value at a time, at 95 %: where nothing is hidden, up to one in twenty excludes zero. The "
     "marks allow for all groups that were tested. What is explained differs by itself, but the findings account for it "
-    "in part or whole; what they leave stands behind the mark.",
+    "in part or whole; what they leave stands behind the mark."
 )
 
 
-def _cells(one: ColumnValue) -> tuple[str, ...]:
+def _columns_are(words: Vocabulary) -> str:
+    ratio = f"{begin(words.ratio)}: the one divided by the other. " if words.ratio else ""
+    return (
+        f"Residual: {words.rate} minus {words.probability}, in points. {ratio}Hidden: how much more (+) or less (-) "
+        f"often {words.of_rows('the rows')} {words.than_equal_rows()}; after correction: "
+        f"{words.than_equal_rows('corrected')}."
+    )
+
+
+def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...]:
     value = clean(one.value)
     value = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
-    left = f", leaves {_measured(one.beyond)}" if one.mark == EXPLAINED and one.beyond.value is not None else ""
+    left = (
+        f", leaves {_measured(one.beyond, decimals)}" if one.mark == EXPLAINED and one.beyond.value is not None else ""
+    )
     return (
-        *(value, f"{one.n:,}", f"{one.accuracy:.0%}", f"{one.confidence:.0%}"),
-        *(_measured(size) for size in (one.residual, one.hidden, one.after)),
+        *(value, f"{one.n:,}", *(_rate(share, words, decimals) for share in (one.accuracy, one.confidence))),
+        *([_ratio(one.observed_over_expected)] if words.ratio else []),
+        *(_measured(size, decimals) for size in (one.residual, one.hidden, one.after)),
         f"{one.told}{left}",
     )
 
 
-def _measured(size: Measure) -> str:
+def _rate(share: float, words: Vocabulary, decimals: int) -> str:
+    return f"{share:.{decimals if words.digits else 0}%}"
+
+
+def _ratio(measure: Measure) -> str:
+    between = bounds(measure.interval, "ratio")
+    return "-" if measure.value is None else f"{ratio(measure.value)}{f' ({between})' if between else ''}"
+
+
+def _measured(size: Measure, decimals: int) -> str:
     low, high = size.interval or (None, None)
     if size.value is None or low is None or high is None:
         return "-"
     # ends are told in whole points, so that a line stays short; those near zero in tenths, to show their side of it
-    ends = (points(end, int(abs(end) < 0.0095)) for end in (low, high))
-    return f"{points(size.value)} ({' to '.join(ends)})".replace(MINUS, "-")
+    short = decimals - 1
+    ends = (points(end, short + int(abs(end) < 0.0095 * 10.0**-short)) for end in (low, high))
+    return f"{points(size.value, decimals)} ({' to '.join(ends)})".replace(MINUS, "-")
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    numbers = range(1, 7)
+    numbers = range(1, len(widths) - 1)
     return [
         cell.rjust(width) if place in numbers else cell.ljust(width)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
