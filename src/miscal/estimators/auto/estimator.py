@@ -85,7 +85,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
     at = Query(scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
-    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed)
+    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, _of_table(rows))
 
     fitted = _fit_scores(learning)
     structure = fitted.evidence.structure
@@ -101,6 +101,10 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
         candidates=(*_global_candidates(maps, learning), *candidates),
         evidence=fitted.evidence,
     )
+
+
+def _of_table(rows: Triples) -> bool:
+    return rows.layout is not None and rows.layout.table
 
 
 @dataclass(frozen=True, eq=False)

@@ -268,9 +268,10 @@ def refined_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
     """Kernels that stand on the first stack.
 
     With few columns the local shift does their work, and better: rows lie so dense that the first stack's out-of-fold
-    values tell a refined kernel about the labels around them.
+    values tell a refined kernel about the labels around them. So they do where columns have levels, whose rows share
+    labels: without refined kernels, five sets with columns beside embeddings had a log loss 0.0007 lower, left out.
     """
-    if rows.few_columns or rows.few_rows:
+    if rows.few_columns or rows.few_rows or rows.at.inputs.codes.shape[1]:
         return ()
     narrow = AUTO.many_columns_bandwidths[0]
     return (

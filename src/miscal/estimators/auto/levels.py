@@ -173,9 +173,9 @@ class LevelStatistics:
     information: tuple[NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, rows: LearningRows, fold: NDArray[np.integer]) -> Self:
-        """Sum over the rows learned from; `fold` numbers their folds from 0."""
-        inputs, p = rows.at.inputs, expit(rows.at.offset)
+    def of(cls, rows: LearningRows, fold: NDArray[np.integer], start: Array) -> Self:
+        """Sum over the rows learned from; `fold` numbers their folds from 0, `start` is log-odds, (n,)."""
+        inputs, p = rows.at.inputs, expit(start)
         count = np.ones(len(rows)) if rows.weight is None else rows.weight
         n_folds = int(fold.max()) + 1
 

@@ -67,6 +67,8 @@ class LearningRows:
     weight : ndarray of shape (n,) or None
         Numbers of rows.
     seed : int
+    table : bool
+        Whether the inputs that place rows are the columns of a table, not an embedding.
     """
 
     at: Query
@@ -76,6 +78,7 @@ class LearningRows:
     landmarks: NDArray[np.integer]
     weight: Array | None = None
     seed: int = 0
+    table: bool = False
 
     def __len__(self) -> int:
         return len(self.correct)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.state_folder import under, with_prefix
-from miscal.estimators.auto import clusters, kernels, levels, trees
+from miscal.estimators.auto import clusters, kernels, levels, sparse_effects, trees
 from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
 
@@ -30,6 +30,7 @@ FIRST: tuple[Family, ...] = (
     trees.FAMILY,
     clusters.FAMILY,
     levels.FAMILY,
+    sparse_effects.FAMILY,
 )
 """The scores of the first stack, in the order of the table of candidates."""
 

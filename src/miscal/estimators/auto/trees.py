@@ -44,22 +44,30 @@ _LIGHTGBM = {
 }
 
 
-def tree_columns(inputs: ScoreInputs) -> NDArray[np.float32]:
+# columns of a table are few and each may matter: a tree that sees half of them misses what two say together
+_OF_COLUMNS = {"feature_fraction": 1.0}
+
+ALL, TABLE, NUMBERS = "all", "table", "numbers"
+"""What trees may see: all inputs, the columns of a table alone, or its columns beside an embedding alone."""
+
+
+def tree_columns(inputs: ScoreInputs, of: str = ALL) -> NDArray[np.float32]:
     """Columns the trees may split, but for the levels of columns.
 
     These are the inputs (their leading components where there are many), the logit of the confidence, and the numbers
-    of a table beside an embedding.
+    of a table beside an embedding; or the confidence with the columns of the table alone.
 
     Parameters
     ----------
     inputs : ScoreInputs
+    of : {"all", "table", "numbers"}
 
     Returns
     -------
     ndarray of shape (n, q + 1 + m), float32
     """
-    place = inputs.components if inputs.x.shape[1] > inputs.components.shape[1] else inputs.x
-    return np.concatenate([place, inputs.level[:, None], inputs.numbers], 1)
+    place = inputs.components if of == ALL and inputs.x.shape[1] > inputs.components.shape[1] else inputs.x
+    return np.concatenate([place[:, : 0 if of == NUMBERS else None], inputs.level[:, None], inputs.numbers], 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,16 +155,23 @@ class TreeMember:
     text : str
     levels : tuple of ndarray of shape (size,), float64
         What stands for each level of the columns that have levels.
+    of : {"all", "table", "numbers"}
+        The inputs that it sees.
+    from_raw : bool
+        Whether it starts from the log-odds of the confidence itself, not from those of the global map.
     """
 
     kind: ClassVar[str] = "trees"
 
     text: str
     levels: tuple[NDArray[np.float64], ...] = ()
+    of: str = ALL
+    from_raw: bool = False
 
     def shift(self, at: Query) -> NDArray[np.float64]:
         """Logit shift of rows over the offset, (n,); positive raises the confidence."""
-        return self.forest(_with_levels(tree_columns(at.inputs), self.levels, at.inputs.codes))
+        shift = self.forest(_with_levels(tree_columns(at.inputs, self.of), self.levels, at.inputs.codes))
+        return shift + at.start(self.from_raw) - at.offset
 
     @cached_property
     def forest(self) -> Forest:
@@ -166,50 +181,67 @@ class TreeMember:
     def state(self) -> State:
         """Return the text as bytes, and what stands for levels."""
         levels = {f"level{j}": one for j, one in enumerate(self.levels)}
-        return {"levels": len(self.levels)}, {"text": np.frombuffer(self.text.encode(), np.uint8)} | levels
+        content = {"levels": len(self.levels), "of": self.of, "from_raw": self.from_raw}
+        return content, {"text": np.frombuffer(self.text.encode(), np.uint8)} | levels
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild from `state`."""
-        # models of earlier versions have no levels
+        # models of earlier versions have no levels, and see all inputs
         levels = tuple(arrays[f"level{j}"] for j in range(content.get("levels", 0)))
-        return cls(arrays["text"].tobytes().decode(), levels)
+        start = bool(content.get("from_raw", False))
+        return cls(arrays["text"].tobytes().decode(), levels, content.get("of", ALL), start)
 
 
 @dataclass(frozen=True)
 class TreeRecipe:
-    """Trees boosted on the offset, their number chosen by out-of-fold log loss."""
+    """Trees boosted on a start, their number chosen by out-of-fold log loss.
+
+    Attributes
+    ----------
+    name : str
+    of : {"all", "table", "numbers"}
+        The inputs that they see.
+    from_raw : bool
+        The start is the log-odds of the confidence itself, not that of the global map.
+    """
 
     name: str = "boosted trees"
+    of: str = ALL
+    from_raw: bool = False
 
     def crossfit(self, rows: LearningRows) -> CrossFitted:
         """Boost out of fold, and on all rows."""
         fold = np.unique(rows.folds, return_inverse=True)[1]
-        seen = _Columns(rows, fold)
+        seen, start = _Columns(rows, fold, self), rows.at.start(self.from_raw)
         folds = [fold == k for k in range(fold.max() + 1)]
-        boosters = [_Boosting(rows, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
+        settings = _settings(rows, self)
+        boosters = [_Boosting(settings, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
         told = [seen.left_out(k)[inside] for k, inside in enumerate(folds)]
         path, shift = BestOfPath(), np.zeros(len(rows))
         for rounds in AUTO.tree_rounds:
             for inside, booster, columns in zip(folds, boosters, told, strict=True):
                 shift[inside] += booster.grow(rounds, columns)
-            loss = np.average(negative_log_likelihood(rows.correct, rows.at.offset + shift), weights=rows.weight)
+            loss = np.average(negative_log_likelihood(rows.correct, start + shift), weights=rows.weight)
             if path.ends(float(loss), (rounds, shift.copy())):
                 break
         rounds, shift = path.best
-        final = _Boosting(rows, seen.learned(), np.arange(len(rows)))
+        final = _Boosting(settings, seen.learned(), np.arange(len(rows)))
         final.grow(rounds, told[0][:0])
-        return CrossFitted(TreeMember(final.text(), seen.levels), shift, {"rounds": rounds})
+        member = TreeMember(final.text(), seen.levels, self.of, self.from_raw)
+        return CrossFitted(member, start - rows.at.offset + shift, {"rounds": rounds})
 
 
 class _Columns:
     """Columns of the rows learned from: what stands for a level is never told by the row's own fold."""
 
-    def __init__(self, rows: LearningRows, fold: NDArray[np.integer]) -> None:
-        self._rows, self._fold, self._plain = rows, fold, tree_columns(rows.at.inputs)
-        self._statistics = LevelStatistics.of(rows, fold) if rows.at.inputs.codes.shape[1] else None
+    def __init__(self, rows: LearningRows, fold: NDArray[np.integer], recipe: TreeRecipe) -> None:
+        self._rows, self._fold, self._recipe = rows, fold, recipe
+        self._plain = tree_columns(rows.at.inputs, recipe.of)
+        start = rows.at.start(recipe.from_raw)
+        self._statistics = LevelStatistics.of(rows, fold, start) if rows.at.inputs.codes.shape[1] else None
         # without levels the columns hold no outcomes, and are cut into bins once for all folds
-        self._binned = None if self._statistics else _binned(rows, self._plain)
+        self._binned = None if self._statistics else _binned(rows, self._plain, recipe)
 
     def learned(self, left_out: int | None = None) -> Dataset:
         """Rows to boost on while a fold is left out: each row's levels are told by neither that fold nor its own."""
@@ -220,7 +252,7 @@ class _Columns:
             inside = self._fold == k
             without = self._statistics.without(*{k, k if left_out is None else left_out})
             columns[inside, self._plain.shape[1] :] = level_columns(without, self._rows.at.inputs.codes[inside])
-        return _binned(self._rows, columns)
+        return _binned(self._rows, columns, self._recipe)
 
     def left_out(self, fold: int) -> NDArray[np.float32]:
         """Rows as a fit without a fold sees new ones."""
@@ -239,12 +271,12 @@ def _with_levels(
     return np.concatenate([columns, level_columns(levels, codes)], 1) if levels else columns
 
 
-def _settings(rows: LearningRows) -> dict[str, Any]:
+def _settings(rows: LearningRows, recipe: TreeRecipe) -> dict[str, Any]:
     leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
-    return {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf}
+    return {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf} | ({} if recipe.of == ALL else _OF_COLUMNS)
 
 
-def _binned(rows: LearningRows, columns: NDArray[np.float32]) -> Dataset:
+def _binned(rows: LearningRows, columns: NDArray[np.float32], recipe: TreeRecipe) -> Dataset:
     """Cut the columns into bins, which hold no outcomes: once for all folds."""
     import lightgbm
 
@@ -252,8 +284,8 @@ def _binned(rows: LearningRows, columns: NDArray[np.float32]) -> Dataset:
         columns,
         rows.correct,
         weight=rows.weight,
-        init_score=rows.at.offset,
-        params=_settings(rows),
+        init_score=rows.at.start(recipe.from_raw),
+        params=_settings(rows, recipe),
         free_raw_data=False,
     )
     return data.construct()
@@ -262,11 +294,11 @@ def _binned(rows: LearningRows, columns: NDArray[np.float32]) -> Dataset:
 class _Boosting:
     """Trees on some rows, grown a few rounds at a time."""
 
-    def __init__(self, rows: LearningRows, data: Dataset, some: NDArray[np.integer]) -> None:
+    def __init__(self, settings: dict[str, Any], data: Dataset, some: NDArray[np.integer]) -> None:
         import lightgbm
 
-        own = data if len(some) == len(rows) else data.subset(some)
-        self._booster, self._rounds = lightgbm.Booster(_settings(rows), own), 0
+        own = data if len(some) == data.num_data() else data.subset(some)
+        self._booster, self._rounds = lightgbm.Booster(settings, own), 0
 
     def grow(self, rounds: int, columns: NDArray[np.float32]) -> NDArray[np.float64]:
         """Boost on to a number of rounds, and tell what the new ones add to the shift of rows."""
@@ -285,8 +317,15 @@ class _Boosting:
 
 
 def recipes(rows: LearningRows) -> tuple[TreeRecipe, ...]:
-    """Trees, where there are enough rows for them."""
-    return (TreeRecipe(),) if len(rows) >= AUTO.least_tree_rows else ()
+    """Trees, where there are enough rows for them; and trees of a table's columns, where any has levels.
+
+    Beside an embedding, whose components say little once the columns are known, these do without it. They start from
+    the confidence itself: the other trees start from the global map, and a stack gains by scores that err differently.
+    """
+    if len(rows) < AUTO.least_tree_rows:
+        return ()
+    of_columns = TreeRecipe("boosted trees of columns", TABLE if rows.table else NUMBERS, from_raw=True)
+    return (TreeRecipe(), of_columns) if rows.at.inputs.codes.shape[1] else (TreeRecipe(),)
 
 
 FAMILY = Family(TreeMember, recipes)

@@ -31,7 +31,8 @@ _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
     FAMILY_WISE: (
         "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
-        f"clusters of inputs and four fifths of the rest for values of columns; {_GIVEN_ABOVE}"
+        "clusters of inputs, a tenth of the rest for combinations of columns beyond pairs, and four fifths of what is "
+        f"then left for values of columns; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "

@@ -13,11 +13,12 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
 by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
-inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
-a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
-columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
-accounts for it. Of the intervals of one column no two are chosen that share rows.
+inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most of
+what is then left (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
+mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
+it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
+column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
+chosen that share rows.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
@@ -51,7 +52,7 @@ from miscal.evidence.conditional import centred
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, TERM, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 
@@ -140,14 +141,21 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """
-    clusters, values = kinds == CLUSTER, kinds == VALUE
-    others = ~clusters & ~values
-    for_clusters = settings.cluster_share_of_error if clusters.any() and not clusters.all() else float(clusters.all())
-    for_values = settings.value_share if values.any() and others.any() else float(values.any())
-    share = np.zeros(len(kinds))
-    share[clusters] = for_clusters / max(1, clusters.sum())
-    share[values] = (1 - for_clusters) * for_values / max(1, values.sum())
-    share[others] = (1 - for_clusters) * (1 - for_values) / max(1, others.sum())
+    clusters, values, combined = kinds == CLUSTER, kinds == VALUE, np.isin(kinds, COMBINED)
+    others = ~clusters & ~values & ~combined
+    share, left = np.zeros(len(kinds)), 1.0
+    # each gets its share of what is left, or all of it where there is nothing else
+    parts = [
+        (clusters, settings.cluster_share_of_error),
+        (combined, settings.combined_share_of_error),
+        (values, settings.value_share),
+        (others, 1.0),
+    ]
+    for place, (some, of_left) in enumerate(parts):
+        if some.any():
+            alone = not any(other.any() for other, _ in parts[place + 1 :])
+            share[some] = left * (1.0 if alone else of_left) / some.sum()
+            left -= float(share[some].sum())
     return share
 
 
@@ -398,8 +406,8 @@ class _Scan:
         self.covariance.append(self._covariances(group))
         self.chosen.append(group)
         if self.groups.kinds[group] == INTERVAL:
-            column = self.groups.interval_columns
-            self.overlapping |= (self._overlaps(group) > 0) & (column == column[group])
+            axes = self.groups.axes
+            self.overlapping |= (self._overlaps(group) > 0) & (axes == axes[group])
 
     def _covariances(self, group: int) -> np.ndarray:
         """Covariance of a group with every candidate, (m,)."""

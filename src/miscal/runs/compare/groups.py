@@ -1,7 +1,7 @@
 """Named groups under two runs: which to look at, their numbers, and in which of them the runs differ.
 
 Groups are named before any outcome is seen, and every p-value is adjusted for all of them, as in the ledger of one
-run (four fifths of the error for values of columns). So it holds for the groups of the two ledgers too, although these
+run (most of the error for values of columns). So it holds for the groups of the two ledgers too, although these
 were chosen by the very outcomes that are compared.
 """
 
