@@ -246,8 +246,8 @@ def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
     parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
     corrections = corrections_by_name(triples, estimate.corrected, parts)
     raw, corrected = (expected_before(triples, f, block) for f in (triples.confidence, estimate.corrected))
-    later = np.where(block > 0, block, -1)
-    return FittedRows(triples, model, estimate, raw, corrected, corrections, block, estimate, later, by_time=True)
+    told = {"fold": block, "forward": estimate, "block": np.where(block > 0, block, -1), "by_time": True}
+    return FittedRows(triples, model, estimate, raw, corrected, corrections, **told)
 
 
 @dataclass(frozen=True, eq=False)

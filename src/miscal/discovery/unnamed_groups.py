@@ -56,7 +56,7 @@ def _measured(rows: FittedRows, name: str, number: np.ndarray, p_adjusted: float
     named = rows.labelled(rows.testifies, group=every)
     return UnnamedGroups(
         column=name,
-        n=int(number.max()) + 1,
+        n=len(np.unique(number[~alone])),
         p_adjusted=p_adjusted,
         beyond_inputs=beyond.correlation,
         correlation=named.design.correlation,
