@@ -46,13 +46,16 @@ class="number">Odds</th></tr></thead>
 row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
 <td class="number">{{ row.finding.accuracy | percent(digits) }}</td><td class="number">{{ row.finding.confidence
 | percent(digits) }}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
-row.finding.beyond.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
+row.finding.beyond.interval | bounds }}</span>{% if row.curve %} <span class="aside">(rise)</span>{% endif
+%}</td><td class="number">{{ "–" if row.curve or row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
 <p class="caption">How much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than("other " ~
-terms.equal_rows()) }} in the same groups above, with 95&nbsp;% intervals; and their {{ terms.odds }}, divided by
+terms.equal_rows()) }} in the same groups above, with 95&nbsp;% intervals{% if view.rise %} (rise: how much more their
+{{ terms.rate }} rises from their lower to their upper third of {{ terms.probability }}){% endif %}; and their
+{{ terms.odds }}, divided by
 those of
 {{ terms.equal_rows() }}.{% if view.more %} {{ view.more | count }} more
 below.{% endif %}</p>
@@ -117,6 +120,11 @@ class SheetView:
     x: Any = reliability.X
     y: Any = reliability.Y
     ticks: Any = reliability.TICKS
+
+    @property
+    def rise(self) -> bool:
+        """Whether some findings are slopes."""
+        return any(row.curve for row in self.findings)
 
     @property
     def parts(self) -> bool:

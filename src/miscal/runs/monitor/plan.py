@@ -15,6 +15,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
+from miscal.findings.ledger import SHIFT
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
@@ -142,6 +143,9 @@ def _watched(
     yield from _features(model, reference)
     values = dict(_values(run, known.frame, new, left))
     for place, one in enumerate(run.summary.findings):
+        if one.effect != SHIFT:
+            left.append(f"finding {one.description!r}, a slope: no bet is made on the slope of a group")
+            continue
         lacking = one.condition.lacks(new) or one.condition.lacks(known.frame)
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():
