@@ -23,8 +23,8 @@ TEMPLATE = """{% macro trend_picture(picture) %}
 <path class="curve" d="{{ picture.path }}"/>
 <path class="whisker" d="{{ picture.whiskers }}"/>
 {% for dot in picture.dots %}
-<circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="3.5"><title>{{ dot.bin.value }}: {{ dot.bin.n | count }} rows, {{
-dot.bin.hidden.value | points }} points ({{ dot.bin.hidden.interval | bounds }})</title></circle>
+<circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="3.5"><title>{{ dot.bin.value }}: {{ dot.bin.n | count }}
+rows, {{ dot.bin.hidden.value | points }} points ({{ dot.bin.hidden.interval | bounds }})</title></circle>
 {% endfor %}
 <text class="tick" x="34" y="117">{{ picture.dots[0].bin.value }}</text>
 <text class="tick" x="214" y="117" text-anchor="end">{{ picture.dots[-1].bin.value }}</text>

@@ -13,9 +13,12 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, logit
 from scipy.stats import rankdata
 
+from miscal.base.document import Measure
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions.frame import written
 from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.ledger.bins import bins_of
+from miscal.findings.ledger.sizes import GroupTest, size
 
 _LEAST_VALUES = 5
 """Distinct values from which a number has a trend: fewer are told one by one."""
@@ -62,6 +65,27 @@ def trend_of(column: str, numbers: np.ndarray, date: bool) -> TrendRows | None:
     score[known] = (rankdata(numbers[known]) - 0.5) / known.sum() - 0.5
     condition = Trend(column, upper, lower, thirds.whole)
     return TrendRows(condition, thirds.codes == thirds.count - 1, thirds.codes == 0, score)
+
+
+def trend_size(rows: LabelledRows, trend: TrendRows, test: GroupTest) -> Measure:
+    """Return how much more often rows at the upper end of a trend are right than rows of its lower end.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    trend : TrendRows
+    test : GroupTest
+        That it is tested by.
+
+    Returns
+    -------
+    Measure
+        In [-1, 1]: what a shift of the log-odds along the scores makes of the two ends, beyond rows of equal
+        confidence. Its interval holds those values that the test does not reject.
+    """
+    upper, lower = (rows.mass * end / max(float(rows.mass @ end), 1.0) for end in (trend.upper, trend.lower))
+    inside = trend.score != 0
+    return size(test, inside, rows.expected, direction=trend.score[inside], measured=(upper - lower)[inside])
 
 
 def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) -> float:
