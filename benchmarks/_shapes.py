@@ -7,6 +7,7 @@ another number), ages in whole years, and the moment of each row over two years.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import expit
@@ -14,6 +15,7 @@ from scipy.special import expit
 from miscal.findings.conditions import Condition
 from miscal.findings.conditions.kinds.cycle import Cycle, part_of
 from miscal.findings.conditions.kinds.trend import Trend
+from miscal.findings.ledger import Groups, named_groups
 
 ROWS = 10_000
 BLANK, DATES, LEVEL, ONE_PER_CENT, THREE, CYCLE, SLANTED, TREND, SLOPE = (
@@ -111,6 +113,13 @@ def table(n: int, rng: np.random.Generator, more: int = 0) -> tuple[dict[str, np
             rng.normal(size=n) if wide else np.array([f"m{c}" for c in rng.integers(0, 5, n)], object)
         )
     return columns, 0.7 + score
+
+
+@lru_cache(maxsize=2)
+def null_table(n: int, more: int, draw: int) -> tuple[Groups, np.ndarray]:
+    """Draw the named groups of a table, and confidences that hold at every row."""
+    columns, score = table(n, np.random.default_rng((draw, 182, n)), more)
+    return named_groups(columns), expit(score)
 
 
 def make(shape: str, strength: float, draw: int, n: int = ROWS) -> Planted:

@@ -23,15 +23,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import binomtest
 
 from _judge import Judge
 from _script import limit_threads, options, results, show, target
-from _shapes import CYCLE, ROWS, SHAPES, SLANTED, TREND, make, table
+from _shapes import CYCLE, ROWS, SHAPES, SLANTED, TREND, make, null_table
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
@@ -74,15 +72,8 @@ def _planted(shape: str, strength: float, draw: int) -> dict:
     return {"z": float(z), "exact": any(exact), "others": len(found) - any(exact), "named": names}
 
 
-@lru_cache(maxsize=2)
-def _null_table(what: str, draw: int) -> tuple[Groups, np.ndarray]:
-    n, more = NULLS[what]
-    columns, score = table(n, np.random.default_rng((draw, 182, n)), more)
-    return named_groups(columns), expit(score)
-
-
 def _nulls(what: str, draw: int, draws: int) -> dict:
-    groups, f = _null_table(what, draw)
+    groups, f = null_table(*NULLS[what], draw)
     named: list[str] = []
     false = 0
     for again in range(draws):

@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 34.0, 214.0, 8.0, 104.0
 _LEAST_REACH = 0.05
 
 TEMPLATE = """{% macro trend_picture(picture) %}
-<figure class="trend">
+<figure class="slope">
 <svg viewBox="0 0 222 134" role="img" aria-label="{{ picture.said }}">
 {% for down, label in picture.ticks %}
 <path class="{{ "zero" if label == "0" else "grid" }}" d="M34 {{ down }}H214"/>
