@@ -76,8 +76,7 @@ width="{{ width }}" height="6"/></svg></td></tr>
 {% endif %}
 <h3>Candidates</h3>
 {% if view.candidates %}
-<p class="lead">{{ "These candidates were compared before the test rows were used." if words.kind else
-"These candidates were compared for the saved correction, which learned from all rows." }} The proxy is the Brier score
+<p class="lead">{{ words.candidates }} The proxy is the Brier score
 of {{ terms.probability }} plus field on rows that were held back from learning.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Candidates">
 <table class="candidates">

@@ -18,7 +18,7 @@ from miscal.data.readers.columns import find, refuse_outcome
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
-from miscal.discovery.corrected_rows import correct_rows
+from miscal.discovery.corrected_rows import correct_rows, only_blank
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings import EPSILON, cut
@@ -172,7 +172,7 @@ def read_labelled(
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
     made = {"X": new.X, "confidence": new.confidence, "visible": visible}
     made |= {name: corrected[name].to_numpy() for name in ("corrected", "supported", "delta")}
-    made["local"] = corrected["reason"].is_null().to_numpy()
+    made["local"] = (corrected["reason"].is_null() | only_blank(corrected, new)).to_numpy()
     epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
     rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
     unlabelled = int((~keep).sum())
