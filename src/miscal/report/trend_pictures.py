@@ -7,6 +7,7 @@ from miscal.findings.conditions.kinds.missing import Missing
 from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.ledger import ColumnValue, Finding
 from miscal.report.drawing import Scale
+from miscal.report.formatting import points
 from miscal.report.source import Source
 from miscal.report.texts import clean
 
@@ -89,7 +90,7 @@ def trend_picture(finding: Finding, source: Source, words: Vocabulary) -> TrendP
         dots=dots,
         path="".join(f"{'L' if place else 'M'}{dot.x} {dot.y}" for place, dot in enumerate(dots)),
         whiskers="".join(f"M{at} {span[0]}V{span[1]}" for at, span in spans if span),
-        ticks=tuple((y(share * reach), f"{100 * share * reach:+.0f}" if share else "0") for share in (-1, 0, 1)),
+        ticks=tuple((y(share * reach), points(share * reach, 0)) for share in (-1, 0, 1)),
     )
 
 

@@ -20,6 +20,8 @@ it waits for all other candidates, and three such clusters are told at most. A t
 column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
 chosen that share rows.
 
+A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
+
 For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
 of named groups. It is a column of the same algebra, chosen and projected out as a group is.
 
@@ -464,7 +466,7 @@ class _Scan:
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & same)
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.kinds[g], -abs(z[g])))
-        named = (g for g in alike.tolist() if g != best and self.kinds[g] != CLUSTER)
+        named = (g for g in alike.tolist() if g != best and self.kinds[g] not in (CLUSTER, *COMBINED))
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 
