@@ -136,7 +136,10 @@ def _watched(
         inside = known.rows.regime == one.name
         # what was measured on a few rows is allowed to be off by so much that nothing would be seen
         if one.name != "good" and inside.sum() >= MIN_SLICE_ROWS:
-            yield _line(REGIME, f"the {one.name}-confident regime", one.name, sign=one.name), inside
+            yield (
+                _line(REGIME, f"the {vocabulary(run.summary.kind).regime(one.name)} regime", one.name, sign=one.name),
+                inside,
+            )
     if known.frame is None:
         left.append("findings, values and features: the rows of the run cannot be read, so nothing is known of them")
         return
