@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 COLUMNS: dict[str, Any] = {
     "probability": "predicted_delay_risk",
     "event": "delayed",
+    "features": "auto",
     "time": "departure",
     "group": "departure:day",
 }

@@ -15,6 +15,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
+from miscal.findings.ledger import SHIFT
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
@@ -135,13 +136,19 @@ def _watched(
         inside = known.rows.regime == one.name
         # what was measured on a few rows is allowed to be off by so much that nothing would be seen
         if one.name != "good" and inside.sum() >= MIN_SLICE_ROWS:
-            yield _line(REGIME, f"the {one.name}-confident regime", one.name, sign=one.name), inside
+            yield (
+                _line(REGIME, f"the {vocabulary(run.summary.kind).regime(one.name)} regime", one.name, sign=one.name),
+                inside,
+            )
     if known.frame is None:
         left.append("findings, values and features: the rows of the run cannot be read, so nothing is known of them")
         return
     yield from _features(model, reference)
     values = dict(_values(run, known.frame, new, left))
     for place, one in enumerate(run.summary.findings):
+        if one.effect != SHIFT:
+            left.append(f"finding {one.description!r}, a slope: no bet is made on the slope of a group")
+            continue
         lacking = one.condition.lacks(new) or one.condition.lacks(known.frame)
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():
