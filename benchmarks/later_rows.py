@@ -135,7 +135,9 @@ def replicated(run: Run, new: NewLabelled, frame: Any, days: np.ndarray | None, 
         told = {"description": one.description, "size": one.beyond.value, "n": int(inside.sum())}
         if inside.any():
             own = later.take(inside)
-            error = float(np.sqrt(own.variance.mean() / len(own) * effect_of_mean(later, inside)))
+            # a rate that was learned to be 0 or 1 is not known to be
+            variance = max(float(own.variance.mean()), 1 / len(own))
+            error = float(np.sqrt(variance / len(own) * effect_of_mean(later, inside)))
             told |= {
                 "seen": float(own.residual.mean()),
                 "power": float(ndtr(abs(one.beyond.value or 0.0) / error - norm.isf(0.025))),
@@ -264,7 +266,7 @@ def _mcgrad(known: Known, asked: Known, setting: Sequence[int], seed: int, _roun
 def _difference(values: np.ndarray, days: np.ndarray | None) -> tuple[float, float]:
     """Mean difference to miscal, and its standard error."""
     found = mean_interval(values, groups=days)
-    return found.value, found.standard_error or float("nan")
+    return found.value, found.standard_error or 0.0
 
 
 def weeks(saved: np.ndarray, days: np.ndarray) -> list[tuple[int, float, float]]:

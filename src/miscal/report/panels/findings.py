@@ -17,6 +17,8 @@ from miscal.report.slope_curves import TEMPLATE as SLOPES
 from miscal.report.slope_curves import SlopeCurve, slope_curve
 from miscal.report.source import Source
 from miscal.report.texts import listed, short
+from miscal.report.trend_pictures import TEMPLATE as TRENDS
+from miscal.report.trend_pictures import TrendPicture, trend_picture
 
 SHOWN = 20
 MENDING = {MENDED: "mended", LEFT: "not mended", REVERSED: "turned round"}
@@ -26,6 +28,7 @@ MAX_EXAMPLES = 3
 TEMPLATE = (
     EXAMPLES
     + SLOPES
+    + TRENDS
     + """
 {% if not view.rows %}
 <p class="empty">{{ view.method.candidates | count }} tests were made of groups that columns and texts name or that
@@ -43,10 +46,7 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">{{ terms.rate | begin }}</th>
 <th scope="col" class="number">{{ terms.probability | begin }}</th>
-{% if terms.ratio %}
-<th scope="col" class="number">{{ terms.ratio | begin }}</th>
-{% endif %}
-<th scope="col" class="number">Residual = visible + hidden</th>
+<th scope="col" class="number">Residual = visible + hidden{% if terms.ratio %}; {{ terms.ratio }}{% endif %}</th>
 <th scope="col" class="drawn">Against {{ terms.equal_rows() }}, points</th>
 <th scope="col" class="number">Left after the correction, points</th>
 <th scope="col">{{ terms.odds | begin }}, against such rows</th></tr>
@@ -61,18 +61,19 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
 <td class="number" data-label="{{ terms.rate | begin }}">{{ one.accuracy | percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}">{{ one.confidence | percent }}</td>
-{% if terms.ratio %}
-<td class="number" data-label="{{ terms.ratio | begin }}">{{ row.ratio.value | ratio }}
-<span class="aside">{{ row.ratio.interval | bounds("ratio") }}</span></td>
-{% endif %}
 <td class="number" data-label="Residual = visible + hidden"><span>{{ one.residual | points }}</span>
-<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
+<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span>{% if terms.ratio %}
+<span class="aside">{{ terms.ratio }} {{ row.ratio.value | ratio }}{% if row.ratio.interval %} ({{ row.ratio.interval |
+bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
 {% if row.curve %}
 <span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} the {{ terms.rate }} rises from
 the lower to the upper third of {{ terms.probability }}</span></td>
 {% else %}
+{% if row.trend %}
+<span class="aside rise">its upper third against its lower third</span>
+{% endif %}
 <svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
@@ -95,8 +96,11 @@ the lower to the upper third of {{ terms.probability }}</span></td>
 {% if row.curve %}
 <tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ slope_curve(row.curve) }}</td></tr>
 {% endif %}
+{% if row.trend %}
+<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ trend_picture(row.trend) }}</td></tr>
+{% endif %}
 {% if row.examples %}
-<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}"><details><summary>{{
+<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{
 terms.telling.get(one.sign, "examples") | begin }}: {{ row.examples | length }}
 example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
 </summary>
@@ -148,6 +152,7 @@ class FindingRow:
     examples: list[Example]
     terms: Vocabulary
     curve: SlopeCurve | None
+    trend: TrendPicture | None
 
     @property
     def ratio(self) -> Measure:
@@ -219,7 +224,16 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     reach = max([2 * (source.epsilon or EPSILON), *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
     terms = vocabulary(source.summary.kind)
-    rows = (FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), terms, slope_curve(one, terms)) for one in found)
+    rows = (
+        FindingRow(
+            one,
+            examples.of(one.rows[:MAX_EXAMPLES]),
+            terms,
+            slope_curve(one, terms),
+            trend_picture(one, source, terms),
+        )
+        for one in found
+    )
     return tuple(rows), axis
 
 
