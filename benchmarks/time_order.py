@@ -2,8 +2,8 @@
 
     python benchmarks/time_order.py [--rows 500] [--draws 100] [--jobs 2]
 
-Outcomes depend on the confidence alone, m(f) of log-odds 0.6 logit f + c, and the inputs are three numbers and a kind of
-eight values that say nothing. Rows come in the order of time, and each is judged by fits on earlier blocks. Worlds:
+Outcomes depend on the confidence alone, m(f) of log-odds 0.6 logit f + c, and the inputs are three numbers and a kind
+of eight values that say nothing. Rows come in the order of time, and each is judged by fits on earlier blocks. Worlds:
 
     visible     c is -0.3 at all times
     shifting    c rises from -1.2 to 1.2, so that E[y | f] of earlier rows is never that of the rows judged
