@@ -11,9 +11,10 @@ otherwise.
 were in the name of a confirmed part, + those in a name that joins several. Confirmed meant that the part's residual
 differs from zero, whether a reliability diagram shows it or not.
 
-A second scan asks each value for its slope: the sum of (rank of the confidence, less its mean over the value's rows) times
-residuals, Holm over values. A slope that it finds is told as a finding, or explained by one, or stands in the table of the
-column with its size, interval and mark (`told otherwise`: the value is a finding by its shift); else it is lost.
+A second scan asks each value for its slope: the sum of (rank of the confidence, less its mean over the value's rows)
+times residuals, Holm over values. A slope that it finds is told as a finding, or explained by one, or stands in the
+table of the column with its size, interval and mark (`told otherwise`: the value is a finding by its shift); else it is
+lost.
 """
 
 from __future__ import annotations
