@@ -24,6 +24,7 @@ from miscal.runs.monitor.lines import (
     GAIN,
     LEVEL,
     REGIME,
+    RISE,
     SLOPE,
     VALUE,
     Along,
@@ -143,14 +144,16 @@ def _watched(
     yield from _features(model, reference)
     values = dict(_values(run, known.frame, new, left))
     for place, one in enumerate(run.summary.findings):
-        if one.effect != SHIFT:
-            left.append(f"finding {one.description!r}, a slope: no bet is made on the slope of a group")
-            continue
         lacking = one.condition.lacks(new) or one.condition.lacks(known.frame)
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():
             lacking = "no row of the run is told to belong to it"
-        if lacking is None:
+        if lacking is None and one.effect != SHIFT:
+            odds = clipped_logit(known.rows.confidence[inside])
+            if odds.std() > FLAT:
+                about = float(odds.mean()), float(odds.std())
+                yield _line(RISE, one.description, str(place), sign=one.sign, place=place, about=about), inside
+        elif lacking is None:
             # a finding that is a value of a column is one line, not two
             known_as = one.condition if values.pop(one.condition, None) else None
             line = _line(FINDING, one.description, str(place), sign=one.sign, place=place, condition=known_as)
