@@ -86,6 +86,7 @@ def summarise(
     summary = Summary(
         kind=triples.kind,
         n=len(triples),
+        share_extreme=measurements.share_extreme(everyone),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,

@@ -156,7 +156,7 @@ def _all_rows(summary: Summary) -> RowWords:
 
 
 def _later_rows(summary: Summary) -> RowWords:
-    n, blocks = later_rows(summary), summary.over_time.blocks
+    n, blocks, terms = later_rows(summary), summary.over_time.blocks, vocabulary(summary.kind)
     first = f"the first {count(blocks[0].n)} rows, to {blocks[0].last}"
     return RowWords(
         row="later row",
@@ -164,10 +164,10 @@ def _later_rows(summary: Summary) -> RowWords:
         n=n,
         kind=" on later rows",
         of=" of later rows",
-        basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
-        f"other number on this page is of {count(n)} rows, each judged by a field that had seen only earlier rows. The "
-        f"rows were cut into {len(blocks)} blocks in the order of time, and {first}, only teach. The saved correction "
-        f"was fitted on all rows.{_and_design(summary)}",
+        basis=f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows. "
+        f"Unless stated otherwise, every other number on this page is of {count(n)} rows, each judged by a field that "
+        f"had seen only earlier rows. The rows were cut into {len(blocks)} blocks in the order of time, and {first}, "
+        f"only teach. The saved correction was fitted on all rows.{_and_design(summary)}",
         unseen=(
             "Later rows",
             f"The rows were cut into {len(blocks)} blocks in the order of time, and the field at the rows of each "

@@ -25,8 +25,8 @@ The marks allow for all groups that were tested.</p>
 <thead>
 <tr><th scope="col">Value</th><th scope="col" class="number">Rows</th><th scope="col" class="number">{{ terms.rate |
 begin }}</th>
-<th scope="col" class="number">{{ terms.probability | begin }}</th>{% if terms.ratio %}<th scope="col"
-class="number">{{ terms.ratio | begin }}</th>{% endif %}<th scope="col" class="number">Residual</th>
+<th scope="col" class="number">{{ terms.probability | begin }}</th><th scope="col" class="number">Residual{% if
+terms.ratio %}; {{ terms.ratio }}{% endif %}</th>
 <th scope="col" class="number">Hidden</th><th scope="col" class="drawn">Hidden (bar), after (circle)</th>
 <th scope="col" class="number">After the correction</th><th scope="col">Mark</th>
 <th scope="col" class="number">Rise with {{ terms.probability }}</th></tr>
@@ -41,13 +41,12 @@ class="number">{{ terms.ratio | begin }}</th>{% endif %}<th scope="col" class="n
 percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}" data-number data-key="{{ one.confidence }}">{{
 one.confidence | percent }}</td>
-{% if terms.ratio %}{% set ratio = one.observed_over_expected %}
-<td class="number" data-label="{{ terms.ratio | begin }}" data-number data-key="{{ ratio.value }}">{{ ratio.value |
-ratio
-}} <span class="aside low-to-high">{{ ratio.interval | bounds("ratio") }}</span></td>
-{% endif %}
 <td class="number" data-label="Residual" data-number data-key="{{ one.residual.value }}">{{ one.residual.value | points
-}} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span></td>
+}} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span>{% if terms.ratio %}
+{% set ratio = one.observed_over_expected %}
+<span class="aside low-to-high">× {{ ratio.value | ratio }} ({{ ratio.interval | bounds("ratio") or "–" }})</span>{%
+endif
+%}</td>
 <td class="number" data-label="Hidden" data-number data-key="{{ one.hidden.value }}"><b>{{ one.hidden.value | points
 }}</b> <span class="aside low-to-high">{{ one.hidden.interval | bounds }}</span></td>
 <td class="drawn" data-number data-key="{{ row.length }}"><svg viewBox="0 0 160 16" role="img" aria-label="hidden {{

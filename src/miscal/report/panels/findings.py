@@ -43,10 +43,7 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">{{ terms.rate | begin }}</th>
 <th scope="col" class="number">{{ terms.probability | begin }}</th>
-{% if terms.ratio %}
-<th scope="col" class="number">{{ terms.ratio | begin }}</th>
-{% endif %}
-<th scope="col" class="number">Residual = visible + hidden</th>
+<th scope="col" class="number">Residual = visible + hidden{% if terms.ratio %}; {{ terms.ratio }}{% endif %}</th>
 <th scope="col" class="drawn">Against {{ terms.equal_rows() }}, points</th>
 <th scope="col" class="number">Left after the correction, points</th>
 <th scope="col">{{ terms.odds | begin }}, against such rows</th></tr>
@@ -61,12 +58,10 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
 <td class="number" data-label="{{ terms.rate | begin }}">{{ one.accuracy | percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}">{{ one.confidence | percent }}</td>
-{% if terms.ratio %}
-<td class="number" data-label="{{ terms.ratio | begin }}">{{ row.ratio.value | ratio }}
-<span class="aside">{{ row.ratio.interval | bounds("ratio") }}</span></td>
-{% endif %}
 <td class="number" data-label="Residual = visible + hidden"><span>{{ one.residual | points }}</span>
-<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
+<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span>{% if terms.ratio %}
+<span class="aside">{{ terms.ratio }} {{ row.ratio.value | ratio }}{% if row.ratio.interval %} ({{ row.ratio.interval |
+bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
 {% if row.curve %}
@@ -96,7 +91,7 @@ the lower to the upper third of {{ terms.probability }}</span></td>
 <tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ slope_curve(row.curve) }}</td></tr>
 {% endif %}
 {% if row.examples %}
-<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}"><details><summary>{{
+<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{
 terms.telling.get(one.sign, "examples") | begin }}: {{ row.examples | length }}
 example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
 </summary>

@@ -156,7 +156,7 @@ def view(source: Source) -> MakingView:
         needed=needed_of_new_rows(summary.data.columns),
         columns=columns,
         candidates=[
-            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column) for column in columns})
+            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column, terms) for column in columns})
             for candidate in shown
         ],
         hidden=len(selection.candidates) - len(shown),
@@ -234,9 +234,12 @@ def _columns(selection: Selection, terms: Vocabulary) -> dict[str, str]:
     return {key: key_label(key, terms) for key in (*settings, *(key for key in SCORES if key in keys))}
 
 
-def _cell(value: Any, column: str) -> str:
+def _cell(value: Any, column: str, terms: Vocabulary) -> str:
     if column in SCORES:
         return DASH if finite(value) is None else f"{value:.5f}"
+    if column == "name" and isinstance(value, str):
+        # estimators call their candidates by what they see of a row, whatever it is the probability of
+        return short(value.replace("confidence", terms.probability), 60)
     return DASH if value is None else short(setting(value), 60)
 
 
