@@ -15,7 +15,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
-from miscal.findings.ledger import SHIFT
+from miscal.findings.ledger import SLOPE as SLOPE_OF_GROUP
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
@@ -152,11 +152,13 @@ def _watched(
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():
             lacking = "no row of the run is told to belong to it"
-        if lacking is None and one.effect != SHIFT:
-            odds = clipped_logit(known.rows.confidence[inside])
-            if odds.std() > FLAT:
-                about = float(odds.mean()), float(odds.std())
-                yield _line(RISE, one.description, str(place), sign=one.sign, place=place, about=about), inside
+        if lacking is None and one.effect == SLOPE_OF_GROUP:
+            odds, label = (
+                clipped_logit(known.rows.confidence[inside]),
+                f"the {words.probability} where {one.description}",
+            )
+            about = float(odds.mean()), max(float(odds.std()), FLAT)
+            yield _line(RISE, label, str(place), sign=one.sign, place=place, about=about), inside
         elif lacking is None:
             # a finding that is a value of a column is one line, not two
             known_as = one.condition if values.pop(one.condition, None) else None
