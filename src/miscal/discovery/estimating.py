@@ -11,6 +11,7 @@ from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.data.copies import copies
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
@@ -88,6 +89,10 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
         Of equal inputs, and of where they are; of rows of weight 0.
     """
     triples, dropped = weighed(triples)
+    copied = copies(triples) if triples.group is None else None
+    if copied is not None:
+        # an alarm of the summary says so; copies count as one
+        triples = replace(triples, group=copied.row)
     if triples.split is not None:
         # a reader that took the split from a column has warned already, in its notes
         warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)
