@@ -8,6 +8,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
+from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
@@ -148,7 +149,8 @@ def _told(finding: Finding, words: Vocabulary) -> str:
     if finding.effect == SLOPE:
         return says(finding, words)
     rate = words.group_rate.format(words.percent(finding.accuracy))
-    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}"
+    ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
+    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}"
 
 
 def _findings(summary: Summary) -> list[str]:
