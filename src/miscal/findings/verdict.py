@@ -91,7 +91,7 @@ def verdict(
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
     been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
-    had its direction right on every row.
+    knew its direction on every row.
     >>> places = [DetectablePlace(place="halves", share=1, size=0.07, average=0.065),
     ...           DetectablePlace(place="cluster", share=0.1, size=0.21, average=0.04)]
     >>> silent = silent.model_copy(update={"detectable_learned": places})
@@ -266,7 +266,7 @@ def _power(claim: Claim, basis: str) -> str:
     size = f"{decimal(100 * best, 1)} points"
     at_best = (
         f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "
-        "size on all rows, in both directions, and the estimated field had its direction right on every row"
+        "size on all rows, in both directions, and the estimated field knew its direction on every row"
     )
     if not learned:
         return at_best

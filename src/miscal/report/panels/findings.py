@@ -17,6 +17,8 @@ from miscal.report.slope_curves import TEMPLATE as SLOPES
 from miscal.report.slope_curves import SlopeCurve, slope_curve
 from miscal.report.source import Source
 from miscal.report.texts import listed, short
+from miscal.report.trend_pictures import TEMPLATE as TRENDS
+from miscal.report.trend_pictures import TrendPicture, trend_picture
 
 SHOWN = 20
 MENDING = {MENDED: "mended", LEFT: "not mended", REVERSED: "turned round"}
@@ -26,6 +28,7 @@ MAX_EXAMPLES = 3
 TEMPLATE = (
     EXAMPLES
     + SLOPES
+    + TRENDS
     + """
 {% if not view.rows %}
 <p class="empty">{{ view.method.candidates | count }} tests were made of groups that columns and texts name or that
@@ -68,6 +71,9 @@ bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} the {{ terms.rate }} rises from
 the lower to the upper third of {{ terms.probability }}</span></td>
 {% else %}
+{% if row.trend %}
+<span class="aside rise">its upper third against its lower third</span>
+{% endif %}
 <svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
@@ -89,6 +95,9 @@ the lower to the upper third of {{ terms.probability }}</span></td>
 </tr>
 {% if row.curve %}
 <tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ slope_curve(row.curve) }}</td></tr>
+{% endif %}
+{% if row.trend %}
+<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ trend_picture(row.trend) }}</td></tr>
 {% endif %}
 {% if row.examples %}
 <tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{
@@ -143,6 +152,7 @@ class FindingRow:
     examples: list[Example]
     terms: Vocabulary
     curve: SlopeCurve | None
+    trend: TrendPicture | None
 
     @property
     def ratio(self) -> Measure:
@@ -214,7 +224,16 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     reach = max([2 * (source.epsilon or EPSILON), *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
     terms = vocabulary(source.summary.kind)
-    rows = (FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), terms, slope_curve(one, terms)) for one in found)
+    rows = (
+        FindingRow(
+            one,
+            examples.of(one.rows[:MAX_EXAMPLES]),
+            terms,
+            slope_curve(one, terms),
+            trend_picture(one, source, terms),
+        )
+        for one in found
+    )
     return tuple(rows), axis
 
 
