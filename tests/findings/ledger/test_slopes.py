@@ -140,6 +140,7 @@ def test_thirds_are_apart_and_keep_equal_confidences_together(values):
         assert np.ptp(confidence) == 0
         return
     lower, upper = parts
+    assert not lower.all()
     assert lower.any()
     assert upper.any()
     assert confidence[lower].max() < confidence[upper].min()
