@@ -14,8 +14,9 @@ written, without a field and without clusters of inputs; E[y | f] is cross-fitte
 
 `others` counts the findings a draw beside the exact one, other names of the same rows among them.
 
-Nulls are the same tables with outcomes that depend on the confidence alone, and tables of 2,000 rows and 200 columns. A
-draw is false if the ledger holds anything; that must be so in at most 5 %: missed where a binomial test at 1 % rejects.
+Nulls are such tables of 3,000 rows with outcomes that depend on the confidence alone, and tables of 1,000 rows and 200
+columns. A draw is false if the ledger holds anything; that must be so in at most 5 %: missed where a binomial test at
+1 % rejects. With --print, what is stored is shown, however many draws that are.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from scipy.stats import binomtest
 
 from _judge import Judge
 from _script import limit_threads, options, results, show, target
-from _shapes import CYCLE, ROWS, SHAPES, SLANTED, TREND, make, null_table
+from _shapes import CYCLE, SHAPES, SLANTED, TREND, make, null_table
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
@@ -42,7 +43,7 @@ LEAST_Z, MOST_OTHERS, LEVEL, MISSED_P = 5.0, 0.1, 0.05, 0.01
 LEAST_EXACT = {CYCLE: 0.9, SLANTED: 0.9, TREND: 0.9}
 """Share of the planted groups with z of 5 and more that are to be described exactly; 0.95 where none is named."""
 PER_TABLE = 20
-NULLS = {"12 columns, one of 4,000 levels": (ROWS, 0), "200 columns": (2_000, 188)}
+NULLS = {"12 columns, one of 4,000 levels": (3_000, 0), "200 columns": (1_000, 188)}
 """Rows, and columns beyond the twelve."""
 
 

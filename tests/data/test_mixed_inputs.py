@@ -44,9 +44,11 @@ def mixed():
 VALUES = {
     "number": st.one_of(st.none(), st.floats(-1e6, 1e6)),
     "category": st.one_of(st.none(), st.sampled_from(["a", "b", "", "ä", "c=d"])),
+    "ordered": st.one_of(st.none(), st.sampled_from(["low", "medium", "high"])),
     "date": st.one_of(st.none(), st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2100, 1, 1))),
 }
-TYPES = {"number": pl.Float64, "category": pl.String, "date": pl.Datetime("us")}
+RISKS = pl.Enum(["low", "medium", "high"])
+TYPES = {"number": pl.Float64, "category": pl.String, "ordered": RISKS, "date": pl.Datetime("us")}
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -234,3 +236,22 @@ def test_truth_values_are_told_as_such():
     t = read_triples(table(flag=[None if i % 7 == 0 else i % 2 == 0 for i in range(N)]))
     (one,) = t.source["read_columns"]
     assert (one["read_as"], one["levels"], one["missing"]) == ("boolean", 2, 35)
+
+
+def test_categories_that_their_type_orders_lie_by_rank_and_are_told_by_name():
+    risks = [["high", "low", "medium"][i % 3] for i in range(N)]
+    ordered = table(risk=pl.Series(risks, dtype=RISKS), age=range(N))
+    t = read_triples(ordered)
+    assert [one["read_as"] for one in t.source["read_columns"]] == ["ordered", "number"]
+    np.testing.assert_array_equal(t.X[:3, 0], [2, 0, 1])
+    assert t.encoder.columns_of(t.X)["risk"].tolist() == risks
+    # pandas orders by its own type, and new rows may have lost the order
+    pandas = ordered.with_columns(pl.col("risk").cast(pl.String)).to_pandas()
+    pandas["risk"] = pandas["risk"].astype("category").cat.set_categories(["low", "medium", "high"], ordered=True)
+    np.testing.assert_array_equal(read_triples(pandas).X, t.X)
+    new = read_inputs(ordered.with_columns(pl.col("risk").cast(pl.String)), encoder=t.encoder)
+    np.testing.assert_array_equal(new.X, t.X)
+    odd = read_inputs(ordered[:2].with_columns(risk=pl.Series(["extreme", "low"])), encoder=t.encoder)
+    assert [one.values for one in odd.unknown] == [("extreme",)]
+    text = read_triples(ordered.with_columns(pl.col("risk").cast(pl.String)), features="risk").encoder
+    assert read_inputs(ordered, encoder=text).X[:2, 0].tolist() == [1, 0]

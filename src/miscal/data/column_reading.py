@@ -21,8 +21,8 @@ class ColumnReading:
     ----------
     name : str
     read_as : str
-        'number', 'boolean', 'category', 'date' or 'list'; 'embedding' of a number that is one of many coordinates;
-        'other' where it is none of them.
+        'number', 'boolean', 'category', 'ordered', 'date' or 'list'; 'embedding' of a number that is one of many
+        coordinates; 'other' where it is none of them.
     levels : int
         Number of distinct values, blanks aside.
     missing : int

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.stretches import ordered, stretches
+from miscal.findings.ledger.trends import sum_p_value
 
 N = 6_000
 
@@ -104,3 +106,13 @@ def test_months_come_round_only_where_several_years_are_seen():
 
     assert parts(400) == {"weekday"}
     assert parts(800) == {"weekday", "month"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chance", [0.5, 0.97])
+def test_the_p_value_of_a_sum_is_as_often_small_as_it_says(chance):
+    rng = np.random.default_rng(0)
+    expected, factors = np.full(300, chance), np.linspace(-1, 1, 300) ** 3
+    p_values = [sum_p_value(factors, (rng.random(300) < chance).astype(float), expected) for _ in range(3_000)]
+    for level in (0.1, 0.01, 0.002):
+        assert binomtest(int(np.sum(np.array(p_values) <= level)), 3_000, level).pvalue > 0.001

@@ -81,13 +81,13 @@ class Groups:
         return tuple(one.words for one in self.conditions)
 
     @property
-    def tested(self) -> csc_array:
-        """What each row adds to the test of each group, sparse (n, m): membership, or the score of a trend."""
+    def tested(self) -> list[csc_array]:
+        """What each row adds to the test of each group, sparse, (n, m) side by side: membership, or a trend's score."""
         if not self.trends:
-            return self.member
+            return [self.member]
         first, last = min(self.trends), max(self.trends) + 1
         scores = csc_array(np.column_stack([self.trends[place].score for place in range(first, last)]))
-        return csc_array(hstack([self.member[:, :first], scores, self.member[:, last:]]))
+        return [_block(self.member, 0, first), scores, _block(self.member, last, len(self))]
 
     @cached_property
     def axes(self) -> np.ndarray:
@@ -351,6 +351,13 @@ def _pairs(
     for place in np.flatnonzero(counts >= least):
         i, j = divmod(int(place), width)
         yield int(counts[place]), one, i, two, j
+
+
+def _block(member: csc_array, first: int, last: int) -> csc_array:
+    """Return neighbouring columns without a copy: of many rows and groups, membership is the largest array of a run."""
+    begin, end = member.indptr[first], member.indptr[last]
+    arrays = member.data[begin:end], member.indices[begin:end], member.indptr[first : last + 1] - begin
+    return csc_array(arrays, shape=(member.shape[0], last - first), copy=False)
 
 
 class ReadsColumns(Protocol):

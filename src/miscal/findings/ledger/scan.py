@@ -221,7 +221,7 @@ class _Scan:
         totals = self.strata.sums(groups.member, rows.residual)
         self.slope = slope_columns(rows, groups, slope_places(groups, settings), self.strata, totals)
         # what a candidate is, and which group it is of: all groups, then the slopes of some
-        self.columns = csc_array(hstack([groups.tested, self.slope.columns]))
+        self.columns = csc_array(hstack([*groups.tested, self.slope.columns]))
         self.of = np.r_[np.arange(len(groups)), self.slope.groups]
         self.is_slope = np.arange(len(self.of)) >= len(groups)
         self.level = self._level()
