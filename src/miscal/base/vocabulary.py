@@ -34,8 +34,8 @@ class Vocabulary:
         What the probability is of, with an article.
     columns : tuple of str
         The options and arguments that name the columns of probability and outcome.
-    probability, probabilities : str
-        What the model states: one, and several of them.
+    probability, probabilities, brief : str
+        What the model states: one, several of them, and in a narrow heading.
     rate : str
         How often it comes true: the mean of the outcomes.
     heads : tuple of str
@@ -106,6 +106,9 @@ class Vocabulary:
         What is said of cases whose outcome is 1.
     missed, needless : str
         A case below the threshold whose outcome is 1, and one at or above it whose outcome is 0.
+    two_levels : str
+        How often it comes true where the probability is high, and where it is low: ``{}`` stands for probability and
+        rate of the first, and then of the second.
     they : str
         Rows spoken of just before, for :meth:`of_rows`.
     subject, predicate, in_group, of_group, of_no_group, label, place, on : str
@@ -123,6 +126,7 @@ class Vocabulary:
     columns: tuple[str, str]
     probability: str
     probabilities: str
+    brief: str
     rate: str
     heads: tuple[str, str]
     digits: int
@@ -170,6 +174,7 @@ class Vocabulary:
     come_true: str
     missed: str
     needless: str
+    two_levels: str
     subject: str
     predicate: str
     in_group: str
@@ -235,6 +240,7 @@ _ANSWERS = Vocabulary(
     columns=("confidence", "correct"),
     probability="confidence",
     probabilities="confidences",
+    brief="confidence",
     rate="accuracy",
     heads=("right", "says"),
     digits=0,
@@ -305,6 +311,7 @@ _ANSWERS = Vocabulary(
     come_true="are right",
     missed="a right answer that is not accepted",
     needless="a wrong answer that is accepted",
+    two_levels="of the answers given with {} confidence, {} are right, and of those given with {}, {}",
     place="",
     on="on",
 )
@@ -315,6 +322,7 @@ _EVENTS = Vocabulary(
     columns=("probability", "event"),
     probability="predicted risk",
     probabilities="predicted risks",
+    brief="risk",
     rate="event rate",
     heads=("event rate", "risk"),
     digits=1,
@@ -379,6 +387,7 @@ _EVENTS = Vocabulary(
     come_true="have the event",
     missed="an event that is not acted on",
     needless="an action without an event",
+    two_levels="where it is {}, the event happens in {}, and where it is {}, in {}",
     subject="the event",
     predicate="happens",
     in_group="in {rows} the event happens",

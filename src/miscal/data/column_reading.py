@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from miscal.base.document import Measure
+
 FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
 """Roles of a column."""
 COORDINATE = "embedding"
@@ -19,18 +21,23 @@ class ColumnReading:
     ----------
     name : str
     read_as : str
-        'number', 'category', 'date' or 'list'; 'embedding' of a number that is one of many coordinates; 'other' where
-        it is none of them.
+        'number', 'boolean', 'category', 'ordered', 'date' or 'list'; 'embedding' of a number that is one of many
+        coordinates; 'other' where it is none of them.
     levels : int
         Number of distinct values, blanks aside.
     missing : int
         Number of blanks.
     left_out : str or None
         Why it is no part of x; None where it is one, or where it was named for names only.
+    leak_with : str or None
+        The column whose equality with this one tells the outcome, where the leak is that of a pair.
     role : str or None
         'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
     needed : bool
         Whether new rows need it to be corrected.
+    cost_if_missing : Measure or None
+        By how much the log loss of the corrected confidences changes where it is blank in every row; None where this
+        was not measured.
     leak : float or None
         Area under the ROC curve of the outcome by this column alone, where that is so large that the column may be
         known only after the outcome: it is part of nothing then.
@@ -44,6 +51,8 @@ class ColumnReading:
     leak: float | None = None
     role: str | None = None
     needed: bool = False
+    leak_with: str | None = None
+    cost_if_missing: Measure | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

@@ -11,6 +11,7 @@ import numpy as np
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.triples import Triples
+from miscal.discovery.missing_columns import BlankedRows
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings import Subregime, Subregimes
@@ -61,6 +62,13 @@ class FittedRows:
     sample : ndarray of bool, shape (n,), or None
         The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
         last block: their values come from the field that is saved.
+    blanked : BlankedRows, or None
+        Some rows that testify, with columns blank.
+    changed : ndarray of float64, or None
+        Their corrected confidences, as honest as those of `estimate`.
+    without_units : ndarray of float64, shape (n,), or None
+        Corrected confidences as they would be if inputs were blank that may name customers and the like (`units`); None
+        where there are none, or it was not asked.
     by_time : bool
         Whether folds are blocks of time, each judged by the blocks before it.
     testified : LabelledRows
@@ -84,7 +92,10 @@ class FittedRows:
     forward: FieldEstimate | None = None
     block: np.ndarray | None = None
     sample: np.ndarray | None = None
+    blanked: BlankedRows | None = None
+    changed: np.ndarray | None = None
     by_time: bool = False
+    without_units: np.ndarray | None = None
     testified: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
@@ -96,6 +107,11 @@ class FittedRows:
         if self.testified is None:
             # the class is frozen for everyone but its own making
             object.__setattr__(self, "testified", self.labelled(self.testifies))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Inputs whose values may mark rows that hang together."""
+        return units_of(self.triples)
 
     @property
     def evidence(self) -> Evidence:
@@ -156,6 +172,18 @@ class FittedRows:
             return every
         number = np.unique(group, return_inverse=True)[1].astype(np.int64)
         return replace(every, design=SurveyDesign(number, known.correlation, every.weight))
+
+
+def units_of(triples: Triples) -> tuple[str, ...]:
+    """Name the inputs whose values may mark rows that hang together: what is learned of such a value says of no other.
+
+    Examples
+    --------
+    >>> units_of(Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0]))
+    ()
+    """
+    seen = getattr(triples.encoder, "can_be_blank", ())
+    return tuple(name for name in triples.candidate_groups if name in seen)
 
 
 def testifying(triples: Triples) -> np.ndarray:

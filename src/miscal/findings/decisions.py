@@ -187,7 +187,7 @@ class Thresholds:
         >>> Thresholds.of([0.8], (9, 1))
         Thresholds(given=(0.8,), cost=(9.0, 1.0))
         """
-        several = [thresholds] if isinstance(thresholds, int | float) else thresholds
+        several = [thresholds] if np.ndim(thresholds) == 0 else thresholds
         given = _numbers(several, "threshold must be a number between 0 and 1, or several")
         for one in given:
             if not 0 < one < 1:
@@ -270,6 +270,8 @@ def decide(
     """
     asked = asked or Thresholds()
     sources = asked.among(rows.confidence) if at is None else at
+    # rows are taken apart some thousand times, so that what is not asked for is left behind
+    rows = LabelledRows(rows.correct, rows.confidence, rows.expected, design=rows.design)
     after = replace(rows, confidence=corrected)
     sides = {state: _sides(own, list(sources)) for state, own in (("before", rows), ("after", after))}
     groups = _worst_groups(rows, after, list(sources), members, candidates)

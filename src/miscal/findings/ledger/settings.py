@@ -28,6 +28,9 @@ class LedgerSettings:
     cluster_share_of_error: float = 0.1
     """Share of the error that clusters of inputs get where there are named groups too; at 0.1 the cut of a named group
     rises by 0.03 standard errors. Not tuned."""
+    slope_share_of_error: float = 0.2
+    """Share of the error of named groups that slopes get: the cut of a value rises by about 0.06 standard errors. At 0
+    no slope is a candidate. Not tuned."""
     combined_share_of_error: float = 0.1
     """Share of the error that combinations of columns get beside pairs (three values, two thresholds, slanted lines),
     where there are other named groups: of some thousands of them, one is found from a standard score of 5 on."""

@@ -122,8 +122,8 @@ correction</th><th scope="col" class="number">Promised</th><th scope="col" class
 <p class="caption">Corrected {{ terms.probabilities }} come from fits that have not seen the row's own outcome. The
 intervals of findings, and what is called broken of them, allow for the choice among all groups that were tested, all
 thresholds and both sides; nothing is told of fewer than 30 rows.{% if view.rows[0].decision.net_benefit %} Net benefit
-is the share of the {{ terms.cases }} rightly {{ terms.acted }}, less that of {{ terms.needless }} times the odds of the
-threshold (Vickers and Elkin, 2006); if nothing is {{ terms.acted }}, it is 0.{% endif %}</p>
+is the share of the {{ terms.cases }} rightly {{ terms.acted }}, less that of those {{ terms.acted }} needlessly times
+the odds of the threshold (Vickers and Elkin, 2006); where none are {{ terms.acted }}, it is 0.{% endif %}</p>
 """
 
 
@@ -280,16 +280,16 @@ def _row(decision: Decision, summary: Summary, words: Vocabulary) -> ThresholdRo
     return ThresholdRow(
         decision=decision,
         label=_unbroken(threshold_text(decision.threshold)),
-        origin=_origin(decision, summary),
+        origin=_origin(decision, summary, words),
         sides=sides,
         groups=tuple(_group(told, summary, words) for told in decision.findings),
         benefit=text[:1].upper() + text[1:],
     )
 
 
-def _origin(decision: Decision, summary: Summary) -> str:
+def _origin(decision: Decision, summary: Summary, words: Vocabulary) -> str:
     if decision.source == "cost" and (cost := summary.settings.get("cost")):
-        return f"implied by the costs: {cost[0]:g} of a miss, {cost[1]:g} of a needless action"
+        return f"implied by the costs: {cost[0]:g} of {words.missed}, {cost[1]:g} of {words.needless}"
     return "asked for" if decision.source == "given" else ""
 
 
