@@ -71,9 +71,9 @@ test-all: venv
 # large cells of bench_scaling, an hour.
 BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
-	worlds power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted ledger_nulls dependent_rows \
+	worlds power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_errors ledger_nulls dependent_rows \
 	audit_groups validity validity_fits small_maps \
-	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns) \
+	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
