@@ -47,6 +47,7 @@ from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import cut
 from miscal.findings.conditions import Frame
+from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, find, named_groups
 from miscal.findings.ledger.scan import error_shares
@@ -376,6 +377,39 @@ def monitor(asked: Asked) -> Told:
     return told
 
 
+def decisions(asked: Asked) -> Told:
+    """Promises at thresholds: of rows on either side, before and after a correction, and of all named groups.
+
+    Intervals are judged at one threshold of a draw, p-values at all of them together.
+    """
+    rows, told = asked.rows, Told()
+    witnesses = LabelledRows(rows.correct, rows.confidence, asked.expected, design=asked.design)
+    corrected = np.clip(rows.confidence + rows.delta, 0.0, 1.0)
+    groups = named_groups(rows.columns)
+    members = [groups.rows(place) for place in range(len(groups))]
+    found = decide(witnesses, corrected, Thresholds.of((), (2.0, 1.0)), members=members, candidates=len(groups))
+    least = [one.p_adjusted for decision in found for one in (decision.before, decision.before_below)]
+    told.p_value("decisions", min(p for p in least if p is not None), asked.calibrated)
+    worst = [one.before.p_adjusted for decision in found for one in decision.findings]
+    told.p_value("decisions: findings", min(worst, default=1.0), asked.calibrated)
+    one = found[asked.seed % len(found)]
+    above, after = rows.confidence >= one.threshold, corrected >= one.threshold
+    sides = (one.before, above), (one.before_below, ~above), (one.after, after)
+    for name, (side, inside) in zip(("at or above", "below", "after the correction"), sides, strict=True):
+        if inside.any():
+            truth = average(rows.rate[inside], take_rows(rows.weight, inside))
+            told.interval(f"decisions, {name}: interval", side.observed.interval, truth)
+    gained = (after.astype(float) - above) * (rows.rate - (1 - rows.rate) * one.threshold / (1 - one.threshold))
+    told.interval("decisions, gain: interval", one.net_benefit.gain.interval, average(gained, rows.weight))
+    told.misses["decisions, findings: intervals"] = any(
+        outside(group.before.observed.interval, average(rows.rate[inside], take_rows(rows.weight, inside)))
+        for decision in found
+        for group in decision.findings
+        for inside in [members[group.finding] & ((rows.confidence < decision.threshold) == group.below)]
+    )
+    return told
+
+
 STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "certificates": certificates,
     "hidden tests": hidden_tests,
@@ -384,6 +418,7 @@ STATEMENTS: dict[str, Callable[[Asked], Told]] = {
     "findings": findings,
     "drift": drift_of_rows,
     "monitor": monitor,
+    "decisions": decisions,
     "smooth error": smooth_error,
     "errors": errors,
 }

@@ -1,19 +1,21 @@
 """Are errors of the size that a run says it would find, in a place that nobody knows, claimed as often as it says?
 
-    python benchmarks/learned_power.py --draws 40 [--worlds "16 columns"] [--print]
+    python benchmarks/learned_power.py --draws 40 --fits 8 [--worlds "16 columns"] [--print]
 
 Worlds of 1,000 rows in which nothing is hidden: 16 or 384 columns of noise, 16 columns with a place that lies apart,
 seven mixed columns, and the packaged real data (inputs and confidences; outcomes are drawn). Of each draw the sizes are
 asked that the verdict states: halves of the inputs that are off in opposite directions, and one cluster of them. Then
 an error of this size is planted in a new place of this kind, outcomes are drawn anew, and E[y | f] and the field are
-learned from them as in a run. A draw whose rows allow no such size is left out.
+learned from them as in a run. A draw whose rows allow no such size is left out. The fits are dear: they are made in the
+first --fits draws.
 
     stated     the average hidden miscalibration (halves), or the size within the cluster
     score      share of the draws in which the kernel score has p < 0.0376, of which the power is stated: 0.80
     field      share in which the test of the learned field has p < 0.05
     claim      share in which p_value is below 0.05
 
-Target: the share of claims is nowhere below 0.80 beyond chance (binomial test at 1 %).
+Target: neither the share of the score nor that of the claim is anywhere below 0.80 beyond chance (binomial test at 1 %
+over their number).
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ WORLDS = {
 }
 
 
-def one_draw(world: str, place: str, draw: int) -> dict:
+def one_draw(fits: int, world: str, place: str, draw: int) -> dict:
     """Draw a world, ask what would be found in it, plant that, and see whether it is claimed."""
     limit_threads()
     start, rng = time.perf_counter(), np.random.default_rng((draw, list(WORLDS).index(world), 133))
@@ -81,10 +83,12 @@ def one_draw(world: str, place: str, draw: int) -> dict:
         rate = f + off_by(stated.size, place, smoothed, f, rng)
         y = (rng.random(len(f)) < rate).astype(float)
         smoothed, expected = smoothed_of(X, f, y, draw)
-        rows = Triples.of(X, confidence=f, correct=y)
-        fold, raw, _ = learned_in_turn(rows, draw)
-        proof = proof_of(rows, fold, raw, expected, smoothed.p_value, draw)
-        found |= {"score": smoothed.p_value, "field": proof.p_field, "claim": proof.p_value}
+        found["score"] = smoothed.p_value
+        if draw < fits:
+            rows = Triples.of(X, confidence=f, correct=y)
+            fold, raw, _ = learned_in_turn(rows, draw)
+            proof = proof_of(rows, fold, raw, expected, smoothed.p_value, draw)
+            found |= {"field": proof.p_field, "claim": proof.p_value}
     return {**found, "seconds": time.perf_counter() - start}
 
 
@@ -111,22 +115,26 @@ def off_by(size: float, place: str, smoothed: SmoothedResiduals, f: np.ndarray, 
 
 def main() -> None:
     """Draw, show, and compare with the target."""
-    args: argparse.Namespace = options(__doc__, "learned_power", worlds=list(WORLDS), draws=40).parse_args()
-    keys = [(world, place, draw) for draw in range(args.draws) for world in args.worlds for place in PLACES]
-    store = results(args, FIELDS, keys, one_draw)
+    args: argparse.Namespace = options(__doc__, "learned_power", worlds=list(WORLDS), draws=40, fits=8).parse_args()
+    cells = [(world, place) for world in args.worlds for place in PLACES]
+    keys = [(*cell, draw) for draw in range(args.draws) for cell in cells]
+    store = results(args, FIELDS, keys, partial(one_draw, args.fits))
     rows, missed = [], []
-    for world, place in [(world, place) for world in args.worlds for place in PLACES]:
-        draws = store.of([key for key in keys if key[:2] == (world, place)])
-        asked = [one for one in draws if "claim" in one]
-        seen = [sum(one[name] < level for one in asked) for name, level in LEVELS.items()]
-        if asked and binomtest(seen[-1], len(asked), POWER, alternative="less").pvalue < LEAST_P:
-            missed.append(f"{world}, {place}: {seen[-1] / len(asked):.2f}")
+    for cell in cells:
+        draws = store.of([key for key in keys if key[:2] == cell])
+        asked = [one for one in draws if "score" in one]
+        shown = []
+        for name, level in LEVELS.items():
+            seen = [one[name] < level for one in asked if name in one]
+            shown.append(f"{np.mean(seen):.2f} of {len(seen)}" if seen else "")
+            chance = binomtest(sum(seen), len(seen), POWER, alternative="less").pvalue if seen else 1.0
+            if name != "field" and chance < LEAST_P / (2 * len(cells)):
+                missed.append(f"{name} of {', '.join(cell)}: {shown[-1]}")
         if draws:
-            shares = [f"{count / len(asked):.2f}" if asked else "" for count in seen]
-            rows.append([world, place, len(draws), len(asked), f"{mean(asked, 'stated'):.3f}", *shares])
+            rows.append([*cell, len(draws), len(asked), f"{mean(asked, 'stated'):.3f}", *shown])
     head = ["inputs", "place", "draws", "with a size", "stated", *LEVELS]
     show(args, "learned_power", "share of draws in which an error of the stated size is seen", head, rows)
-    sys.exit(not target(f"claimed less often than stated, beyond chance: {'; '.join(missed) or 'nowhere'}", not missed))
+    sys.exit(not target(f"seen less often than stated, beyond chance: {'; '.join(missed) or 'nowhere'}", not missed))
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def test_each_outcome_has_its_own_opening_and_only_a_located_one_gives_a_limit(
             "test",
             f"{NOT_FOUND}the inputs did not help to predict errors beyond what the confidence says (p = 1). On the "
             f"500 test rows, {UNLEARNED}, an average of 5.0 points or more would have been found with 80 % power at "
-            "best: if it were of one size on all rows, in both directions, and the estimated field had its direction "
-            "right on every row.",
+            "best: if it were of one size on all rows, in both directions, and the estimated field knew its "
+            "direction on every row.",
         ),
         (
             claim(limit=0.0, p_value=0.2, detectable=None),

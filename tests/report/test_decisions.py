@@ -58,7 +58,9 @@ def test_a_finding_whose_promise_is_broken_is_named_with_what_was_promised_and_s
 
 def test_costs_are_told_with_the_threshold_that_they_imply(make_run):
     text = re.sub(r"<[^>]*>", "", section_of(make_run(300, edit=with_decisions(cost=(1, 3)))))
-    assert "implied by the costs: 1 of a miss, 3 of a needless action" in text
+    assert (
+        "implied by the costs: 1 of a right answer that is not accepted, 3 of a wrong answer that is accepted" in text
+    )
     assert "Net benefit at 75 %: " in text
     assert "Vickers and Elkin" in text
 

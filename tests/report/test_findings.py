@@ -1,9 +1,13 @@
 """The section of findings: after the verdict, with its numbers, and without texts where they are redacted."""
 
+import html
 import re
+
+import pytest
 
 from miscal.cli.printed_summary import summary_lines
 from miscal.discovery.summary import read_summary
+from miscal.discovery.wording import verdict_of
 from miscal.report import render
 
 from .conftest import FINDING, METHOD
@@ -24,7 +28,7 @@ def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
     section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
     assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
     for shown in (
-        "1,234 groups",
+        "1,234 tests",
         "1,200 rows",
         "0.37 times",
         "−25.0",
@@ -55,6 +59,53 @@ def test_what_the_correction_leaves_is_told_on_the_page_and_in_the_terminal(make
         page = render(folder).read_text(encoding="utf-8")
         assert re.findall(r"mark-word(?: proven)?\">((?:not )?mended|turned round)<", page) == [word]
         assert printed in " ".join(" ".join(summary_lines(read_summary(folder), folder)).split())
+
+
+def slope_of(sign, lower, upper, after):
+    """A finding whose confidence says less, or more: accuracies of its thirds, and what is left."""
+    both = [
+        {
+            "n": 40,
+            "confidence": sure,
+            "expected": sure,
+            "accuracy": {"value": rate, "interval": [rate - 0.1, rate + 0.1]},
+        }
+        for sure, rate in ((0.6, lower), (0.9, upper))
+    ]
+    return {
+        **FINDING, "effect": "slope", "sign": sign, "lower": both[0], "upper": both[1], "curve": both,
+        "after": {"value": after, "interval": [after - 0.1, after + 0.1]},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("slope", "told", "left"),
+    [
+        (slope_of("over", 0.58, 0.61, -0.2), "says little", "accuracy still rises by 20 points less (10 to 30)"),
+        (slope_of("over", 0.5, 0.62, 0.02), "says less than elsewhere", "this is no longer beyond chance"),
+        (slope_of("under", 0.2, 0.9, -0.3), "says more than elsewhere", "accuracy rises by 30 points less (20 to 40)"),
+    ],
+    ids=["little", "less", "more"],
+)
+def test_a_slope_is_told_by_two_levels_and_never_as_a_shift(make_run, slope, told, left):
+    folder = make_run(300, edit=with_findings([slope]))
+    summary = read_summary(folder)
+    rates = [f"{100 * slope[third]['accuracy']['value']:.0f} % are right" for third in ("upper", "lower")]
+    clause = (
+        f"the confidence {told}: of the answers given with 90 % confidence, {rates[0]}, and of those given with 60 %"
+    )
+    page = render(folder).read_text(encoding="utf-8")
+    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    printed = " ".join(" ".join(summary_lines(summary, folder)).split())
+    verdict = verdict_of(summary)
+    for words in (html.unescape(section), printed, verdict):
+        assert clause.removeprefix("the ") in " ".join(words.split())
+    assert f"after the correction, {left}" in printed
+    assert section.count('<figure class="slope">') == 1
+    for words in (printed, verdict):
+        assert f"{FINDING['description']} (by" not in words
+        assert "less often than rows of equal confidence" not in words
+    assert "does not mend the finding" in verdict or "mends the finding" in verdict
 
 
 def test_a_run_of_before_that_does_not_say_what_is_left_is_drawn_without_it(make_run):

@@ -106,6 +106,9 @@ class Vocabulary:
         What is said of cases whose outcome is 1.
     missed, needless : str
         A case below the threshold whose outcome is 1, and one at or above it whose outcome is 0.
+    two_levels : str
+        How often it comes true where the probability is high, and where it is low: ``{}`` stands for probability and
+        rate of the first, and then of the second.
     they : str
         Rows spoken of just before, for :meth:`of_rows`.
     subject, predicate, in_group, of_group, of_no_group, label, place, on : str
@@ -170,6 +173,7 @@ class Vocabulary:
     come_true: str
     missed: str
     needless: str
+    two_levels: str
     subject: str
     predicate: str
     in_group: str
@@ -305,6 +309,7 @@ _ANSWERS = Vocabulary(
     come_true="are right",
     missed="a right answer that is not accepted",
     needless="a wrong answer that is accepted",
+    two_levels="of the answers given with {} confidence, {} are right, and of those given with {}, {}",
     place="",
     on="on",
 )
@@ -379,6 +384,7 @@ _EVENTS = Vocabulary(
     come_true="have the event",
     missed="an event that is not acted on",
     needless="an action without an event",
+    two_levels="where it is {}, the event happens in {}, and where it is {}, in {}",
     subject="the event",
     predicate="happens",
     in_group="in {rows} the event happens",

@@ -152,7 +152,7 @@ class SurveyDesign:
         return float(self._effect(own, together, _squares(self.group, weight * residual), base, groups))
 
     def design_effects(self, member: csc_array, residual: Floats, variance: Floats) -> Floats:
-        """Design effects of the sums of residuals over many sets of rows, (m,); `member` is (n, m), of 0 and 1.
+        """Design effects of the sums over many columns of numbers times residuals, (m,); `member` is (n, m).
 
         As in :meth:`design_effect`, what a row counts must be a factor of its residual.
 
@@ -168,13 +168,14 @@ class SurveyDesign:
         n = len(self.group)
         gather = csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
 
-        def squares(values: Floats) -> Floats:
-            sums = gather @ csc_array(member.multiply(values[:, None]))
+        def squares(columns: csc_array, values: Floats) -> Floats:
+            sums = gather @ csc_array(columns.multiply(values[:, None]))
             return np.asarray(sums.multiply(sums).sum(0)).ravel()
 
-        base = np.maximum(member.T @ variance, np.finfo(float).tiny)
-        groups = base**2 / np.maximum(squares(variance), np.finfo(float).tiny)
-        return self._effect(base, squares(np.sqrt(variance)), squares(residual), base, groups)
+        squared = csc_array((member.data**2, member.indices, member.indptr), shape=member.shape)
+        base = np.maximum(squared.T @ variance, np.finfo(float).tiny)
+        groups = base**2 / np.maximum(squares(squared, variance), np.finfo(float).tiny)
+        return self._effect(base, squares(member, np.sqrt(variance)), squares(member, residual), base, groups)
 
     def _effect(self, own: Sums, together: Sums, seen: Sums, base: Sums, groups: Sums) -> Sums:
         """Larger of the two variances over that of independent rows, `base`, made larger where groups are few.

@@ -182,6 +182,15 @@ Positive = Annotated[
     str | None,
     typer.Option(metavar="VALUE", help="The value of the column of --event that is the event, e.g. late."),
 ]
+MissingAsBlank = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing-as-blank",
+        metavar="COL",
+        help="Column of the model that DATA does not have, or has no value of in some rows: it is taken as blank "
+        "there, and the reason says so. The summary of the run has what that costs. May be repeated.",
+    ),
+]
 Embeddings = Annotated[
     str | None,
     typer.Option(

@@ -9,8 +9,9 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
 from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
+from miscal.findings.slope_wording import rises, says
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.precision import decimals_of
@@ -137,17 +138,25 @@ def _more_often(difference: Measure, words: Vocabulary) -> str:
 def _left(finding: Finding, words: Vocabulary) -> str:
     """Say what the correction leaves of a finding."""
     state = mending(finding.sign, finding.after.interval)
+    if state and finding.effect == SLOPE:
+        rise = rises(finding.after, words, adverb="still" if state == LEFT else "").replace(MINUS, "-")
+        return f"; after the correction, {'this is no longer beyond chance' if state == MENDED else rise}"
     become = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
     return f"; after the correction {become[state]} {_more_often(finding.after, words)}" if state else ""
+
+
+def _told(finding: Finding, words: Vocabulary) -> str:
+    if finding.effect == SLOPE:
+        return says(finding, words)
+    rate = words.group_rate.format(words.percent(finding.accuracy))
+    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}"
 
 
 def _findings(summary: Summary) -> list[str]:
     """Say the strongest findings, a line each, and how many more there are."""
     words = vocabulary(summary.kind)
     lines = [
-        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, "
-        f"{words.group_rate.format(words.percent(one.accuracy))}, "
-        f"{_more_often(one.beyond, words)} {words.than_equal_rows()}{_left(one, words)}"
+        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, {_told(one, words)}{_left(one, words)}"
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     shown = [part for line in lines for part in wrapped(line)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from miscal.base.document import Measure
+
 FEATURES, METADATA, NAMES_ONLY = "features", "metadata", "names only"
 """Roles of a column."""
 COORDINATE = "embedding"
@@ -31,6 +33,9 @@ class ColumnReading:
         'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
     needed : bool
         Whether new rows need it to be corrected.
+    cost_if_missing : Measure or None
+        By how much the log loss of the corrected confidences changes where it is blank in every row; None where this
+        was not measured.
     leak : float or None
         Area under the ROC curve of the outcome by this column alone, where that is so large that the column may be
         known only after the outcome: it is part of nothing then.
@@ -44,6 +49,7 @@ class ColumnReading:
     leak: float | None = None
     role: str | None = None
     needed: bool = False
+    cost_if_missing: Measure | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

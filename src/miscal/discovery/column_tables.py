@@ -17,8 +17,10 @@ from miscal.findings.ledger import ColumnValue
 if TYPE_CHECKING:
     import polars as pl
 
-SIZES = ("residual", "hidden", "after", "beyond")
+SIZES = ("residual", "hidden", "after", "beyond", "slope")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
+_SLOPE = ("slope", "slope_low", "slope_high", "slope_mark", "slope_finding")
+"""What runs of before there were slopes do not have."""
 
 Tables = Mapping[str, tuple[ColumnValue, ...]]
 """The values of each column, by its name."""
@@ -74,15 +76,17 @@ def schema() -> "dict[str, Any]":
     """Return the columns of ``columns.parquet`` and their types."""
     import polars as pl
 
-    sizes = [f"{name}{end}" for name in SIZES for end in ("", "_low", "_high")]
+    ends = lambda *names: [f"{name}{end}" for name in names for end in ("", "_low", "_high")]  # noqa: E731
     return {
         "column": pl.String,
         "value": pl.String,
         "n": pl.Int64,
-        **dict.fromkeys(("share", "accuracy", "confidence", *sizes[:-3]), pl.Float64),
+        **dict.fromkeys(("share", "accuracy", "confidence", *ends(*SIZES[:3])), pl.Float64),
         "mark": pl.String,
         "finding": pl.Int64,
-        **dict.fromkeys(sizes[-3:], pl.Float64),
+        **dict.fromkeys(ends(*SIZES[3:]), pl.Float64),
+        "slope_mark": pl.String,
+        "slope_finding": pl.Int64,
         "condition": pl.String,
     }
 
@@ -100,7 +104,7 @@ def tables_of(frame: "pl.DataFrame", *, name: str = "columns.parquet") -> Tables
     >>> dict(tables_of(columns_table(())))
     {}
     """
-    missing = [column for column in schema() if column not in frame.columns]
+    missing = [column for column in schema() if column not in frame.columns and column not in _SLOPE]
     if missing:
         raise CorruptFile(f"{name}: column {', '.join(missing)} is missing; run `miscal discover` again")
     try:
@@ -123,7 +127,11 @@ def _row(one: ColumnValue) -> dict[str, Any]:
 
 def _value(row: Mapping[str, Any]) -> ColumnValue:
     sizes = {
-        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"])) for name in SIZES
+        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"]))
+        for name in SIZES
+        if name in row
     }
-    stored = {name: row[name] for name in ("column", "n", "share", "accuracy", "confidence", "mark", "finding")}
+    told = ("mark", "finding", "slope_mark", "slope_finding")
+    stored = {name: row.get(name) for name in ("column", "n", "share", "accuracy", "confidence", *told)}
+    stored = {name: value for name, value in stored.items() if value is not None or name not in _SLOPE}
     return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})

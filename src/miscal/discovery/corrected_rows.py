@@ -1,4 +1,4 @@
-"""New rows corrected by a saved field: a table with a row for each, and the reason where there is no local estimate."""
+"""New rows corrected by a saved field: a table with a row for each, and the reason where an estimate is less sure."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
         off = rows.whole[~correction.local]
         corrected[off], delta[off] = correction.corrected[~correction.local], correction.delta[~correction.local]
         reason[off] = [words or FAR for words in reason[off]]
+        for at, words in zip(rows.whole, rows.blank, strict=True):
+            reason[at] = reason[at] or words
     columns = {"row": rows.row, "delta": delta, "corrected": corrected, "mass": mass, "supported": supported}
     return pl.DataFrame(
         [
@@ -61,3 +63,8 @@ def correct_rows(field: Estimator, rows: NewRows) -> pl.DataFrame:
             pl.Series("reason", reason.tolist(), dtype=pl.String),
         ]
     )
+
+
+def only_blank(table: pl.DataFrame, rows: NewRows) -> pl.Series:
+    """Rows of a table whose reason is no more than that a column was taken as blank: they have a local estimate."""
+    return table["reason"].is_in([words for words in set(rows.blank) if words is not None])

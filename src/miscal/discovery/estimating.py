@@ -15,6 +15,7 @@ from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
+from miscal.discovery.missing_columns import BlankedRows
 from miscal.discovery.time_order import check_first_block, refuse_no_order
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
@@ -178,11 +179,13 @@ def fit_rows(
         return expected_outcome(triples, seed), expected_outcome(triples, seed, estimate.corrected)
 
     if triples.split is None:
-        found = fit_honest_fields(model, triples)
+        blanked = BlankedRows.of(triples, np.full(len(triples), True), seed)
+        found = fit_honest_fields(model, triples, blanked.changed(triples))
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         corrections = corrections_by_name(triples, found.folded.corrected, parts)
         expected = expected_of(found.folded)
-        return FittedRows(triples, model, found.folded, *expected, corrections, found.fold, found.forward, found.block)
+        told = {"fold": found.fold, "forward": found.forward, "block": found.block, "changed": found.changed}
+        return FittedRows(triples, model, found.folded, *expected, corrections, **told, blanked=blanked)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
@@ -193,7 +196,16 @@ def fit_rows(
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
-    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections)
+    blanked = _blanked(model, triples, test, seed)
+    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **blanked)
+
+
+def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> dict[str, Any]:
+    """Correct some rows that a field has not seen, with columns blank."""
+    blanked = BlankedRows.of(triples, unseen, seed)
+    changed = blanked.changed(triples)
+    corrected = model.correct(changed.X, triples.confidence[changed.row]).corrected if len(changed.row) else None
+    return {"blanked": blanked, "changed": corrected}
 
 
 def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: int) -> FittedRows:
@@ -222,7 +234,9 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
     corrections = corrections_by_name(triples, folded.corrected, parts)
     expected = expected_outcome(triples, seed), expected_outcome(triples, seed, folded.corrected)
-    return FittedRows(triples, model, folded, *expected, corrections, fold, forward, block, sample)
+    told = {"fold": fold, "forward": forward, "block": block, "sample": sample}
+    told |= _blanked(model, triples, ~sample, seed)
+    return FittedRows(triples, model, folded, *expected, corrections, **told)
 
 
 def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:

@@ -24,6 +24,7 @@ from miscal.findings.ledger import (
     named_groups,
     number_of_cuts,
     readable,
+    slope_places,
     with_clusters,
     with_features,
 )
@@ -87,8 +88,9 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = _corrected(rows, witness, seed)
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, settings=settings)
+    cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(
-        candidates=len(groups) + (0 if field is None else number_of_cuts(settings)),
+        candidates=len(groups) + len(slope_places(groups, settings)) + cuts,
         adjustment=ADJUSTMENTS[settings.adjustment],
         level=settings.significance,
         evidence=evidence,
@@ -142,12 +144,16 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
     rows = []
     for one in ledger.findings:
         stored = one.model_dump(mode="json")
-        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of")} | {"explained": None}
+        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)} | {"explained": None}
         for name in ("hidden", "beyond", "after"):
             low, high = stored[name]["interval"] or (None, None)
             values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
         rows.append({**stored, **values})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
+
+
+_ALONG = ("lower", "upper", "curve")
+"""How often a group with a slope is right along its confidences."""
 
 
 def _schema() -> dict:
@@ -159,6 +165,7 @@ def _schema() -> dict:
     return {
         "description": pl.String,
         "source": pl.String,
+        "effect": pl.String,
         "columns": pl.List(pl.String),
         "n": pl.Int64,
         **dict.fromkeys((*means, *sizes, *tested), pl.Float64),
@@ -168,4 +175,5 @@ def _schema() -> dict:
         "rows": pl.List(pl.Int64),
         "condition": pl.String,
         "made_of": pl.String,
+        **dict.fromkeys(_ALONG, pl.String),
     }

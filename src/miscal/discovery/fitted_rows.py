@@ -11,6 +11,7 @@ import numpy as np
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.triples import Triples
+from miscal.discovery.missing_columns import BlankedRows
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings import Subregime, Subregimes
@@ -61,6 +62,10 @@ class FittedRows:
     sample : ndarray of bool, shape (n,), or None
         The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
         last block: their values come from the field that is saved.
+    blanked : BlankedRows, or None
+        Some rows that testify, with columns blank.
+    changed : ndarray of float64, or None
+        Their corrected confidences, as honest as those of `estimate`.
     by_time : bool
         Whether folds are blocks of time, each judged by the blocks before it.
     testified : LabelledRows
@@ -84,6 +89,8 @@ class FittedRows:
     forward: FieldEstimate | None = None
     block: np.ndarray | None = None
     sample: np.ndarray | None = None
+    blanked: BlankedRows | None = None
+    changed: np.ndarray | None = None
     by_time: bool = False
     testified: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None

@@ -45,6 +45,15 @@ OURS = "miscal"
 """Name of miscal's own correction among those that are compared."""
 
 
+EXTREME = 0.02
+"""A probability nearer to 0 or 1 than this is told apart from them by its log-odds alone. A convention."""
+
+
+def share_extreme(rows: LabelledRows) -> float:
+    """Return the share of rows whose confidence is near 0 or 1."""
+    return average((np.abs(rows.confidence - 0.5) > 0.5 - EXTREME).astype(float), rows.weight)
+
+
 def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> Global:
     """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
 

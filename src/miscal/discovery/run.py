@@ -76,7 +76,10 @@ def write_files(found: Discovery, folder: Path) -> None:
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     column = found.summary.data.columns.confidence
-    save_model(found.model, found.encoder, folder / "model", confidence=column, kind=found.summary.kind)
+    read = {one.name: one.cost_if_missing for one in found.summary.columns}
+    costs = {name: cost.value for name, cost in read.items() if cost is not None and cost.value is not None}
+    place, kind = folder / "model", found.summary.kind
+    save_model(found.model, found.encoder, place, confidence=column, kind=kind, costs=costs)
     if found.clusters is not None:
         save_clusters(found.clusters, folder / "model")
     seal(folder)

@@ -1,6 +1,7 @@
 """Save a fitted field together with the encoder that makes its x, for `miscal calibrate`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,9 @@ class SavedModel:
         The step from text or columns to x; None if the model was fitted on arrays.
     confidence : str or None
         The column of the confidences it was fitted on; None if it was fitted on arrays.
+    costs : dict of str to float
+        By how much the log loss of the corrected confidences changes where a column is blank in every row, as the run
+        measured it.
     kind : {"answer", "event"}
         What they are the probabilities of.
     """
@@ -48,6 +52,7 @@ class SavedModel:
     encoder: Encoder | None
     confidence: str | None = None
     kind: Kind = ANSWER
+    costs: dict[str, float] = field(default_factory=dict)
 
     @cached_property
     def field(self) -> "MiscalibrationField":
@@ -79,7 +84,7 @@ class SavedModel:
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
         asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability)
-        own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind}
+        own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind, "costs": self.costs}
         return open_new_rows(source, encoder=self.encoder, **own, **options)
 
     def correct(self, source: Any, **options: Any) -> "pl.DataFrame":
@@ -112,6 +117,7 @@ def save_model(
     *,
     confidence: str | None = None,
     kind: Kind = ANSWER,
+    costs: Mapping[str, float] | None = None,
 ) -> None:
     """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
@@ -131,7 +137,7 @@ def save_model(
     model.to_saved().save(folder)
     if encoder is not None:
         content, arrays = encoder.state()
-        read = {"encoder": content, "confidence": confidence, "kind": kind}
+        read = {"encoder": content, "confidence": confidence, "kind": kind, "costs": dict(costs or {})}
         save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
 
 
@@ -202,4 +208,6 @@ def load_model(folder: str | Path) -> SavedModel:
         kind = check_kind(content.get("kind", ANSWER))  # models of earlier versions have none
         if encoder.n_features != estimator.n_features or not isinstance(column, str | None):
             raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
-    return SavedModel(estimator, encoder, column, kind)
+        # nor what it costs to do without a column
+        costs = {str(name): float(cost) for name, cost in content.get("costs", {}).items()}
+    return SavedModel(estimator, encoder, column, kind, costs)

@@ -22,6 +22,7 @@ from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, leak_alarms
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
+from miscal.discovery.missing_columns import costs
 from miscal.discovery.over_time import over_time
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
@@ -81,10 +82,11 @@ def summarise(
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    readings, unnamed = _columns_read(triples), unnamed_groups(rows, seed=seed)
+    readings, unnamed = _columns_read(rows), unnamed_groups(rows, seed=seed)
     summary = Summary(
         kind=triples.kind,
         n=len(triples),
+        share_extreme=measurements.share_extreme(everyone),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,
@@ -216,8 +218,11 @@ def _few_count(weights: np.ndarray | None) -> list[str]:
     ]
 
 
-def _columns_read(triples: Triples) -> tuple[ColumnReading, ...]:
-    return tuple(ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
+def _columns_read(rows: FittedRows) -> tuple[ColumnReading, ...]:
+    """Say what columns were read as, and what the correction loses without them."""
+    cost = costs(rows.blanked, rows.changed, rows.every, rows.estimate.corrected)
+    read = (ColumnReading(**one) for one in plain(list(rows.triples.source.get(READ_COLUMNS, ()))))
+    return tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
 
 
 def _data(triples: Triples) -> Data:

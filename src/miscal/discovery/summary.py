@@ -323,6 +323,8 @@ class Summary(Document):
     schema_version: int = SCHEMA_VERSION
     kind: Kind = ANSWER
     n: NonNegativeInt
+    share_extreme: Share | None = None
+    """Rows whose confidence lies below 2 % or above 98 %; of older runs it is not known."""
     n_train: NonNegativeInt | None
     n_val: NonNegativeInt | None
     n_test: NonNegativeInt | None

@@ -6,25 +6,43 @@ from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decision_wording import decision_sentence, started
-from miscal.findings.mending import mending, mending_sentence
+from miscal.findings.ledger import SHIFT, SLOPE, Finding
+from miscal.findings.mending import MENDED, mending, mending_sentence
+from miscal.findings.slope_wording import slope_sentence, slopes_left
 
 
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
-    groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in summary.findings]
+    shifts, slopes = _by_effect(summary)
+    groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in shifts]
+    along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
     claim = Claim(summary.field.structure, summary.certificate)
-    hidden = verdict(claim, places, groups, evidence=summary.evidence, kind=summary.kind)
+    hidden = verdict(claim, places, groups, evidence=summary.evidence, slopes=along, kind=summary.kind)
     said = shown, hidden, mending_of(summary), decision_of(summary)
     return " ".join(filter(None, said))
 
 
 def mending_of(summary: Summary) -> str:
     """Write the part of the verdict that says what the correction makes of the findings; empty where there are none."""
-    told = [(mending(one.sign, one.after.interval), one) for one in summary.findings]
-    known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in told if state]
-    return mending_sentence(known, summary.kind) if known else ""
+    shifts, slopes = ([(state, one) for one in some if (state := _state(one))] for some in _by_effect(summary))
+    known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in shifts]
+    left = [one for state, one in slopes if state != MENDED]
+    told = slopes_left(left, vocabulary(summary.kind)) if left else ""
+    if not known and not slopes:
+        return ""
+    return mending_sentence(known, summary.kind, slopes=[state for state, _ in slopes], slopes_left=told)
+
+
+def _by_effect(summary: Summary) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings that are shifts, and those that are slopes."""
+    shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
+    return shifts, slopes
+
+
+def _state(finding: Finding) -> str | None:
+    return mending(finding.sign, finding.after.interval)
 
 
 def decision_of(summary: Summary) -> str:

@@ -86,12 +86,35 @@ class HonestFields:
         depend on its own.
     block : ndarray of int64, shape (n,)
         The fold where `forward` is known, -1 elsewhere.
+    changed : ndarray of float64, shape (q,)
+        Corrected confidences of the changed rows that were asked for, each by the fit that did not see its outcome.
     """
 
     folded: FieldEstimate
     fold: np.ndarray
     forward: FieldEstimate
     block: np.ndarray
+    changed: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedRows:
+    """Rows as they would be with other inputs: what a fit that did not see their outcome makes of them is asked, too.
+
+    Attributes
+    ----------
+    row : ndarray of int, shape (q,)
+        Position of each among the rows.
+    X : ndarray of shape (q, d)
+    """
+
+    row: np.ndarray
+    X: np.ndarray
+
+    def of(self, inside: np.ndarray) -> ChangedRows:
+        """Return those of the rows in a mask."""
+        some = inside[self.row]
+        return ChangedRows(self.row[some], self.X[some])
 
 
 def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
@@ -122,7 +145,7 @@ def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
     return _assemble(folds, estimates, fitted.transform(rows.X))
 
 
-def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields:
+def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: ChangedRows | None = None) -> HonestFields:
     """Fit a field, and estimate it at the same rows by K-fold and by earlier folds only, every choice made anew.
 
     Of K folds this costs the fit on all rows, K fits on all folds but one, and K - 2 (or fewer) on the first few: for
@@ -133,6 +156,8 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
     field : MiscalibrationField
         Fitted by this call. Of "paper" too, sigma, lambda and the number of epochs are chosen in each fit.
     rows : Triples
+    changed : ChangedRows, optional
+        Some of the rows with other inputs; by default none.
 
     Returns
     -------
@@ -153,11 +178,17 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
     numbers = np.unique(folds).tolist()
     # the last fold is judged by all the others in either way
     forward = [k for k in numbers[1:-1] if _enough(rows, folds < k, k / len(numbers))]
-    tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds)]
+    changed = changed or ChangedRows(np.zeros(0, np.int64), rows.X[:0])
+    tasks = [(_fit, estimator, learned), *_fold_tasks(estimator, rows, folds, changed)]
     tasks += _forward_tasks(estimator, learned, folds, forward)
-    fitted, *estimates = _in_parallel(field, rows, tasks)
+    fitted, *found = _in_parallel(field, rows, tasks)
+    of_folds = found[: len(numbers)]
+    estimates = [*(estimate for estimate, _ in of_folds), *found[len(numbers) :]]
     field.adopt_fit(fitted, rows, seed)
     coordinates = fitted.transform(rows.X)
+    corrected = np.full(len(changed.row), np.nan)
+    for k, (_, of_changed) in zip(numbers, of_folds, strict=True):
+        corrected[folds[changed.row] == k] = of_changed
     folded = _assemble(folds, estimates[: len(numbers)], coordinates)
     known = dict(zip(forward, estimates[len(numbers) :], strict=True))
     if _enough(rows, folds < numbers[-1], 1.0):
@@ -165,7 +196,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples) -> HonestFields
     unknown = dict.fromkeys(_BY_ROW, np.full(len(rows), np.nan))
     forward = _placed(unknown, folds, known, coordinates)
     block = np.where(np.isin(folds, list(known)), folds, -1)
-    return HonestFields(folded, folds, forward, block)
+    return HonestFields(folded, folds, forward, block, corrected)
 
 
 def fit_forward(field: MiscalibrationField, rows: Triples, block: np.ndarray) -> FieldEstimate:
@@ -322,9 +353,13 @@ def _learned_from(rows: Triples) -> Triples:
     return replace(rows, text=None, metadata={}, candidate_groups={}, notes=(), source={}, encoder=None)
 
 
-def _fold_tasks(estimator: Estimator, rows: Triples, folds: np.ndarray) -> list[tuple]:
-    rows = _learned_from(rows)
-    return [(_fold, estimator.for_folds(), rows, folds != k, folds == k) for k in np.unique(folds)]
+def _fold_tasks(
+    estimator: Estimator, rows: Triples, folds: np.ndarray, changed: ChangedRows | None = None
+) -> list[tuple]:
+    rows, parts = _learned_from(rows), [(folds != k, folds == k) for k in np.unique(folds)]
+    if changed is None:
+        return [(_fold, estimator.for_folds(), rows, learned, inside) for learned, inside in parts]
+    return [(_fold_changed, estimator.for_folds(), rows, *masks, changed.of(masks[1])) for masks in parts]
 
 
 def _fit(estimator: Estimator, rows: Triples) -> Estimator:
@@ -333,6 +368,15 @@ def _fit(estimator: Estimator, rows: Triples) -> Estimator:
 
 def _fold(estimator: Estimator, rows: Triples, learned: np.ndarray, inside: np.ndarray) -> FieldEstimate:
     return estimator.fit(rows.take(learned)).estimate(rows.X[inside], rows.confidence[inside])
+
+
+def _fold_changed(
+    estimator: Estimator, rows: Triples, learned: np.ndarray, inside: np.ndarray, changed: ChangedRows
+) -> tuple[FieldEstimate, np.ndarray]:
+    """Estimate the rows of a fold, and correct some of them with other inputs."""
+    fitted = estimator.fit(rows.take(learned))
+    corrected = fitted.correct(changed.X, rows.confidence[changed.row]).corrected if len(changed.row) else np.zeros(0)
+    return fitted.estimate(rows.X[inside], rows.confidence[inside]), corrected
 
 
 def _in_parallel(field: MiscalibrationField, rows: Triples, tasks: Sequence[tuple]) -> list:

@@ -9,7 +9,7 @@ all thresholds and for both sides (Bonferroni): what is told of one holds howeve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -187,7 +187,7 @@ class Thresholds:
         >>> Thresholds.of([0.8], (9, 1))
         Thresholds(given=(0.8,), cost=(9.0, 1.0))
         """
-        several = [thresholds] if isinstance(thresholds, int | float) else thresholds
+        several = [thresholds] if np.ndim(thresholds) == 0 else thresholds
         given = _numbers(several, "threshold must be a number between 0 and 1, or several")
         for one in given:
             if not 0 < one < 1:
@@ -232,6 +232,7 @@ def decide(
     corrected: Floats,
     asked: Thresholds | None = None,
     *,
+    at: Mapping[float, Source] | None = None,
     members: Sequence[Mask] = (),
     candidates: int = 0,
 ) -> tuple[Decision, ...]:
@@ -246,6 +247,9 @@ def decide(
     asked : Thresholds, optional
         By default nothing is asked for, and the thresholds are those of
         :func:`~miscal.calibration.metrics.threshold_grid`.
+    at : mapping of float to {"given", "cost", "grid"}, optional
+        Rising thresholds, and where each comes from; by default those asked for, and a grid in the range of the
+        confidences.
     members : sequence of (n,) bool
         The rows of each finding.
     candidates : int
@@ -265,7 +269,9 @@ def decide(
     (100, 0.9, 0.5, True, 0)
     """
     asked = asked or Thresholds()
-    sources = asked.among(rows.confidence)
+    sources = asked.among(rows.confidence) if at is None else at
+    # rows are taken apart some thousand times, so that what is not asked for is left behind
+    rows = LabelledRows(rows.correct, rows.confidence, rows.expected, design=rows.design)
     after = replace(rows, confidence=corrected)
     sides = {state: _sides(own, list(sources)) for state, own in (("before", rows), ("after", after))}
     groups = _worst_groups(rows, after, list(sources), members, candidates)

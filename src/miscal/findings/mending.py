@@ -40,15 +40,25 @@ def mending(sign: str, after: Interval) -> str | None:
     return LEFT if (after[1] < 0) == (sign == "over") else REVERSED
 
 
-def mending_sentence(findings: Sequence[tuple[str, Place]], kind: Kind = ANSWER) -> str:
+def mending_sentence(
+    findings: Sequence[tuple[str, Place]],
+    kind: Kind = ANSWER,
+    *,
+    slopes: Sequence[str] = (),
+    slopes_left: str = "",
+) -> str:
     """Say how many findings the correction mends, and name those that it does not, those of which most is left first.
 
     Parameters
     ----------
     findings : sequence of (str, Place)
-        What became of each (:func:`mending`), and what the correction leaves of it; at least one.
+        What became of each shift (:func:`mending`), and what the correction leaves of it.
     kind : {"answer", "event"}
         What the confidence is the probability of.
+    slopes : sequence of str
+        What became of each slope; there is at least one of either.
+    slopes_left : str
+        A clause on the slopes that are not mended (:func:`.slope_wording.slopes_left`).
 
     Examples
     --------
@@ -61,7 +71,8 @@ def mending_sentence(findings: Sequence[tuple[str, Place]], kind: Kind = ANSWER)
     """
     words = vocabulary(kind)
     equal = words.equal_rows("corrected")
-    many, count = len(findings), sum(state == MENDED for state, _ in findings)
+    many = len(findings) + len(slopes)
+    count = sum(state == MENDED for state in (*(state for state, _ in findings), *slopes))
     if count == many:
         which, whose = ("the finding", "its") if many == 1 else (f"all {many} findings", "their")
         return f"The correction mends {which}: beyond chance, {whose} rows no longer differ from {equal}."
@@ -71,7 +82,9 @@ def mending_sentence(findings: Sequence[tuple[str, Place]], kind: Kind = ANSWER)
         parts.append(f"{words.true('now')} {often_on(turned[:MOST_PLACES], words)}, the other way round than before")
     more = sum(max(0, len(places) - MOST_PLACES) for places in (left, turned))
     rest = f"; the report lists {more} more that it does not mend" if more else ""
-    return f"The correction {_mends(count, many)}: compared with {equal}, {words.subject} {', and '.join(parts)}{rest}."
+    compared = f"compared with {equal}, {words.subject} {', and '.join(parts)}{rest}"
+    told = "; ".join([*([compared] if parts else []), *([slopes_left] if slopes_left else [])])
+    return f"The correction {_mends(count, many)}: {told}."
 
 
 def _mends(count: int, many: int) -> str:

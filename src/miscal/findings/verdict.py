@@ -54,6 +54,7 @@ def verdict(
     *,
     evidence: str = "test",
     kind: Kind = ANSWER,
+    slopes: str = "",
 ) -> str:
     """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
@@ -69,6 +70,8 @@ def verdict(
         Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
     kind : {"answer", "event"}
         What the confidence is the probability of.
+    slopes : str
+        A clause on groups in which the confidence says less than elsewhere (:func:`.slope_wording.slope_sentence`).
 
     Examples
     --------
@@ -88,7 +91,7 @@ def verdict(
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
     been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
-    had its direction right on every row.
+    knew its direction on every row.
     >>> places = [DetectablePlace(place="halves", share=1, size=0.07, average=0.065),
     ...           DetectablePlace(place="cluster", share=0.1, size=0.21, average=0.04)]
     >>> silent = silent.model_copy(update={"detectable_learned": places})
@@ -103,11 +106,11 @@ def verdict(
     """
     basis, words = _BASIS[evidence].format(n=f"{claim.certificate.n:,}"), vocabulary(kind)
     if claim.located:
-        if not groups and not places:
+        if not groups and not places and not slopes:
             return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
-        return f"{_which(groups or places, words, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
-    if groups:
-        return f"{_which(groups, words, listed_in_report=True)}. {_beyond_groups(claim, basis, words)}."
+        return f"{_which(groups or places, slopes, words, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
+    if groups or slopes:
+        return f"{_which(groups, slopes, words, listed_in_report=True)}. {_beyond_groups(claim, basis, words)}."
     if claim.confirmed:
         return f"{_unlocated(words)} ({_p_value(claim)}). {_no_place(words)}."
     return f"{_not_found(claim, words)}. {_power(claim, basis)}."
@@ -150,11 +153,14 @@ def often_on(places: Sequence[Place], words: Vocabulary) -> str:
     return ", and ".join(f"{often} {words.on} {_listed(some)}" for often, some in named.items())
 
 
-def _which(places: Sequence[Place], words: Vocabulary, *, listed_in_report: bool) -> str:
+def _which(places: Sequence[Place], slopes: str, words: Vocabulary, *, listed_in_report: bool) -> str:
+    if not places:
+        return f"What no reliability diagram shows: {slopes}"
     of = often_on(places[:MOST_PLACES], words)
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"What no reliability diagram shows: compared with {words.equal_rows()}, {words.comes_true()} {of}{rest}"
+    shown = f"What no reliability diagram shows: compared with {words.equal_rows()}, {words.comes_true()} {of}{rest}"
+    return f"{shown}. {slopes[0].upper()}{slopes[1:]}" if slopes else shown
 
 
 def _limit(claim: Claim, basis: str) -> str:
@@ -260,7 +266,7 @@ def _power(claim: Claim, basis: str) -> str:
     size = f"{decimal(100 * best, 1)} points"
     at_best = (
         f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "
-        "size on all rows, in both directions, and the estimated field had its direction right on every row"
+        "size on all rows, in both directions, and the estimated field knew its direction on every row"
     )
     if not learned:
         return at_best

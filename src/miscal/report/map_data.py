@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.vocabulary import vocabulary
+from miscal.findings import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
 from miscal.report.inline import embedded_size
@@ -40,10 +41,12 @@ def sample(table: "pl.DataFrame", most: int) -> "pl.DataFrame":
     return table[[(2 * i + 1) * table.height // (2 * most) for i in range(most)]]
 
 
-def colour_limit(values: Sequence[float | None]) -> float:
-    """Where the diverging scale ends: the 98th percentile of the field's size, at least 10 points."""
+def colour_limit(values: Sequence[float | None], step: float = EPSILON) -> float:
+    """Where the diverging scale ends: the 98th percentile of the field's size in whole steps, at least two of them."""
     sizes = sorted(abs(v) for v in values if v is not None and math.isfinite(v))
-    return max(0.1, math.ceil(20 * sizes[int(0.98 * (len(sizes) - 1))]) / 20) if sizes else 0.1
+    # an odd number of steps that rounding has made a little more than it is, is no step more
+    steps = math.ceil(sizes[int(0.98 * (len(sizes) - 1))] / step - 1e-9) if sizes else 0
+    return round(max(2, steps) * step, 12)
 
 
 def grid_positions(values: Sequence[float | None]) -> list[int]:
@@ -72,6 +75,7 @@ def map_payload(source: Source) -> dict[str, Any]:
     decimals = decimals_of(source.summary)
     # two more than are shown, as shares of 1
     fine = decimals + 3
+    step = min(EPSILON, source.epsilon or EPSILON)
     fields = {key: rounded(table[key].to_list(), fine) for key in legend.FIELD_NAMES if key in table.columns}
     return {
         "n": table.height,
@@ -80,7 +84,7 @@ def map_payload(source: Source) -> dict[str, Any]:
         "decimals": decimals,
         "first": first_field(source, fields),
         "fields": fields,
-        "limits": {key: colour_limit(values) for key, values in fields.items()},
+        "limits": {key: colour_limit(values, step) for key, values in fields.items()},
         "panes": panes(source, table),
         "row": table["row"].to_list(),
         "confidence": rounded(table["confidence"].to_list(), fine),

@@ -17,6 +17,9 @@ REPEATS = 0.95
 MOST_NEEDED = 10
 
 
+_FOR_ALL = "These candidates were compared for the saved correction, which learned from all rows."
+
+
 @dataclass(frozen=True)
 class RowWords:
     """The rows that testify, in words.
@@ -35,6 +38,10 @@ class RowWords:
         In which sense nothing was learned from the outcomes that are told, for the glossary.
     directions : str
         How the directions of the errors were predicted before outcomes were looked at.
+    corrected : str
+        What the corrections that are compared were learned from.
+    candidates : str
+        What candidates were compared for.
     """
 
     row: str
@@ -45,6 +52,8 @@ class RowWords:
     basis: str
     unseen: tuple[str, str]
     directions: str
+    corrected: str
+    candidates: str
 
 
 def row_words(summary: Summary) -> RowWords:
@@ -140,11 +149,14 @@ def _all_rows(summary: Summary) -> RowWords:
             f"{cut}So every row testifies, and no value of a row was learned from its own outcome.",
         ),
         directions="For each row, a field that had not seen its outcome predicted in which direction the model errs.",
+        corrected="All corrections are cross-fitted: each row is corrected by one that was learned from other rows, "
+        "and from fewer of them than the saved correction.",
+        candidates=_FOR_ALL,
     )
 
 
 def _later_rows(summary: Summary) -> RowWords:
-    n, blocks = later_rows(summary), summary.over_time.blocks
+    n, blocks, terms = later_rows(summary), summary.over_time.blocks, vocabulary(summary.kind)
     first = f"the first {count(blocks[0].n)} rows, to {blocks[0].last}"
     return RowWords(
         row="later row",
@@ -152,10 +164,10 @@ def _later_rows(summary: Summary) -> RowWords:
         n=n,
         kind=" on later rows",
         of=" of later rows",
-        basis=f"Accuracy and confidence are averages over all {count(summary.n)} rows. Unless stated otherwise, every "
-        f"other number on this page is of {count(n)} rows, each judged by a field that had seen only earlier rows. The "
-        f"rows were cut into {len(blocks)} blocks in the order of time, and {first}, only teach. The saved correction "
-        f"was fitted on all rows.{_and_design(summary)}",
+        basis=f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows. "
+        f"Unless stated otherwise, every other number on this page is of {count(n)} rows, each judged by a field that "
+        f"had seen only earlier rows. The rows were cut into {len(blocks)} blocks in the order of time, and {first}, "
+        f"only teach. The saved correction was fitted on all rows.{_and_design(summary)}",
         unseen=(
             "Later rows",
             f"The rows were cut into {len(blocks)} blocks in the order of time, and the field at the rows of each "
@@ -163,6 +175,9 @@ def _later_rows(summary: Summary) -> RowWords:
             "value of a row was learned from its own outcome or from any later one.",
         ),
         directions="For each row, a field that had seen only earlier rows predicted in which direction the model errs.",
+        corrected="Each row is corrected by what was learned of earlier rows; the saved correction has learned from "
+        "more.",
+        candidates=_FOR_ALL,
     )
 
 
@@ -185,6 +200,8 @@ def _test_rows(summary: Summary) -> RowWords:
         ),
         directions="Before the outcomes of the test rows were used, the field predicted in which direction the model "
         "errs on each of them.",
+        corrected="No correction has learned from the test rows.",
+        candidates="These candidates were compared before the test rows were used.",
     )
 
 

@@ -84,7 +84,7 @@ def sequential(X, f, y, rng, blocks=6):
 def test_planted_clusters_without_a_name_are_found(seed):
     X, f, y, topic = topics(seed)
     groups = without_names(X)
-    chosen, _ = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed)
+    chosen = scan(LabelledRows(y, f, crossfitted(y, f)), groups, seed=seed).chosen
     for planted_topic in (0, 1):
         assert max(jaccard(groups.rows(one.group), topic == planted_topic) for one in chosen) >= 0.8
     assert len(chosen) <= 3
@@ -167,7 +167,7 @@ def test_planted_names_stay_exact_beside_clusters():
         # inputs of which a planted group is a part
         X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
         beside = with_clusters(groups, clusters_of(X))
-        chosen, _ = scan(LabelledRows(y, f, crossfitted(y, f)), beside, seed=seed)
+        chosen = scan(LabelledRows(y, f, crossfitted(y, f)), beside, seed=seed).chosen
         found = {beside.descriptions[one.group] for one in chosen}
         assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
         assert not any(beside.kinds[one.group] == CLUSTER for one in chosen)
@@ -269,8 +269,8 @@ def test_more_is_found_when_a_share_of_false_findings_is_allowed():
     groups, y, f, _ = table(1, strength=0.6)
     loose = replace(LEDGER_DEFAULTS, adjustment=FDR)
     expected = crossfitted(y, f)
-    strict, _ = scan(LabelledRows(y, f, expected), groups)
-    more, _ = scan(LabelledRows(y, f, expected), groups, settings=loose)
+    strict = scan(LabelledRows(y, f, expected), groups).chosen
+    more = scan(LabelledRows(y, f, expected), groups, settings=loose).chosen
     assert len(more) >= len(strict) > 0
     assert all(one.p_adjusted <= 0.05 for one in more)
 
@@ -356,7 +356,7 @@ def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):
     for seed in range(60):
         y, f, groups, hidden = hidden_rates(seed, strength)
         expected = crossfitted(y, f)
-        for one in scan(LabelledRows(y, f, expected), groups, seed=seed)[0]:
+        for one in scan(LabelledRows(y, f, expected), groups, seed=seed).chosen:
             rows = groups.rows(one.group)
             low, high = hidden_interval(y[rows], expected[rows], one.level)
             chosen += 1

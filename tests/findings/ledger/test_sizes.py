@@ -64,7 +64,7 @@ def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
     correct, confidence, columns = table(seed)
     confidence = np.full(len(correct), 0.5)
     groups = named_groups(columns)
-    for one in scan(LabelledRows(correct, confidence, confidence), groups)[0][:1]:
+    for one in scan(LabelledRows(correct, confidence, confidence), groups).chosen[:1]:
         inside = groups.rows(one.group)
         # with one confidence the strata are cut at random, so that only nearly equal numbers can be asked for, and of
         # few rows not even these

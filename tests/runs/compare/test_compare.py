@@ -12,6 +12,7 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.ledger import SHIFT
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import RunRows, match_rows
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _of_rows, compare, compare_rows
@@ -166,7 +167,9 @@ def test_where_both_fail_alike_is_said():
     rate = f - 0.35 * (kind == "film")
     one, two = (rows_of(name, rng.random(n) < rate, f, X, kind) for name in ("one", "two"))
     # as both ledgers would have it
-    film = SimpleNamespace(description="kind = film", condition=Value("kind", "film", "text"), columns=("kind",))
+    film = SimpleNamespace(
+        description="kind = film", effect=SHIFT, condition=Value("kind", "film", "text"), columns=("kind",)
+    )
     one.run.summary.findings = two.run.summary.findings = (film,)
     pair = compare_rows(one, two)
     assert [(group.description, group.both, group.found_in) for group in pair.groups] == [

@@ -42,6 +42,7 @@ def command(
     features: options.Features = None,
     text: options.Text = None,
     where: options.Where = None,
+    missing_as_blank: options.MissingAsBlank = None,
     on_invalid: OnInvalidNew = options.OnInvalidNewRow.error,
     engine: EngineOption = options.Engine.local,
     encoding: options.Encoding = "utf-8",
@@ -63,7 +64,7 @@ def command(
         done = calibrate_file(
             model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
             progress=progress, confidence=confidence, probability=probability, encoding=encoding,
-            csv_escape=csv_escape, where=where, **inputs,
+            csv_escape=csv_escape, where=where, missing_as_blank=options.several(missing_as_blank), **inputs,
         )  # fmt: skip
     print_correction(done, out)
 

@@ -51,6 +51,7 @@ def command(
     features: options.Features = None,
     text: options.Text = None,
     where: options.Where = None,
+    missing_as_blank: options.MissingAsBlank = None,
     group: Group = None,
     at: At = None,
     tolerance: Tolerance = None,
@@ -75,7 +76,8 @@ def command(
     with stages() as progress:
         found = monitor(
             run, data, out=out, at=at, tolerance=tolerance, group=group, progress=progress, text=text, where=where,
-            on_invalid=on_invalid.value, encoding=encoding, csv_escape=csv_escape, **columns,
+            on_invalid=on_invalid.value, encoding=encoding, csv_escape=csv_escape,
+            missing_as_blank=options.several(missing_as_blank), **columns,
         )  # fmt: skip
     place = Path(run) / FOLDER if out is None else Path(out)
     print(found.to_json() if json else "\n".join(monitor_lines(found, place)), end="" if json else "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -96,6 +96,20 @@ class Combined:
     def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns of the table again, from x."""
         return self.columns.columns_of(X[:, self.places.n_features :])
+
+    @property
+    def can_be_blank(self) -> tuple[str, ...]:
+        """Columns that :meth:`blanked` takes."""
+        return self.columns.can_be_blank
+
+    def blanked(self, X: np.ndarray, column: str) -> np.ndarray:
+        """Return x as it would be if a column of the table were blank in every row."""
+        n = self.places.n_features
+        return np.concatenate([X[:, :n], self.columns.blanked(X[:, n:], column)], 1)
+
+    def taking_as_blank(self, columns: Iterable[str]) -> Combined:
+        """Return the encoder for rows that may be blank in some columns, though no row was that it learned from."""
+        return Combined(self.places, self.columns.taking_as_blank(columns))
 
     def unknown(self, values: PlacesAndColumns, X: np.ndarray) -> Sequence[Unknown]:
         """Find what was not there at `fit`, in the embedding and in the columns."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,6 +56,7 @@ class FeatureColumns:
         self.kinds: tuple[ColumnKind, ...] = ()
         # models of earlier versions have no order of their own: in them all columns are places
         self.embedding_first = True
+        self.taken_as_blank: frozenset[str] = frozenset()
 
     @property
     def _ordered(self) -> list[ColumnKind]:
@@ -111,10 +113,13 @@ class FeatureColumns:
 
     def transform(self, values: pl.DataFrame) -> np.ndarray:
         """Put the columns side by side, and then their levels."""
-        series = {kind.column: _of_kind(column_of(values, kind.column), kind) for kind in self.kinds}
+        series = {kind.column: self._series(values, kind) for kind in self.kinds}
         numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
         codes = [kind.codes(series[kind.column]) for kind in self._ordered]
         return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
+
+    def _series(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
+        return _of_kind(column_of(values, kind.column), kind, kind.column in self.with_blanks)
 
     @property
     def column_types(self) -> dict[str, str]:
@@ -123,8 +128,38 @@ class FeatureColumns:
 
     @property
     def with_blanks(self) -> frozenset[str]:
-        """Columns whose blanks are values like others."""
-        return frozenset(kind.column for kind in self.kinds if kind.blank)
+        """Columns in which rows may be blank."""
+        return self.taken_as_blank | {kind.column for kind in self.kinds if kind.blank}
+
+    @property
+    def can_be_blank(self) -> tuple[str, ...]:
+        """Columns that :meth:`blanked` takes: all that a person reads."""
+        return tuple(kind.column for kind in self._readable)
+
+    def blanked(self, X: np.ndarray, column: str) -> np.ndarray:
+        """Return x as it would be if a column were blank in every row.
+
+        A blank that `fit` did not see has the place of the median or the most frequent category, and the level -1.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> table = pl.DataFrame({"age": [3, 5], "kind": ["a", "b"]})
+        >>> encoder = FeatureColumns(["age", "kind"]).fit(table)
+        >>> encoder.blanked(encoder.transform(table), "kind").tolist()
+        [[3.0, 1.0, 0.0, -1.0], [5.0, 1.0, 0.0, -1.0]]
+        """
+        found = X.copy()
+        kind, numbers, codes = next(span for span in self._spans() if span[0].column == column)
+        blank = _blanks(1, kind)
+        found[:, numbers], found[:, codes] = kind.numbers(blank), kind.codes(blank)
+        return found
+
+    def taking_as_blank(self, columns: Iterable[str]) -> Self:
+        """Return the encoder for rows that may be blank in some columns, though no row was that it learned from."""
+        again = copy(self)
+        again.taken_as_blank = self.taken_as_blank | frozenset(columns)
+        return again
 
     def columns_of(self, X: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns again that a person reads, from x."""
@@ -147,8 +182,11 @@ class FeatureColumns:
         """Categories and blanks that were not there at `fit`."""
         found = []
         for kind in self.kinds:
-            series = column_of(values, kind.column)
-            rows = np.flatnonzero(kind.unknown(series))
+            series = self._series(values, kind)
+            unknown = kind.unknown(series)
+            if kind.column in self.taken_as_blank:
+                unknown &= ~blank_rows(series)
+            rows = np.flatnonzero(unknown)
             if len(rows):
                 held = tuple(str(value) for value in series.cast(str)[rows].to_list())
                 never = f"is a category of {kind.column!r} that the model never saw"
@@ -221,12 +259,25 @@ def _refuse_sentences(series: pl.Series, column: str) -> None:
         )
 
 
-def _of_kind(series: pl.Series, kind: ColumnKind) -> pl.Series:
-    """Return a column that holds what it held at `fit`, or refuse it."""
+def blank_rows(series: pl.Series) -> np.ndarray:
+    """Find rows without a value, bool (n,)."""
+    blank = series.is_null()
+    return (blank | series.is_nan().fill_null(True) if series.dtype.is_float() else blank).to_numpy()
+
+
+def _blanks(n: int, kind: ColumnKind) -> pl.Series:
+    """Rows that are all blank, of a type that the kind reads."""
     import polars as pl
 
-    if series.null_count() == len(series) and kind.blank:
-        return series.cast({"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String))
+    return pl.Series(
+        kind.column, [None] * n, dtype={"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String)
+    )
+
+
+def _of_kind(series: pl.Series, kind: ColumnKind, blanks: bool) -> pl.Series:
+    """Return a column that holds what it held at `fit`, or refuse it; `blanks` says whether rows may be blank."""
+    if blanks and series.null_count() == len(series):
+        return _blanks(len(series), kind)
     now = kind_of(series)
     if now is None or now.type != kind.type or kind.type == "list":
         found = None if now is None else now.fit(series, kind.column)
@@ -235,8 +286,8 @@ def _of_kind(series: pl.Series, kind: ColumnKind) -> pl.Series:
                 f"column {kind.column!r} held {kind.shown} when the model was fitted, and must again; got "
                 f"{series.dtype if found is None else found.shown}"
             )
-    missing = kind.unknown(series) if kind.type != "category" else series.is_null().to_numpy() & (not kind.blank)
-    if missing.any():
+    missing = blank_rows(series)
+    if missing.any() and not blanks:
         raise InputError(
             f"column {kind.column!r}: {int(missing.sum())} of {len(series)} values are missing ({row_list(missing)}), "
             "and none was where the model learned; fill them in, or drop those rows"

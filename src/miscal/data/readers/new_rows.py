@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, nearest, value_list
 from miscal.base.checks import non_finite_rows, outside_unit
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MissingColumn
 from miscal.base.precision import held
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
+from miscal.data.encoders.features import blank_rows
 from miscal.data.readers import where as conditions
-from miscal.data.readers.columns import find, guess
+from miscal.data.readers.columns import find, guess, listed, match, split_names
 from miscal.data.readers.content_digest import content_digest
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
@@ -60,6 +61,8 @@ class NewRows:
         `dropped`.
     faults : dict of str to int
         Number of rows by what is wrong with them, the first fault of a row alone.
+    blank : array of shape (m,)
+        Of the rows in `whole`: in words, which of their columns are taken as blank; None where none is.
     digest : str
         Of everything that was read for them, by :func:`~miscal.data.readers.content_digest.content_digest`.
     """
@@ -72,6 +75,7 @@ class NewRows:
     reason: np.ndarray
     counts: dict[str, int]
     faults: dict[str, int]
+    blank: np.ndarray
     digest: str = ""
 
     def __len__(self) -> int:
@@ -94,6 +98,9 @@ class NewSource:
     on_invalid : {"error", "drop", "null"}
     kind : {"answer", "event"}
         What the confidence is the probability of.
+    as_blank : tuple of str
+        Columns that are taken as blank where rows have no value of them, though no row was that the model learned from,
+        or though the source has no such column.
     """
 
     source: RowSource
@@ -103,6 +110,7 @@ class NewSource:
     where: str | None = None
     on_invalid: str = "error"
     kind: Kind = ANSWER
+    as_blank: tuple[str, ...] = ()
 
     @property
     def words(self) -> Vocabulary:
@@ -159,7 +167,9 @@ class NewSource:
         """Columns and embeddings of the rows of a piece that meet the condition."""
         asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
         names = dict.fromkeys([self.confidence, *_x_columns(self.inputs), *asked])
-        frame = loaded = self.source.load(piece, list(names))
+        there = [name for name in names if name not in self._absent]
+        frame = loaded = self.source.load(piece, there)
+        frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
@@ -174,6 +184,21 @@ class NewSource:
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = held(X if kept.all() else X[kept])
         return frame, faults, X, counts | {"asked": len(row)}, content_digest(loaded, X)
+
+    @property
+    def _absent(self) -> tuple[str, ...]:
+        """Columns that the model needs and the source does not have."""
+        return tuple(name for name in self.as_blank if name not in self.source.columns)
+
+    def _taken_as_blank(self, frame: pl.DataFrame) -> np.ndarray:
+        """Say of each row which of its columns are taken as blank, (n,) of str, None where none is."""
+        blank = {name: blank_rows(column_of(frame, name)) for name in self.as_blank}
+        words: dict[tuple[bool, ...], str | None] = {}
+        for row in set(zip(*blank.values(), strict=True)):
+            names = [repr(name) for name, missing in zip(blank, row, strict=True) if missing]
+            words[row] = f"{', '.join(names)} taken as blank" if names else None
+        found = [words[row] for row in zip(*blank.values(), strict=True)] or [None] * len(frame)
+        return np.array(found, dtype=object)
 
     def _picked(self, frame: pl.DataFrame, column: str, faults: RowFaults) -> np.ndarray:
         """Embeddings of the rows that a column names, NaN where it names none."""
@@ -202,7 +227,9 @@ class NewSource:
         chosen = encoder_values(self.inputs, frame[usable], X if X is None else X[usable])
         encoded = self.encoder.transform(chosen) if len(whole) else np.zeros((0, self.encoder.n_features), np.float32)
         unknown = tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else ()
-        return NewRows(row[kept], f[kept], positions, encoded, unknown, faults.reasons()[kept], counts, faults.counts())
+        blank = self._taken_as_blank(frame[usable])
+        reasons = faults.reasons()[kept]
+        return NewRows(row[kept], f[kept], positions, encoded, unknown, reasons, counts, faults.counts(), blank)
 
     def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
         option = self.words.columns[0]
@@ -245,7 +272,8 @@ class NewSource:
             if kind == "list":
                 faults.add(shown, lists_not_finite(series), "missing, NaN or infinite", f"{said} holds NaN or infinity")
             return series
-        values = numbers_in(series, shown, self.source.typed, faults, said, blanks=blanks)
+        typed = self.source.typed and name not in self._absent
+        values = numbers_in(series, shown, typed, faults, said, blanks=blanks)
         too_large = np.abs(np.where(np.isnan(values), 0.0, values)) > _LARGEST
         faults.add(
             shown, too_large, "infinite or too large for float32", f"{said} is infinite or too large for float32"
@@ -278,6 +306,8 @@ def open_new_rows(
     where: str | None = None,
     encoding: str = "utf-8",
     csv_escape: str | None = None,
+    missing_as_blank: str | Sequence[str] = (),
+    costs: Mapping[str, float] | None = None,
     on_invalid: str = "error",
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
@@ -309,6 +339,11 @@ def open_new_rows(
         Of text files.
     csv_escape : str, optional
         Of csv and tsv files: the character that stands before a quotation mark inside a quoted field.
+    missing_as_blank : str or sequence of str
+        Columns of the model that count as blank where the source lacks them, or a row has no value of them.
+    costs : mapping of str to float, optional
+        What it cost in log loss, on the rows of the run, to take a column as blank in every row; for the message that
+        a column is missing.
     on_invalid : {"error", "drop", "null"}, default "error"
         What to do about rows whose confidence or inputs cannot be used.
 
@@ -325,12 +360,18 @@ def open_new_rows(
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
     opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
     column = _confidence_column(opened, vocabulary(kind).columns[0], confidence, fitted_on)
-    inputs = _needed(opened, encoder, embeddings, embedding_rows, features, text, {column: "confidence"})
+    blank = _can_be_blank(split_names(missing_as_blank), encoder)
+    own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
+    absent = [name for name in own if name not in (*opened.columns, *blank)]
+    _refuse_absent(absent, opened, getattr(encoder, "can_be_blank", ()), costs or {})
+    given = {"embeddings": embeddings, "rows": embedding_rows, "features": features, "text": text}
+    inputs = _needed(opened, encoder, own, blank, {column: "confidence"}, **given)
     if where is not None:
         conditions.columns_of(where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
-    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind)
+    encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]
+    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind, blank)
 
 
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
@@ -373,30 +414,62 @@ def _confidence_column(source: RowSource, option: str, named: str | None, fitted
     return find(fitted_on, source.columns, what=own)
 
 
+def _can_be_blank(names: Sequence[str], encoder: Encoder) -> tuple[str, ...]:
+    known: tuple[str, ...] = getattr(encoder, "can_be_blank", ())
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"missing_as_blank: {name!r} is no column that the model can take as blank; these are "
+                f"{value_list(known) if known else 'none'}"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _refuse_absent(
+    absent: Sequence[str], source: RowSource, can_be_blank: Collection[str], costs: Mapping[str, float]
+) -> None:
+    """Refuse rows that lack a column of the model, and say what it costs to do without it."""
+    if not absent:
+        return
+    near = nearest(absent[0], source.columns)
+    remedy = "give it"
+    if all(name in can_be_blank for name in absent):
+        remedy += f", or have it taken as blank in every row (--missing-as-blank {','.join(absent)})"
+        known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
+        remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
+    raise MissingColumn(
+        f"features: there is no column {value_list(absent)}{f' (did you mean {near!r}?)' if near else ''}, which the "
+        f"model needs: {remedy}. {listed(source.columns)}"
+    )
+
+
 def _needed(
     source: RowSource,
     encoder: Encoder,
+    own: tuple[str, ...],
+    blank: Sequence[str],
+    reserved: dict[str, str],
+    *,
     embeddings: Any,
     rows: str | None,
     features: str | Sequence[str] | None,
     text: str | None,
-    reserved: dict[str, str],
 ) -> XSource:
-    """Take x from where the model took it."""
+    """Take x from where the model took it; `own` are its columns of the table."""
     places = encoder.places if isinstance(encoder, Combined) else encoder
     kind = places.kind.split("-")[0]
-    own: tuple[str, ...] = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
-    if features is None and own:
-        features = own
-        for name in features:
-            find(name, source.columns, what="features")
-    if text is None and kind == "text":
-        text = places.column  # type: ignore[attr-defined]
-    if isinstance(encoder, Combined) and kind == "embeddings" and embeddings is None:
-        embeddings = source.embeddings
-    inputs = choose_inputs(source, embeddings=embeddings, features=features, text=text, reserved=reserved, rows=rows)
-    if kind == "text" and embeddings is None and (features is None or features == own):
-        return XSource("text", own, text=inputs.text)
+    if text is not None:
+        find(text, source.columns, what="text")
+    chosen = own if features is None else match(features, (*source.columns, *blank), reserved)
+    if kind == "features" and embeddings is None:
+        inputs = XSource("features", chosen)
+    elif kind == "text" and embeddings is None and chosen == own:
+        column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
+        inputs = XSource("text", own, text=column)
+    else:
+        asked = {"features": None if own else features, "text": text, "rows": rows}
+        inputs = choose_inputs(source, embeddings=embeddings, **asked, reserved=reserved)
+        inputs = replace(inputs, features=chosen) if inputs.kind == kind else inputs
     if inputs.kind != kind:
         raise InputError(
             f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"

@@ -85,6 +85,11 @@ class Condition(ABC):
         """
 
     @property
+    def axis(self) -> str:
+        """What it is a stretch of, where it is an interval: two intervals of one axis may overlap."""
+        return " and ".join(self.columns)
+
+    @property
     def words(self) -> str:
         """What its rows have in common, in words."""
         return "".join(self.wording)

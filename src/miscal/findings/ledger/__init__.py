@@ -1,5 +1,7 @@
 """The ledger of findings: which groups of rows are right more or less often than rows of equal confidence.
 
+Or in which of them the confidence says less, or more, than in others (`slopes`).
+
 Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen, and tested together (`scan`); the ends
 of an estimated hidden field are tested given those (`cuts`). What is found is described (`describe`, `ledger`).
 """
@@ -8,7 +10,9 @@ from miscal.findings.ledger.clusters import Clusters, clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import Groups, named_groups, readable, with_clusters, with_features
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, find
+from miscal.findings.ledger.scan import slope_places
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin
 from miscal.findings.ledger.values import ColumnValue
 
 __all__ = [
@@ -18,8 +22,11 @@ __all__ = [
     "FOUND",
     "LEDGER_DEFAULTS",
     "NAMED",
+    "SHIFT",
+    "SLOPE",
     "Clusters",
     "ColumnValue",
+    "ConfidenceBin",
     "Finding",
     "Found",
     "Groups",
@@ -30,6 +37,7 @@ __all__ = [
     "named_groups",
     "number_of_cuts",
     "readable",
+    "slope_places",
     "with_clusters",
     "with_features",
 ]

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, TermShare
 from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.conditions.kinds.both import Both
-from miscal.findings.ledger.groups import CLUSTER, PAIR, TERM, ColumnGroups, Groups
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, ColumnGroups, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 _BEAM = 30
@@ -76,9 +76,10 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
     named = np.flatnonzero(groups.kinds != CLUSTER)
     if len(named) == 0:
         return None
+    plain = np.isin(groups.kinds[named], (VALUE, INTERVAL, TERM))
     member = csc_array(groups.member[:, named] if len(some) == n else groups.member[:, named][some])
     best = max(
-        (_search(inside[some], member, groups.kinds[named] != PAIR, union, settings) for union in (True, False)),
+        (_search(inside[some], member, plain, union, settings) for union in (True, False)),
         key=lambda found: (found[1], -len(found[0])),
     )
     chosen, union = sorted(best[0]), best[2]

@@ -1,4 +1,4 @@
-"""Exact tests of outcome against group within strata, and the strata."""
+"""Exact tests of outcome against group, and of its slope, within strata; and the strata."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
 from miscal.evidence.rounded_confidences import round_numbers
@@ -13,6 +14,11 @@ from miscal.evidence.rounded_confidences import round_numbers
 _RAREST = 1e-3
 _MOST_PATTERNS = 60
 """Groups told apart at most: their membership is written in the bits of a 64-bit integer."""
+_SCORE_STEPS = 10
+"""Steps on either side of 0 that the scores of strata are rounded to, so that their sum has a law on a grid. The
+correlation of rounded and unrounded scores is above 0.99; the cost grows with the steps."""
+_FARTHEST = 15.0
+"""Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
 
 def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
@@ -130,6 +136,107 @@ def law_of_right(
     >>> law.round(3).tolist(), seen
     ([0.167, 0.667, 0.167], 2)
     """
+    laws, both, _ = _laws(correct, inside, stratum, expected)
+    law, observed = np.ones(1), 0
+    for (low, probabilities), seen in zip(laws, both, strict=True):
+        law = np.convolve(law, probabilities)
+        observed += int(seen) - low
+    return law, observed
+
+
+def exact_slope_p_value(
+    correct: np.ndarray,
+    inside: np.ndarray,
+    stratum: np.ndarray,
+    score: np.ndarray,
+    sign: float,
+    expected: np.ndarray | None = None,
+) -> float:
+    """Test of a slope by the law of the sum over strata of score times right answers in the group.
+
+    The numbers of right answers have the laws of :func:`law_of_right`, tilted by one odds ratio for all strata: that at
+    which their sum is expected to be as large as it is. Scores are centred, so that their sum with the numbers is
+    uncorrelated with that of the numbers, and rounded to a grid. It stands for the exact conditional test of one odds
+    ratio against a trend (Zelen, Biometrika 58, 1971), whose law on two grids costs too much.
+
+    Parameters
+    ----------
+    correct : array of shape (n,), 0 or 1
+    inside : bool array of shape (n,)
+    stratum : int array of shape (n,)
+    score : float64 array of shape (n,)
+        Of which the mean over the rows of the group in a stratum counts.
+    sign : float
+        Direction of the slope.
+    expected : array of shape (n,), in [0, 1], optional
+        Chance of being right where nothing is hidden.
+
+    Returns
+    -------
+    float
+        Twice the tail in the direction of the sign, in (0, 1]; 1 where the strata can show no slope.
+
+    Examples
+    --------
+    >>> y, inside = np.tile([1.0, 1, 0, 0], 2), np.array([True, True, False, False, False, False, True, True])
+    >>> round(exact_slope_p_value(y, inside, np.arange(8) // 4, np.arange(8) // 4, -1.0), 3)
+    0.056
+    """
+    laws, both, telling = _laws(correct, inside, stratum, expected)
+    if len(laws) < 2:
+        return 1.0
+    number, chance = _padded(laws)
+    total = float(both.sum())
+    if not number[:, 0].sum() < total < number.max(1).sum():
+        return 1.0
+    mean = lambda shift: float(np.sum(number * _tilted(number, chance, shift)))  # noqa: E731
+    chance = _tilted(number, chance, brentq(lambda shift: mean(shift) - total, -_FARTHEST, _FARTHEST, xtol=1e-6))
+    variance = np.sum(number**2 * chance, 1) - np.sum(number * chance, 1) ** 2
+    members = np.bincount(stratum, inside)[telling]
+    centre = np.bincount(stratum, inside * score)[telling] / members
+    centre = centre - variance @ centre / variance.sum()
+    steps = np.round(centre * _SCORE_STEPS / max(np.abs(centre).max(), np.finfo(float).tiny)).astype(int)
+    law, origin = _law_of_scores(number.astype(int), chance, steps)
+    seen = int(steps @ both.astype(int)) - origin
+    tail = law[: seen + 1].sum() if sign < 0 else law[seen:].sum()
+    return float(np.clip(2 * tail, np.finfo(float).tiny, 1.0))
+
+
+def _padded(laws: list[tuple[int, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers and their probabilities, a row for each stratum; the last number is repeated with probability 0."""
+    most = max(len(law) for _, law in laws)
+    number, chance = np.zeros((len(laws), most)), np.zeros((len(laws), most))
+    for place, (low, law) in enumerate(laws):
+        number[place] = low + np.minimum(np.arange(most), len(law) - 1)
+        chance[place, : len(law)] = law
+    return number, chance
+
+
+def _tilted(number: np.ndarray, chance: np.ndarray, shift: float) -> np.ndarray:
+    """Multiply the odds of a number k by exp(k times shift)."""
+    tilted = chance * np.exp(shift * (number - (number.min(1) if shift < 0 else number.max(1))[:, None]))
+    return tilted / tilted.sum(1, keepdims=True)
+
+
+def _law_of_scores(number: np.ndarray, chance: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, int]:
+    """Law of the sum of steps times numbers, and the sum at its first entry."""
+    law, origin = np.ones(1), 0
+    for values, probabilities, step in zip(number, chance, steps.tolist(), strict=True):
+        if step == 0:
+            continue
+        values, probabilities = values[probabilities > 0] * step, probabilities[probabilities > 0]
+        low = int(values.min())
+        wider = np.zeros(len(law) + int(values.max()) - low)
+        for value, probability in zip((values - low).tolist(), probabilities.tolist(), strict=True):
+            wider[value : value + len(law)] += probability * law
+        law, origin = wider, origin + low
+    return law, origin
+
+
+def _laws(
+    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, expected: np.ndarray | None
+) -> tuple[list[tuple[int, np.ndarray]], np.ndarray, np.ndarray]:
+    """Laws of the number of right answers in the group of each telling stratum, the numbers seen, and which tell."""
     inside = inside.astype(bool)
     rows = np.bincount(stratum)
     right, members = np.bincount(stratum, correct), np.bincount(stratum, inside)
@@ -137,16 +244,10 @@ def law_of_right(
     both = np.bincount(stratum, correct * inside)[telling]
     margins = (margin[telling].astype(int) for margin in (rows, right, members))
     if expected is None:
-        laws = [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)]
-    else:
-        kept = telling[stratum]
-        place = (np.cumsum(telling) - 1)[stratum[kept]]
-        laws = _conditional(expected[kept], inside[kept], place, *margins)
-    law, observed = np.ones(1), 0
-    for (low, probabilities), seen in zip(laws, both, strict=True):
-        law = np.convolve(law, probabilities)
-        observed += int(seen) - low
-    return law, observed
+        return [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)], both, telling
+    kept = telling[stratum]
+    place = (np.cumsum(telling) - 1)[stratum[kept]]
+    return list(_conditional(expected[kept], inside[kept], place, *margins)), both, telling
 
 
 @lru_cache(maxsize=4096)

@@ -1,11 +1,11 @@
-"""Groups of rows that are fixed before any outcome is seen: values, intervals, pairs of them, terms of texts, clusters.
+"""Groups of rows that are fixed before any outcome is seen: values, intervals, combinations of them, terms, clusters.
 
-The first four have a name by themselves; clusters (`clusters`) are described only once they are found (`describe`).
+All but the last have a name by themselves; clusters (`clusters`) are described only once they are found (`describe`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,18 +15,22 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from miscal.findings.conditions import Condition
-from miscal.findings.conditions.frame import numbers_of, seconds, written
+from miscal.findings.conditions.frame import numbers_of, written
 from miscal.findings.conditions.kinds.both import Both
 from miscal.findings.conditions.kinds.missing import Missing
-from miscal.findings.conditions.kinds.period import Period
-from miscal.findings.conditions.kinds.span import Span
 from miscal.findings.conditions.kinds.term import Term
 from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.ledger.bins import Bins, bins_of, spans
 from miscal.findings.ledger.clusters import Clusters
+from miscal.findings.ledger.combinations import slanted, triples, two_thresholds
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.stretches import stretches
 
-VALUE, INTERVAL, PAIR, TERM, CLUSTER = range(5)
+VALUE, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM, CLUSTER = range(8)
 """Kinds of groups, the better name first."""
+
+COMBINED = (THRESHOLDS, TRIPLE, SLANTED)
+"""Kinds that several columns make together, of which there are many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class Groups:
     also : tuple of m tuples of Condition
         Other conditions that hold for exactly the same rows.
     kinds : int array of shape (m,)
-        VALUE, INTERVAL, PAIR, TERM or CLUSTER.
+        VALUE, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM or CLUSTER.
     member : sparse array of shape (n, m), float64
         1 where a row is in a group.
     parts : tuple of ColumnGroups
@@ -73,10 +77,10 @@ class Groups:
         return tuple(one.words for one in self.conditions)
 
     @cached_property
-    def interval_columns(self) -> np.ndarray:
-        """Column of each group that is an interval, object (m,); None for the others."""
+    def axes(self) -> np.ndarray:
+        """What each group that is an interval is a stretch of, object (m,); None for the others."""
         pairs = zip(self.conditions, self.kinds, strict=True)
-        return np.array([one.columns[0] if kind == INTERVAL else None for one, kind in pairs], object)
+        return np.array([one.axis if kind == INTERVAL else None for one, kind in pairs], object)
 
     def rows(self, group: int) -> np.ndarray:
         """Mask of the rows of a group, bool (n,)."""
@@ -134,6 +138,7 @@ def named_groups(
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
     found = _Found(n, settings)
     cells: list[ColumnGroups] = []
+    numbers: dict[str, np.ndarray] = {}
     for name, values in columns.items():
         part, wide = _cells(name, values, settings)
         if part is None:
@@ -145,8 +150,14 @@ def named_groups(
         else:
             found.add_intervals(wide)
             found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
+            if not wide.date:
+                numbers[name] = numbers_of(values)[0]
+        found.add_all(INTERVAL, stretches(name, values, settings.few_values))
     found.columns = cells
     found.add_pairs(cells)
+    found.add_triples(cells)
+    found.add_all(THRESHOLDS, two_thresholds(numbers, settings))
+    found.add_all(SLANTED, slanted(numbers, settings))
     if text is not None:
         found.add_terms(text)
     return found.groups()
@@ -161,7 +172,7 @@ class _Found:
         self.also: list[list[Condition]] = []
         self.conditions: list[Condition] = []
         self.kinds: list[int] = []
-        self.members: list[csc_array] = []
+        self.members: list[np.ndarray] = []  # rows of each group
         self.parts: list[ColumnGroups] = []
         self.columns: list[ColumnGroups] = []
 
@@ -177,7 +188,7 @@ class _Found:
         self.also.append([])
         self.conditions.append(condition)
         self.kinds.append(kind)
-        self.members.append(csc_array(rows[:, None].astype(np.float64)))
+        self.members.append(np.flatnonzero(rows))
 
     def add_cells(self, part: ColumnGroups, kind: int) -> None:
         sizes = [int(part.rows(cell).sum()) for cell in range(len(part.cells))]
@@ -188,8 +199,8 @@ class _Found:
         for cell in filled:
             self.add(part.cells[cell], kind, part.rows(cell))
 
-    def add_intervals(self, bins: _Bins) -> None:
-        for first, last in _spans(bins.count, self.settings):
+    def add_intervals(self, bins: Bins) -> None:
+        for first, last in spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval):
             rows = (bins.codes >= first) & (bins.codes <= last)
             self.add(bins.condition(first, last), INTERVAL, rows)
 
@@ -199,6 +210,19 @@ class _Found:
         pairs.sort(key=lambda pair: -pair[0])
         for _, one, i, two, j in pairs[: self.settings.max_pairs]:
             self.add(Both((one.cells[i], two.cells[j])), PAIR, one.rows(i) & two.rows(j))
+
+    def add_all(self, kind: int, groups: Iterable[tuple[Condition, np.ndarray]]) -> None:
+        for condition, rows in groups:
+            self.add(condition, kind, rows)
+
+    def add_triples(self, cells: Sequence[ColumnGroups]) -> None:
+        some = cells[: self.settings.combined_columns]
+        least = max(self.settings.min_rows, int(np.ceil(self.settings.triple_share * self.n)))
+        codes, widths = [part.codes for part in some], [len(part.cells) for part in some]
+        for _, three in triples(codes, widths, least, self.settings.max_triples):
+            conditions = tuple(some[place].cells[cell] for place, cell in three)
+            rows = np.logical_and.reduce([some[place].rows(cell) for place, cell in three])
+            self.add(Both(conditions), TRIPLE, rows)
 
     def add_terms(self, text: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -217,7 +241,9 @@ class _Found:
             self.add(Term(str(term)), TERM, member[:, [place]].toarray()[:, 0] > 0)
 
     def groups(self) -> Groups:
-        member = csc_array(hstack(self.members)) if self.members else csc_array((self.n, 0))
+        first = np.r_[0, np.cumsum([len(rows) for rows in self.members], dtype=np.int64)]
+        inside = np.concatenate(self.members) if self.members else np.zeros(0, np.int64)
+        member = csc_array((np.ones(len(inside)), inside, first), shape=(self.n, len(self.members)))
         also = tuple(map(tuple, self.also))
         typical = ((),) * len(also)
         kinds = np.array(self.kinds, int)
@@ -257,45 +283,7 @@ def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Bins:
-    """Numbers or dates cut into bins of about equal counts; code -1 is missing."""
-
-    column: str
-    edges: np.ndarray  # (count + 1,), of which the outer ones are the extremes
-    last: np.ndarray  # (count,), the largest value of each bin
-    codes: np.ndarray
-    date: bool
-
-    @property
-    def count(self) -> int:
-        return len(self.edges) - 1
-
-    def condition(self, first: int, last: int) -> Condition:
-        """Return the condition that a value is in one of the bins from `first` to `last`."""
-        low = None if first == 0 else float(self.edges[first])
-        high = None if last == self.count - 1 else float(self.edges[last + 1])
-        if not self.date:
-            return Span(self.column, low, high)
-        return _period(self.column, low, high, None if first == 0 else self.last[first - 1], self.last[last])
-
-
-def _period(column: str, low: float | None, high: float | None, before: float | None, last: float) -> Period:
-    """Return the dates from `low` to before `high`; what is between them and the dates next to them is as words say."""
-    start, stop = (None if one is None else written(one, True) for one in (low, high))
-    if before is None or low is None:
-        return Period(column, None, stop, None)
-    if high is None:
-        return Period(column, written(min(low, _end(before)), True), None, written(before, True))
-    return Period(column, start, written(min(high, _end(last)), True), written(last, True))
-
-
-def _end(date: float) -> float:
-    """Return the first second after a date as it is written: after the whole day where it is a midnight."""
-    return date + (1 if "T" in written(date, True) else seconds("1970-01-02"))
-
-
-def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[ColumnGroups | None, _Bins | None]:
+def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[ColumnGroups | None, Bins | None]:
     """Cells of a column for values and pairs, and its bins if it holds many distinct numbers or dates."""
     numbers, date = numbers_of(values)
     if numbers is None:
@@ -309,8 +297,8 @@ def _cells(name: str, values: np.ndarray, settings: LedgerSettings) -> tuple[Col
         )
         codes = np.where(known, np.searchsorted(distinct, np.where(known, numbers, 0.0)), len(cells))
         return ColumnGroups(name, (*cells, Missing(name)), codes), None
-    bins = _bins(name, numbers, settings.bins, date)
-    wide = _bins(name, numbers, settings.pair_bins, date)
+    bins = bins_of(name, numbers, settings.bins, date)
+    wide = bins_of(name, numbers, settings.pair_bins, date)
     cells = tuple(wide.condition(i, i) for i in range(wide.count))
     codes = np.where(wide.codes < 0, len(cells), wide.codes)
     return ColumnGroups(name, (*cells, Missing(name)), codes), bins
@@ -325,25 +313,6 @@ def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Colu
     every = np.full(len(values), len(distinct))
     every[~missing] = codes
     return ColumnGroups(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
-
-
-def _bins(name: str, numbers: np.ndarray, count: int, date: bool) -> _Bins:
-    known = np.isfinite(numbers)
-    inner = np.unique(np.quantile(numbers[known], np.arange(1, count) / count, method="inverted_cdf"))
-    inner = inner[inner > numbers[known].min()]
-    edges = np.r_[numbers[known].min(), inner, numbers[known].max()]
-    codes = np.where(known, np.searchsorted(inner, np.where(known, numbers, 0.0), "right"), -1)
-    order = np.sort(numbers[known])
-    last = order[np.r_[np.searchsorted(order, inner) - 1, len(order) - 1]]
-    return _Bins(name, edges, last, codes, date)
-
-
-def _spans(count: int, settings: LedgerSettings) -> Iterator[tuple[int, int]]:
-    narrow, widest = (max(1, int(share * count)) for share in (settings.narrow_interval, settings.widest_interval))
-    for first in range(count):
-        for after in range(first + 1, min(first + widest, count) + 1):
-            if after - first <= narrow or (first % 2 == 0 and (after % 2 == 0 or after == count)):
-                yield first, after - 1
 
 
 def _pairs(

@@ -21,6 +21,7 @@ from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import TestedGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
+from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, slope_left
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
 
@@ -30,8 +31,9 @@ NAMED, FOUND = "named", "found"
 _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
     FAMILY_WISE: (
-        "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
-        f"clusters of inputs and four fifths of the rest for values of columns; {_GIVEN_ABOVE}"
+        "family-wise: Bonferroni over all candidates at every step of a forward choice, with a fifth of the error for "
+        "slopes of values, a tenth of the rest for clusters of inputs, a tenth of what is then left for combinations "
+        f"of columns beyond pairs, and four fifths of what remains for values of columns; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
@@ -42,7 +44,7 @@ ADJUSTMENTS = {
 
 
 class Finding(Part):
-    """A named group that is right more or less often than rows of equal confidence.
+    """A named group that is right more or less often than rows of equal confidence, or whose confidence says less.
 
     Attributes
     ----------
@@ -55,6 +57,9 @@ class Finding(Part):
     source : str
         ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
         outcome was seen too, or an end of the estimated hidden field, learned from other rows.
+    effect : str
+        ``"shift"``: its rows are right more or less often than rows of equal confidence. ``"slope"``: its confidence
+        separates right from wrong less, or more, than that of other rows does.
     columns : tuple of str
         The columns that define or describe it; ``"text"`` for the texts.
     n : int
@@ -72,7 +77,9 @@ class Finding(Part):
         allows for the choice of the group among many (:func:`hidden_interval`).
     beyond : Measure
         How much more often its rows are right than other rows of equal confidence in the same findings above it: what
-        `p_value` is of. The interval excludes 0 where `p_adjusted` is below the level, and only there.
+        `p_value` is of. Of a slope: how much more its accuracy rises from the lower to the upper third of its
+        confidences than that of rows of equal confidence, were they as often right as the group. The interval
+        excludes 0 where `p_adjusted` is below the level, and only there.
     odds_ratio : float or None
         Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
         stratum compares them.
@@ -80,7 +87,8 @@ class Finding(Part):
         Given the findings above it; and adjusted for all candidates. Two-sided; for an end of the hidden field
         one-sided, in the direction that the field says.
     sign : str
-        ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
+        ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``. Of a
+        slope ``"over"`` where confidence says less: the surer, the more over-confident beside rows of equal confidence.
     explained : None
         No estimate of it is good enough.
     aliases : tuple of str
@@ -89,19 +97,26 @@ class Finding(Part):
         The same as values.
     rows : tuple of int
         The most telling rows, by their number in the source: where over, those of outcome 0, the surest first; where
-        under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
+        under, those of outcome 1, the least sure first. Of a slope only where confidence says
+        less. A row that a finding above it names is passed over.
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
     after : Measure
         What a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
-        interval of this one group, which does not allow for its choice. Undefined where no correction was given.
+        interval of this one group, which does not allow for its choice. Of a slope: that mean over the upper third of
+        its confidences less that over the lower (:func:`.slopes.slope_left`). Undefined where no correction was given.
+    lower, upper : ConfidenceBin or None
+        Of a slope: the lower and the upper third of its rows by their confidence.
+    curve : tuple of ConfidenceBin
+        Of a slope: up to six bins of about as many rows each, by rising confidence.
     """
 
     description: Text
     condition: Stored
     made_of: Composition | None = None
     source: str
+    effect: str = SHIFT
     columns: tuple[Text, ...]
     n: NonNegativeInt
     share: FiniteFloat
@@ -121,6 +136,9 @@ class Finding(Part):
     rows: tuple[int, ...] = ()
     p_given: FiniteFloat | None = None
     after: Measure = Measure(value=None)
+    lower: ConfidenceBin | None = None
+    upper: ConfidenceBin | None = None
+    curve: tuple[ConfidenceBin, ...] = ()
 
     @property
     def phrase(self) -> str:
@@ -218,7 +236,8 @@ def find(
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    chosen, alone = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
+    scanned = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
+    chosen, alone = scanned.chosen, scanned.alone
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
     telling = _TellingRows(rows, settings.examples)
@@ -233,7 +252,7 @@ def find(
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
             members.append(cut.rows)
-    named = {other for one in chosen for other in one.aliases}
+    named = {(other, one.effect) for one in chosen for other in one.aliases}
     accounted = [
         Finding(
             source=NAMED,
@@ -241,9 +260,9 @@ def find(
             **measured(one, groups.rows(one.group)),
         )
         for one in alone
-        if groups.kinds[one.group] == VALUE and one.group not in named
+        if groups.kinds[one.group] == VALUE and (one.group, one.effect) not in named
     ]
-    values = column_values(rows, corrected, groups, chosen, alone, settings)
+    values = column_values(rows, corrected, groups, scanned, settings)
     return Found(tuple(findings), tuple(accounted), values, tuple(members))
 
 
@@ -272,7 +291,7 @@ def _measured(
     settings: LedgerSettings,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
-    own = rows.take(inside)
+    own, slope = rows.take(inside), isinstance(tested, TestedGroup) and tested.effect == SLOPE
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
     sign = "over" if tested.z < 0 else "under"
     return {
@@ -284,14 +303,29 @@ def _measured(
         "visible": rate - sure,
         "hidden": hidden_size(own, tested.level),
         "beyond": tested.beyond,
-        "after": left_by(corrected, inside, settings.significance),
+        "after": _left(corrected, inside, rows.confidence, slope, settings),
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
-        "rows": telling.of(inside, sign),
+        "rows": () if slope and sign == "under" else telling.of(inside, sign),
         "p_given": tested.p_given,
+        **(_along(own, settings) if slope else {}),
     }
+
+
+def _left(
+    corrected: LabelledRows | None, inside: np.ndarray, confidence: np.ndarray, slope: bool, settings: LedgerSettings
+) -> Measure:
+    if slope:
+        return slope_left(corrected, inside, confidence, settings.significance)
+    return left_by(corrected, inside, settings.significance)
+
+
+def _along(own: LabelledRows, settings: LedgerSettings) -> dict[str, Any]:
+    """Tell the effect, and how often a group is right along its confidences."""
+    (lower, upper), curve = bins_of(own, settings.significance)
+    return {"effect": SLOPE, "lower": lower, "upper": upper, "curve": curve}
 
 
 def odds_ratio(

@@ -13,15 +13,20 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
 by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
-inputs get a tenth of the error, values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as
-a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less. Where
-columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are told
-at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
-accounts for it. Of the intervals of one column no two are chosen that share rows.
+inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most of
+what is then left (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
+mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
+it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
+column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
+chosen that share rows.
+
+For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
+of named groups. It is a column of the same algebra, chosen and projected out as a group is.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
 rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
+A slope has a law of the same kind (:func:`.exact.exact_slope_p_value`).
 
 Where rows hang together (:mod:`miscal.calibration.survey_design`), every candidate's standard scores are divided by the
 root of its own design effect. Where row i counts for w_i, the sum is of w_i times the difference of e_i from the
@@ -38,24 +43,29 @@ among what becomes as clear given those.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr, ndtri
 
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
-from miscal.evidence.conditional import centred
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, Groups
+from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
+from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, TERM, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
+from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
+from miscal.findings.ledger.strata import Strata, stored
 
 _NO_VARIANCE = 1e-9
+_VARIANCE_OF_SCORES = 1e-6
+"""Of ranks that are all but equal, beside a group's own: rounding leaves so much of a slope that there is none of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,17 +75,42 @@ class TestedGroup(Tested):
     Attributes
     ----------
     group : int
-        Its place among the candidates.
+        Its place among the groups.
+    effect : str
+        ``"shift"``, or ``"slope"`` where it is the slope of the group that is beyond the cut.
     aliases : tuple of int
-        Other candidates of nearly the same rows.
+        Other groups of nearly the same rows, with the same effect.
     by : int or None
-        Of one that was not chosen: place, among the groups chosen, of the one that alone accounts for most of it. None
+        Of one that was not chosen: place, among those chosen, of the one that alone accounts for most of it. None
         for one that was chosen, and where none was.
     """
 
     group: int
+    effect: str = SHIFT
     aliases: tuple[int, ...] = ()
     by: int | None = None
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan found.
+
+    Attributes
+    ----------
+    chosen : tuple of TestedGroup
+        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
+    alone : tuple of TestedGroup
+        Values and bins of columns, and slopes of them, that are beyond the cut by themselves and were not chosen, the
+        strongest first, with `p_given` and `by`. With nothing hidden there are none unless a group was chosen: the two
+        are tested at the same cut.
+    slopes : dict of int to Measure
+        Of each value and bin with rows enough: how much more its accuracy rises from the lower to the upper third of
+        its confidences, by itself, with the 95 % interval of this one (:func:`.slopes.slope_size`).
+    """
+
+    chosen: tuple[TestedGroup, ...] = ()
+    alone: tuple[TestedGroup, ...] = ()
+    slopes: dict[int, Measure] = field(default_factory=dict)
 
 
 def scan(
@@ -85,7 +120,7 @@ def scan(
     seed: int = 0,
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> tuple[tuple[TestedGroup, ...], tuple[TestedGroup, ...]]:
+) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
     Parameters
@@ -101,12 +136,7 @@ def scan(
 
     Returns
     -------
-    chosen : tuple of TestedGroup
-        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
-    alone : tuple of TestedGroup
-        Values and bins of columns that are beyond the cut by themselves and were not chosen, the strongest first, with
-        `p_given` and `by`. With nothing hidden there are none unless a group was chosen: the two are tested at the
-        same cut.
+    Scanned
 
     Examples
     --------
@@ -116,15 +146,30 @@ def scan(
     >>> y = (rng.random(600) < np.where(kind == "law", 0.3, 0.7)).astype(float)
     >>> half = np.full(600, 0.5)
     >>> groups = named_groups({"kind": kind})
-    >>> chosen, alone = scan(LabelledRows(y, half, half), groups)
-    >>> [groups.descriptions[one.group] for one in chosen]
+    >>> found = scan(LabelledRows(y, half, half), groups)
+    >>> [groups.descriptions[one.group] for one in found.chosen]
     ['kind = law']
     """
     if len(groups) == 0:
-        return (), ()
+        return Scanned()
     table = _Scan(rows, groups, seed, settings, error)
+    slopes = table.slopes()
     chosen = tuple(table.choose())
-    return chosen, tuple(table.alone())
+    return Scanned(chosen, tuple(table.alone()), slopes)
+
+
+def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
+    """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
+
+    Intervals, pairs and terms are many, and would cost every value its significance; clusters are described by values.
+    """
+    return _cells(groups) if settings.slope_share_of_error > 0 else []
+
+
+def _cells(groups: Groups) -> list[int]:
+    """List the groups that are a value or a bin of a column."""
+    places = (groups.places.get(cell) for part in groups.columns for cell in part.cells)
+    return list(dict.fromkeys(place for place in places if place is not None))
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
@@ -140,14 +185,21 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """
-    clusters, values = kinds == CLUSTER, kinds == VALUE
-    others = ~clusters & ~values
-    for_clusters = settings.cluster_share_of_error if clusters.any() and not clusters.all() else float(clusters.all())
-    for_values = settings.value_share if values.any() and others.any() else float(values.any())
-    share = np.zeros(len(kinds))
-    share[clusters] = for_clusters / max(1, clusters.sum())
-    share[values] = (1 - for_clusters) * for_values / max(1, values.sum())
-    share[others] = (1 - for_clusters) * (1 - for_values) / max(1, others.sum())
+    clusters, values, combined = kinds == CLUSTER, kinds == VALUE, np.isin(kinds, COMBINED)
+    others = ~clusters & ~values & ~combined
+    share, left = np.zeros(len(kinds)), 1.0
+    # each gets its share of what is left, or all of it where there is nothing else
+    parts = [
+        (clusters, settings.cluster_share_of_error),
+        (combined, settings.combined_share_of_error),
+        (values, settings.value_share),
+        (others, 1.0),
+    ]
+    for place, (some, of_left) in enumerate(parts):
+        if some.any():
+            alone = not any(other.any() for other, _ in parts[place + 1 :])
+            share[some] = left * (1.0 if alone else of_left) / some.sum()
+            left -= float(share[some].sum())
     return share
 
 
@@ -159,55 +211,49 @@ class _Scan:
         self.rng = np.random.default_rng((seed, 31))
         self.width = settings.stratum_width(len(rows))
         self.width *= 1 if rows.design is None else rows.design.rows_per_unit(rows.confidence)
-        self.stratum = cut_into_strata(rows.confidence, self.width, self.rng)
-        self.size = np.bincount(self.stratum)
-        self.mass = rows.mass
-        self.residual = centred(rows.residual, self.stratum)
-        squares = np.bincount(self.stratum, self.residual**2)
-        self.weight = (squares / np.maximum(self.size - 1, 1))[self.stratum]
-        self.total = groups.member.T @ (self.mass * centred(rows.residual, self.stratum, self.mass))
-        self.variance = self._variances()
-        self.effect = np.ones(len(groups))
+        stratum = cut_into_strata(rows.confidence, self.width, self.rng)
+        self.strata = Strata.of(stratum, rows.residual, rows.mass)
+        totals = self.strata.sums(groups.member, rows.residual)
+        self.slope = slope_columns(rows, groups, slope_places(groups, settings), self.strata, totals)
+        # what a candidate is, and which group it is of: all groups, then the slopes of some
+        self.columns = csc_array(hstack([groups.member, self.slope.columns]))
+        self.of = np.r_[np.arange(len(groups)), self.slope.groups]
+        self.is_slope = np.arange(len(self.of)) >= len(groups)
+        self.level = self._level()
+        self.total = self.strata.sums(self.columns, rows.residual) - self.level
+        self.variance = self.strata.variances(self.columns)
+        self.effect = np.ones(len(self.of))
         if rows.design is not None:
-            factors = self.mass * rows.residual, self.mass**2 * rows.variance
-            self.effect = rows.design.design_effects(groups.member, *factors)
-        self.counts = np.asarray(groups.member.sum(0)).ravel()
-        self.usable = self.variance > _NO_VARIANCE
+            factors = rows.mass * rows.residual, rows.mass**2 * rows.variance
+            self.effect = rows.design.design_effects(self.columns, *factors)
+        self.counts = np.asarray(groups.member.sum(0)).ravel()[self.of]
+        self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
         self.chosen: list[int] = []
         self.described: dict[int, bool] = {}
-        self.overlapping = np.zeros(len(groups), bool)  # an interval chosen before
-        self.covariance: list[np.ndarray] = []  # of each chosen group with all candidates
-        self.values, self.clusters = groups.kinds == VALUE, groups.kinds == CLUSTER
-        self.share = error * error_shares(groups.kinds, settings)
+        self.overlapping = np.zeros(len(self.of), bool)  # an interval chosen before
+        self.covariance: list[np.ndarray] = []  # of each chosen candidate with all
+        self.kinds = groups.kinds[self.of]
+        self.values, self.clusters = self.kinds == VALUE, self.kinds == CLUSTER
+        for_slopes = settings.slope_share_of_error if self.is_slope.any() else 0.0
+        shares = (1 - for_slopes) * error_shares(groups.kinds, settings)
+        slopes = len(self.slope.groups)
+        self.share = error * np.r_[shares, np.full(slopes, for_slopes / max(1, slopes))]
 
-    def _variances(self) -> np.ndarray:
-        """Compute the sum over strata of S_s / (m_s - 1) times that of squared factors of e.
-
-        With u the weight of the group's rows in a stratum, q the sum of its squares, and U and Q those of all rows, the
-        squared factors add up to q - 2 q u / U + Q (u / U)^2; where all count alike, to n - n^2 / m.
-        """
-        member, stratum, many = self.groups.member, self.stratum, len(self.size)
-        per_stratum = self.weight[np.unique(stratum, return_index=True)[1]]
-        squared = self.mass**2
-        total = np.maximum(np.bincount(stratum, self.mass), np.finfo(float).tiny)
-        every = np.bincount(stratum, squared)
-        first = member.T @ (self.weight * squared)
-        second = np.empty(member.shape[1])
-        for group in range(member.shape[1]):
-            inside = member.indices[member.indptr[group] : member.indptr[group + 1]]
-            at = stratum[inside]
-            part = np.bincount(at, self.mass[inside], minlength=many) / total
-            squares = np.bincount(at, squared[inside], minlength=many)
-            second[group] = np.sum(per_stratum * (2 * squares * part - every * part**2))
-        return np.maximum(first - second, 0.0)
+    def _level(self) -> np.ndarray:
+        """Return what the level of its group adds to the sum of each slope; 0 for groups."""
+        added = np.zeros(len(self.of))
+        slopes = zip(np.flatnonzero(self.is_slope).tolist(), self.slope.levels, strict=True)
+        for one, level in slopes:
+            added[one] = level.adds(self.strata.factors(self._column(one)))
+        return added
 
     def choose(self) -> Iterator[TestedGroup]:
         share = self.cut_shares
         least = -ndtri(self.settings.significance * share / 2)
-        refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
+        refused, alone = np.zeros(len(self.of), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
-            z = np.where(refused | self.overlapping | (z * alone < 0), 0.0, z)
+            z = np.where(refused | self.overlapping | (z * alone <= 0), 0.0, z)
             beyond = np.abs(z) - least
             if beyond.max() < 0:
                 return
@@ -222,7 +268,7 @@ class _Scan:
                 refused[best] = True
                 continue
             yield TestedGroup(
-                group=best,
+                **self._which(best),
                 aliases=aliases,
                 z=float(z[best]),
                 p_value=p_value,
@@ -234,11 +280,11 @@ class _Scan:
             refused[:] = False
 
     def alone(self) -> list[TestedGroup]:
-        """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
+        """List values and bins of columns, and slopes, that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
-        told = self.values.copy()
-        told[self._cells()], told[self.chosen] = True, False
+        told = self.values | self.is_slope
+        told[_cells(self.groups)], told[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(told & (np.abs(z) >= -ndtri(significance * share / 2))):
             p_value = self._p_value(group, float(z[group]), given=())
@@ -246,7 +292,7 @@ class _Scan:
             if adjusted <= significance:
                 left = self._p_value(group, float(given[group]))
                 value = TestedGroup(
-                    group=int(group),
+                    **self._which(int(group)),
                     z=float(z[group]),
                     p_value=p_value,
                     p_adjusted=adjusted,
@@ -259,10 +305,17 @@ class _Scan:
                 found.append(value)
         return sorted(found, key=lambda one: -abs(one.z))
 
-    def _cells(self) -> list[int]:
-        """Candidates that are a value or a bin of a column."""
-        places = (self.groups.places.get(cell) for part in self.groups.columns for cell in part.cells)
-        return [place for place in places if place is not None]
+    def slopes(self) -> dict[int, Measure]:
+        """Sizes of all slopes by themselves, by the place of the group."""
+        z, least = self.by_themselves, float(-ndtri(self.settings.significance / 2))
+        sized = lambda one: self._slope_size(one, self._column(one), float(self.variance[one]), float(z[one]), least)  # noqa: E731
+        return {int(self.of[one]): sized(one) for one in np.flatnonzero(self.is_slope & self.usable).tolist()}
+
+    def _which(self, candidate: int) -> dict[str, Any]:
+        return {"group": int(self.of[candidate]), "effect": SLOPE if self.is_slope[candidate] else SHIFT}
+
+    def _column(self, candidate: int) -> np.ndarray:
+        return self.columns[:, [candidate]].toarray()[:, 0]
 
     def _accounting(self, group: int) -> int | None:
         """Place of the chosen group that alone leaves least of a group in its direction; None where none is chosen."""
@@ -295,7 +348,7 @@ class _Scan:
 
     def _behind_term(self, term: int, able: np.ndarray, strength: np.ndarray) -> int | None:
         """Strongest value that is much like a term and has nearly the same rows, or leaves the term within its cut."""
-        if self.groups.kinds[term] != TERM:
+        if self.kinds[term] != TERM:
             return None
         across, variance = self._covariances(term), self.variance
         if self.chosen:
@@ -305,7 +358,7 @@ class _Scan:
         like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
         left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
         within = left < -ndtri(self.settings.significance * self.cut_shares[term] / 2)
-        named = self.values & able & (like >= self.settings.described_overlap)
+        named = self.values & ~self.is_slope & able & (like >= self.settings.described_overlap)
         behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
@@ -335,33 +388,48 @@ class _Scan:
 
     @cached_property
     def by_themselves(self) -> np.ndarray:
-        """Z of every candidate, 0 where it has no variance."""
-        return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
+        """Z of every candidate, 0 where it has no variance, or is a slope on one scale only (`slopes`)."""
+        z = np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
+        slopes, groups, added = self.is_slope, self.slope.groups, self.slope.recentred
+        total = (self.total + self.level)[slopes] + added * self.total[groups]
+        variance = self.variance[slopes] + added**2 * self.variance[groups]
+        in_points = total / np.sqrt(np.maximum(self.effect[slopes] * variance, _NO_VARIANCE**2))
+        shown = np.sign(z[slopes]) * in_points >= -ndtri(self.settings.significance / 2)
+        z[slopes] = np.where(shown, z[slopes], 0.0)
+        return z
 
-    def _size(self, group: int, z: float) -> Measure:
-        """How much more often a group is right, given the groups chosen."""
-        inside = self.groups.rows(group)
-        left, variance = inside.astype(np.float64), self.effect[group] * self.variance[group]
+    def _size(self, candidate: int, z: float) -> Measure:
+        """How much more often a group is right, or how much more its accuracy rises, given the candidates chosen."""
+        left, variance = self._column(candidate), float(self.variance[candidate])
         if self.chosen:
             across = np.stack(self.covariance)
-            solved = np.linalg.lstsq(across[:, self.chosen], across[:, group], rcond=1e-10)[0]
-            left -= self.groups.member[:, self.chosen] @ solved
-            variance -= self.effect[group] * float(across[:, group] @ solved)
-        if variance <= self.effect[group] * self._least_variance[group]:
+            solved = self._explained[:, candidate]
+            left = left - self.columns[:, self.chosen] @ solved
+            variance -= float(across[:, candidate] @ solved)
+        if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        factors = self._factors(left)
-        total = float(factors @ self.rows.residual)
-        least = float(-ndtri(self.settings.significance * self.cut_shares[group] / 2))
-        test = GroupTest(factors, total, float(variance), z, least)
-        return size(test, inside, self.rows.expected)
+        least = float(-ndtri(self.settings.significance * self.cut_shares[candidate] / 2))
+        if self.is_slope[candidate]:
+            return self._slope_size(candidate, left, variance, z, least)
+        test = self._test(candidate, left, variance, z, least)
+        return size(test, self.groups.rows(candidate), self.rows.expected)
+
+    def _test(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> GroupTest:
+        factors = self.strata.factors(left)
+        return GroupTest(
+            factors, float(factors @ self.rows.residual), float(self.effect[candidate] * variance), z, least
+        )
+
+    def _slope_size(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> Measure:
+        level = self.slope.levels[candidate - len(self.groups)]
+        test = self._test(candidate, left, variance, z, least)
+        test = replace(test, total=test.total - level.adds(test.factors))
+        return slope_size(self.rows, level, test, stored(self.columns, candidate)[1])
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
         """Variance given the groups chosen up to which too little of a candidate is left."""
         return np.maximum(self.settings.variance_left * self.variance, _NO_VARIANCE)
-
-    def _factors(self, inside: np.ndarray) -> np.ndarray:
-        return self.mass * centred(inside, self.stratum, self.mass)
 
     def _given_chosen(self) -> np.ndarray:
         """Z of every candidate given the groups chosen, 0 where too little of it is left."""
@@ -379,40 +447,48 @@ class _Scan:
         across = np.stack(self.covariance)
         return np.linalg.lstsq(across[:, self.chosen], across, rcond=1e-10)[0]
 
-    def _overlaps(self, group: int) -> np.ndarray:
-        """Jaccard index of the rows of a group and those of every candidate, (m,)."""
-        shared = self.groups.member.T @ self.groups.rows(group).astype(np.float64)
-        return shared / (self.counts + self.counts[group] - shared)
+    def _overlaps(self, candidate: int) -> np.ndarray:
+        """Jaccard index of the rows of a candidate and those of every other, (m,)."""
+        shared = (self.groups.member.T @ self.groups.rows(self.of[candidate]).astype(np.float64))[self.of]
+        return shared / (self.counts + self.counts[candidate] - shared)
 
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
         overlap = self._overlaps(strongest)
-        alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & (np.sign(z) == np.sign(z[strongest])))
+        same = (np.sign(z) == np.sign(z[strongest])) & (self.is_slope == self.is_slope[strongest])
+        alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & same)
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
-        best = min(near.tolist(), key=lambda g: (self.groups.kinds[g], -abs(z[g])))
-        named = (g for g in alike.tolist() if g != best and self.groups.kinds[g] != CLUSTER)
+        best = min(near.tolist(), key=lambda g: (self.kinds[g], -abs(z[g])))
+        named = (g for g in alike.tolist() if g != best and self.kinds[g] != CLUSTER)
         others = sorted(named, key=lambda g: -abs(z[g]))
-        return best, tuple(others[: self.settings.max_aliases])
+        return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 
-    def _take(self, group: int) -> None:
-        self.covariance.append(self._covariances(group))
-        self.chosen.append(group)
-        if self.groups.kinds[group] == INTERVAL:
-            column = self.groups.interval_columns
-            self.overlapping |= (self._overlaps(group) > 0) & (column == column[group])
+    def _take(self, candidate: int) -> None:
+        self.covariance.append(self._covariances(candidate))
+        self.chosen.append(candidate)
+        if self.kinds[candidate] == INTERVAL and not self.is_slope[candidate]:
+            axes = self.groups.axes[self.of]
+            self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate]) & ~self.is_slope
 
-    def _covariances(self, group: int) -> np.ndarray:
-        """Covariance of a group with every candidate, (m,)."""
-        factor = self.weight * self._factors(self.groups.rows(group).astype(np.float64))
-        return self.groups.member.T @ (self.mass * centred(factor, self.stratum, self.mass))
+    def _covariances(self, candidate: int) -> np.ndarray:
+        """Covariance of a candidate with every other, (m,)."""
+        return self.strata.covariances(self.columns, self._column(candidate))
 
-    def _p_value(self, group: int, z: float, given: Sequence[int] | None = None) -> float:
-        """Two-sided p-value of a z given some groups, by default those chosen so far."""
-        p_value = float(2 * ndtr(-abs(z)))
+    def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
+        """Two-sided p-value of a z given some candidates, by default those chosen so far."""
+        p_value, group, slope = float(2 * ndtr(-abs(z))), self.of[candidate], bool(self.is_slope[candidate])
         large = self.variance[group] > self.settings.largest_exact_variance
-        if p_value >= self.settings.exact_below or large:
+        # a few rows far from the others may carry a slope, whatever its p-value
+        below = self.settings.significance if slope else self.settings.exact_below
+        if p_value >= below or large:
             return p_value
-        chosen = [self.groups.rows(other) for other in (self.chosen if given is None else given)]
+        inside, given = self.groups.rows(group), self.chosen if given is None else given
+        # a group and its slope are told apart by their columns: within the group, nothing is left to compare it with
+        chosen = [self.groups.rows(self.of[other]) for other in given if self.of[other] != group]
         strata = strata_within(self.rows.confidence, chosen, self.width, self.rng)
-        exact = exact_p_value(self.rows.correct, self.groups.rows(group), strata, self.rows.expected)
-        return max(p_value, deflated(exact, float(self.effect[group])))
+        asked = self.rows.correct, inside, strata
+        if slope:
+            exact = exact_slope_p_value(*asked, score_of(self.rows.confidence), z, self.rows.expected)
+        else:
+            exact = exact_p_value(*asked, self.rows.expected)
+        return max(p_value, deflated(exact, float(self.effect[candidate])))

@@ -28,6 +28,12 @@ class LedgerSettings:
     cluster_share_of_error: float = 0.1
     """Share of the error that clusters of inputs get where there are named groups too; at 0.1 the cut of a named group
     rises by 0.03 standard errors. Not tuned."""
+    slope_share_of_error: float = 0.2
+    """Share of the error of named groups that slopes get: the cut of a value rises by about 0.06 standard errors. At 0
+    no slope is a candidate. Not tuned."""
+    combined_share_of_error: float = 0.1
+    """Share of the error that combinations of columns get beside pairs (three values, two thresholds, slanted lines),
+    where there are other named groups: of some thousands of them, one is found from a standard score of 5 on."""
     cut_share_of_error: float = 0.1
     """Share of the error kept for cuts on the estimated hidden field, where they are judged. Not tuned."""
     few_rows: int = 3_000
@@ -45,10 +51,22 @@ class LedgerSettings:
     """Variance of the number of right answers above which the normal law is taken as exact."""
     min_rows: int = 20
     """Fewest rows of a group, and of the rows outside it: smaller ones could not be told from chance."""
-    pair_share: float = 0.01
-    """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance."""
+    pair_share: float = 0.0075
+    """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance. A
+    group of 1 % of all cases may be 0.9 % of the rows."""
+    triple_share: float = 0.01
+    """Share of the rows that three values together need."""
     max_pairs: int = 3_000
     """Pairs at most, the largest first: the order is fixed before any outcome is seen."""
+    combined_columns: int = 20
+    """Columns, those named first, of which three are taken together: time grows with the third power."""
+    max_triples: int = 2_000
+    """Values of three columns at most, the largest groups first."""
+    combined_numbers: int = 6
+    """Columns of numbers, those named first, of which two are taken together: every two hold as many rows as 20 times
+    the table, and memory grows with that."""
+    slanted_shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
+    """Shares of the rows on one side of a slanted line."""
     bins: int = 40
     """Bins of equal counts that intervals are made of; more bins place an end better and cost candidates. An interval
     of a tenth of the rows may lie half a bin off at either end: of 20 bins, the best then held a quarter other rows."""

@@ -25,7 +25,7 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.findings.residuals import proportion_interval
 
-_RAREST = 1e-3
+RAREST = 1e-3
 """A chance that other rows found to be 0 or 1 is not known to be."""
 _FARTHEST = 15.0
 """Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
@@ -98,7 +98,14 @@ def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
     return float(np.copysign(ndtri(1 - p_value / sides) if p_value > 1e-9 else -ndtri(p_value / sides), sign))
 
 
-def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Measure:
+def size(
+    test: GroupTest,
+    inside: np.ndarray,
+    expected: np.ndarray,
+    *,
+    direction: np.ndarray | None = None,
+    measured: np.ndarray | None = None,
+) -> Measure:
     """Return the size that a test is about, corrected for choice, and the interval that inverts the test.
 
     The test is inverted over shifts of the log-odds of the rows of the group, so that no end lies beyond what chances
@@ -111,6 +118,10 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Measure:
         The rows of the group.
     expected : float64 array of shape (n,), in [0, 1]
         E[y | f], learned from other rows.
+    direction : float64 array of shape (k,), optional
+        How far the log-odds of each of the k rows of the group are shifted; all as far by default.
+    measured : float64 array of shape (k,), optional
+        Factors by which changes of their chances add up to the size; by default those of the test, as a mean.
 
     Returns
     -------
@@ -128,11 +139,13 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Measure:
     >>> [round(number, 2) for number in (found.value, *found.interval)]
     [0.4, 0.2, 0.5]
     """
-    chance = np.clip(expected, _RAREST, 1 - _RAREST)
+    chance = np.clip(expected, RAREST, 1 - RAREST)
     odds, within, factors = logit(chance[inside]), chance[inside], test.factors[inside]
-    reach = float(factors.sum())
+    along = np.ones(len(factors)) if direction is None else direction
+    far, reach = float(np.abs(along).max(initial=0.0)), float(factors @ along)
     if reach <= 0 or test.variance <= 0:
         return Measure(value=None)
+    farthest, told = _FARTHEST / far, factors / reach if measured is None else measured
     outside = float(np.sum((test.factors**2 * chance * (1 - chance))[~inside]))
     before = outside + float(np.sum(factors**2 * within * (1 - within)))
     plain = test.total / np.sqrt(test.variance)
@@ -140,16 +153,21 @@ def size(test: GroupTest, inside: np.ndarray, expected: np.ndarray) -> Measure:
     stretch = min(1.0, test.z / plain) if plain * test.z > 0 else 1.0
 
     def shifted(shift: float) -> tuple[float, float]:
-        rate = expit(odds + shift)
+        rate = expit(odds + shift * along)
         mean = float(factors @ (rate - within))
         variance = test.variance * (outside + float(np.sum(factors**2 * rate * (1 - rate)))) / before
-        return mean / reach, stretch * (test.total - mean) / np.sqrt(max(variance, np.finfo(float).tiny))
+        return float(told @ (rate - within)), stretch * (test.total - mean) / np.sqrt(
+            max(variance, np.finfo(float).tiny)
+        )
 
-    best = _crossing(lambda shift: shifted(shift)[1], -_FARTHEST, _FARTHEST)
-    ends = (
-        _crossing(lambda shift: shifted(shift)[1] - test.least, -_FARTHEST, best),
-        _crossing(lambda shift: shifted(shift)[1] + test.least, best, _FARTHEST),
+    # Wald's estimate and interval are near, and save most of the search
+    gain = max(float(factors @ (within * (1 - within) * along)), np.finfo(float).tiny)
+    near, spread = test.total / gain, 2 * (test.least + 1) * np.sqrt(test.variance) / gain
+    crossing = lambda least, low, high: _crossing(  # noqa: E731
+        lambda shift: shifted(shift)[1] + least, (low, high), (near - spread, near + spread)
     )
+    best = crossing(0.0, -farthest, farthest)
+    ends = crossing(-test.least, -farthest, best), crossing(test.least, best, farthest)
     low, high = (shifted(end)[0] for end in ends)
     value = shifted(best)[0] * shrinkage(abs(test.z), test.least)
     return Measure(value=float(np.clip(value, low, high)), interval=(low, high))
@@ -184,7 +202,7 @@ def shrinkage(z: float, least: float) -> float:
         densities = np.exp(np.array([-((least - mean) ** 2), -((least + mean) ** 2)]) / 2 - passed)
         return float(z - mean - (densities[0] - densities[1]) / np.sqrt(2 * np.pi))
 
-    return (1 + _crossing(slope, 0.0, z) / z) / 2
+    return (1 + _crossing(slope, (0.0, z)) / z) / 2
 
 
 def hidden_size(own: LabelledRows, level: float) -> Measure:
@@ -264,8 +282,15 @@ def hidden_interval(
     return low - rate, high - rate
 
 
-def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function crosses 0, or the end at which it comes closest."""
+def _crossing(
+    falling: Callable[[float], float], ends: tuple[float, float], near: tuple[float, float] | None = None
+) -> float:
+    """Where a falling function crosses 0, looked for first near a guess; or the end that is closest."""
+    low, high = ends
+    if near is not None:
+        start, stop = max(low, near[0]), min(high, near[1])
+        if start < stop and falling(start) > 0 > falling(stop):
+            return float(brentq(falling, start, stop, xtol=1e-6))
     if falling(low) <= 0:
         return low
     if falling(high) >= 0:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import FiniteFloat, NonNegativeInt
@@ -14,9 +15,10 @@ from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Stored
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.groups import ColumnGroups, Groups
-from miscal.findings.ledger.scan import TestedGroup
+from miscal.findings.ledger.scan import Scanned
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import hidden_interval, hidden_size, left_by
+from miscal.findings.ledger.slopes import SHIFT, SLOPE
 from miscal.findings.residuals import observed_over_expected
 
 FINDING, EXPLAINED, NOT_DISTINGUISHABLE = "finding", "explained", "not distinguishable"
@@ -55,6 +57,14 @@ class ColumnValue(Part):
     beyond : Measure
         Of a finding and of what findings account for: the difference from rows of equal confidence that the other
         findings leave, with an interval that allows for the choice. Undefined where they leave nothing to measure.
+    slope : Measure
+        How much more its accuracy rises from the lower to the upper third of its confidences than that of rows of equal
+        confidence, were they as often right as it; negative where its confidence says less. With the 95 % interval of
+        this one value. Undefined where it was not tested.
+    slope_mark : str
+        The same marks, for its slope.
+    slope_finding : int or None
+        Number of the finding that its slope is, or that accounts for most of it.
     """
 
     column: Text
@@ -69,6 +79,9 @@ class ColumnValue(Part):
     mark: str
     finding: int | None = None
     beyond: Measure = Measure(value=None)
+    slope: Measure = Measure(value=None)
+    slope_mark: str = NOT_TESTED
+    slope_finding: int | None = None
 
     @property
     def value(self) -> str:
@@ -94,12 +107,13 @@ class ColumnValue(Part):
 
         It is explained in part where something in its own direction is left.
         """
-        if self.mark == FINDING:
-            return f"finding {self.finding}"
-        if self.mark != EXPLAINED:
-            return self.mark
-        part = (self.beyond.value or 0.0) * (self.hidden.value or 0.0) > 0
-        return f"explained {'in part ' if part else ''}by finding {self.finding}"
+        in_part = (self.beyond.value or 0.0) * (self.hidden.value or 0.0) > 0
+        return _told(self.mark, self.finding, in_part)
+
+    @property
+    def slope_told(self) -> str:
+        """The mark of its slope in words."""
+        return _told(self.slope_mark, self.slope_finding)
 
     @property
     def is_text(self) -> bool:
@@ -107,12 +121,17 @@ class ColumnValue(Part):
         return isinstance(self.condition, Value) and self.condition.of == "text"
 
 
+def _told(mark: str, finding: int | None, in_part: bool = False) -> str:
+    if mark == FINDING:
+        return f"finding {finding}"
+    return f"explained {'in part ' if in_part else ''}by finding {finding}" if mark == EXPLAINED else mark
+
+
 def column_values(
     rows: LabelledRows,
     corrected: LabelledRows | None,
     groups: Groups,
-    chosen: Sequence[TestedGroup],
-    alone: Sequence[TestedGroup],
+    scanned: Scanned,
     settings: LedgerSettings,
 ) -> tuple[ColumnValue, ...]:
     """Measure every value of every column, and mark it as the ledger does.
@@ -124,7 +143,7 @@ def column_values(
         The same rows after a correction.
     groups : Groups
         Of the same rows, with their columns.
-    chosen, alone : sequence of TestedGroup
+    scanned : Scanned
         What the scan found among these groups (:func:`.scan.scan`).
     settings : LedgerSettings
 
@@ -139,11 +158,11 @@ def column_values(
     >>> from miscal.findings.ledger import LEDGER_DEFAULTS, named_groups
     >>> y, half = np.repeat([1.0, 0.0, 1.0], [30, 30, 3]), np.full(63, 0.5)
     >>> groups = named_groups({"kind": np.repeat(["art", "law", "sums"], [30, 30, 3])})
-    >>> found = column_values(LabelledRows(y, half, half), None, groups, (), (), LEDGER_DEFAULTS)
+    >>> found = column_values(LabelledRows(y, half, half), None, groups, Scanned(), LEDGER_DEFAULTS)
     >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
     [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
     """
-    marks = _Marks(groups, chosen, alone, settings)
+    marks = _Marks(groups, scanned, settings)
     tables = (_ordered(_values(part, rows, corrected, marks, settings)) for part in groups.columns)
     return tuple(value for table in tables for value in table)
 
@@ -162,7 +181,7 @@ def _values(
         # the interval of the hidden residual, with the confidence in place of the rate expected
         effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
         ends = hidden_interval(own.correct, own.confidence, level, effect, own.weight)
-        mark, finding, beyond = marks.of(part, cell, sizes)
+        shift, slope = (marks.of(part, cell, sizes, effect) for effect in (SHIFT, SLOPE))
         yield ColumnValue(
             column=part.column,
             condition=part.cells[cell],
@@ -173,9 +192,12 @@ def _values(
             residual=Measure(value=accuracy - confidence, interval=ends),
             hidden=hidden_size(own, level),
             after=left_by(corrected, inside, level),
-            mark=mark,
-            finding=finding,
-            beyond=beyond,
+            mark=shift.mark,
+            finding=shift.finding,
+            beyond=shift.beyond,
+            slope=marks.slope(part, cell),
+            slope_mark=slope.mark,
+            slope_finding=slope.finding,
         )
 
 
@@ -186,41 +208,54 @@ def _ordered(values: Iterable[ColumnValue]) -> list[ColumnValue]:
     return sorted(listed, key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
 
 
+class _Mark(NamedTuple):
+    """A mark, the number of the finding that it names, and what the findings leave of the value."""
+
+    mark: str
+    finding: int | None = None
+    beyond: Measure = Measure(value=None)
+
+
 class _Marks:
-    """What the ledger says of each candidate."""
+    """What the ledger says of each candidate, and of its slope."""
 
-    def __init__(
-        self, groups: Groups, chosen: Sequence[TestedGroup], alone: Sequence[TestedGroup], settings: LedgerSettings
-    ) -> None:
-        self.places, self.least = groups.places, settings.min_rows
-        self.findings = {one.group: (place, one.beyond) for place, one in enumerate(chosen, start=1)}
-        self.explained = {one.group: (one.by + 1, one.beyond) for one in alone if one.by is not None}
+    def __init__(self, groups: Groups, scanned: Scanned, settings: LedgerSettings) -> None:
+        self.places, self.least, self.slopes = groups.places, settings.min_rows, scanned.slopes
+        self.marks = {
+            (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.beyond)
+            for one in scanned.alone
+            if one.by is not None
+        } | {
+            (one.group, one.effect): _Mark(FINDING, place, one.beyond)
+            for place, one in enumerate(scanned.chosen, start=1)
+        }
 
-    def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int]) -> tuple[str, int | None, Measure]:
-        """Return the mark of a cell, the number of the finding that it names, and what the findings leave of it."""
+    def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int], effect: str) -> _Mark:
+        """Return what is said of a cell, or of its slope."""
         if (group := self.places.get(part.cells[cell])) is not None:
-            return self._group(group)
+            return self._group(group, effect)
         n, every = sizes[cell], sum(sizes.values())
         if min(n, every - n) < self.least:
-            return FEW_ROWS, None, Measure(value=None)
+            return _Mark(FEW_ROWS)
         others = [other for other in sizes if other != cell]
         if len(others) == 1 and (group := self.places.get(part.cells[others[0]])) is not None:
-            return self._complement(group)
-        return NOT_TESTED, None, Measure(value=None)
+            return self._complement(group, effect)
+        return _Mark(NOT_TESTED)
 
-    def _group(self, group: int) -> tuple[str, int | None, Measure]:
-        if group in self.findings:
-            return FINDING, *self.findings[group]
-        if group in self.explained:
-            return EXPLAINED, *self.explained[group]
-        return NOT_DISTINGUISHABLE, None, Measure(value=None)
+    def slope(self, part: ColumnGroups, cell: int) -> Measure:
+        """Return the slope of a cell by itself; undefined where it was not tested."""
+        return self.slopes.get(self.places.get(part.cells[cell], -1), Measure(value=None))
 
-    def _complement(self, group: int) -> tuple[str, int | None, Measure]:
+    def _group(self, group: int, effect: str) -> _Mark:
+        tested = effect == SHIFT or self.slopes.get(group, Measure(value=None)).value is not None
+        return self.marks.get((group, effect), _Mark(NOT_DISTINGUISHABLE if tested else NOT_TESTED))
+
+    def _complement(self, group: int, effect: str) -> _Mark:
         """Mark the other of two values, which are one question: what is said of one is said of both."""
-        mark, finding, beyond = self._group(group)
-        if mark == FINDING:
-            return EXPLAINED, finding, Measure(value=None)
-        return mark, finding, mirrored(beyond)
+        own = self._group(group, effect)
+        if own.mark == FINDING:
+            return _Mark(EXPLAINED, own.finding)
+        return own._replace(beyond=mirrored(own.beyond))
 
 
 def mirrored(size: Measure) -> Measure:

@@ -26,7 +26,8 @@ The map shows a sample of {{ view.shown | count }} of {{ view.total | count }} r
 The map shows all {{ view.total | count }} rows.
 {% endif %}
 {% if not view.structure %}
-No local structure is claimed{{ words.kind }}; the colours come from cross-fitted estimates, in which some can remain.
+No local structure is claimed{{ words.kind }}; the colours come from fits that have not seen the row, in which some can
+remain.
 {% endif %}
 </p>
 <div id="map-live">

@@ -25,10 +25,11 @@ The marks allow for all groups that were tested.</p>
 <thead>
 <tr><th scope="col">Value</th><th scope="col" class="number">Rows</th><th scope="col" class="number">{{ terms.rate |
 begin }}</th>
-<th scope="col" class="number">{{ terms.probability | begin }}</th>{% if terms.ratio %}<th scope="col"
-class="number">{{ terms.ratio | begin }}</th>{% endif %}<th scope="col" class="number">Residual</th>
+<th scope="col" class="number">{{ terms.probability | begin }}</th><th scope="col" class="number">Residual{% if
+terms.ratio %}; {{ terms.ratio }}{% endif %}</th>
 <th scope="col" class="number">Hidden</th><th scope="col" class="drawn">Hidden (bar), after (circle)</th>
-<th scope="col" class="number">After the correction</th><th scope="col">Mark</th></tr>
+<th scope="col" class="number">After the correction</th><th scope="col">Mark</th>
+<th scope="col" class="number">Rise with {{ terms.probability }}</th></tr>
 </thead>
 <tbody>
 {% for row in column.values %}{% set one = row.value %}
@@ -40,13 +41,12 @@ class="number">{{ terms.ratio | begin }}</th>{% endif %}<th scope="col" class="n
 percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}" data-number data-key="{{ one.confidence }}">{{
 one.confidence | percent }}</td>
-{% if terms.ratio %}{% set ratio = one.observed_over_expected %}
-<td class="number" data-label="{{ terms.ratio | begin }}" data-number data-key="{{ ratio.value }}">{{ ratio.value |
-ratio
-}} <span class="aside low-to-high">{{ ratio.interval | bounds("ratio") }}</span></td>
-{% endif %}
 <td class="number" data-label="Residual" data-number data-key="{{ one.residual.value }}">{{ one.residual.value | points
-}} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span></td>
+}} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span>{% if terms.ratio %}
+{% set ratio = one.observed_over_expected %}
+<span class="aside low-to-high">× {{ ratio.value | ratio }} ({{ ratio.interval | bounds("ratio") or "–" }})</span>{%
+endif
+%}</td>
 <td class="number" data-label="Hidden" data-number data-key="{{ one.hidden.value }}"><b>{{ one.hidden.value | points
 }}</b> <span class="aside low-to-high">{{ one.hidden.interval | bounds }}</span></td>
 <td class="drawn" data-number data-key="{{ row.length }}"><svg viewBox="0 0 160 16" role="img" aria-label="hidden {{
@@ -70,6 +70,15 @@ one.finding }}">{{ one.told }}</a>{% else %}{{ one.told }}{% endif %}
 {% if row.left %}
 <span class="aside">leaves {{ one.beyond.value | points }} ({{ one.beyond.interval | bounds }})</span>
 {% endif %}</td>
+{% if one.slope.value is not none %}
+<td class="number" data-label="Rise with {{ terms.probability }}" data-number
+data-key="{{ one.slope.value }}">{{ one.slope.value |
+points }} <span class="aside low-to-high">{{ one.slope.interval | bounds }}</span>
+{% if row.sloped %}<span class="aside">{% if row.slope_link %}<a href="#finding-{{ one.slope_finding }}">{{
+one.slope_told }}</a>{% else %}{{ one.slope_told }}{% endif %}</span>{% endif %}</td>
+{% else %}
+<td class="number" data-label="Rise with {{ terms.probability }}">–</td>
+{% endif %}
 </tr>
 {% endfor %}
 </tbody>
@@ -88,7 +97,9 @@ open
 circle. A value that is
 explained by a finding differs by itself as clearly as a finding does, but the findings account for it in part or whole,
 and the one that is named accounts for most of it. What all findings leave of it stands below the mark, with an interval
-that allows for all groups tested.
+that allows for all groups tested. Rise with {{ terms.probability }}: how much more (+) or less (−) the {{ terms.rate }}
+of the rows rises from their lower to their upper third of {{ terms.probability }} than that of {{ terms.equal_rows()
+}}, had they the {{ terms.rate }} of these rows; with a mark of its own where it is a finding, or explained by one.
 {% if view.more %}
 {{ view.more | count }} more columns are in columns.parquet.
 {% endif %}
@@ -131,6 +142,16 @@ class ValueRow:
     def link(self) -> bool:
         """Whether the finding that it names is on the page."""
         return self.value.finding is not None and self.value.finding <= LISTED
+
+    @property
+    def sloped(self) -> bool:
+        """Whether its rise is a finding, or explained by one."""
+        return self.value.slope_finding is not None
+
+    @property
+    def slope_link(self) -> bool:
+        """Whether that finding is on the page."""
+        return self.value.slope_finding is not None and self.value.slope_finding <= LISTED
 
     @property
     def left(self) -> bool:
@@ -184,8 +205,12 @@ def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -
 
 def _strongest(values: Sequence[ColumnValue], most: int) -> list[ColumnValue]:
     """Take the values that findings name, and of the others the largest; in the order of the table."""
-    by_weight = sorted(range(len(values)), key=lambda at: (values[at].finding is None, -values[at].n))
+    by_weight = sorted(range(len(values)), key=lambda at: (_unnamed(values[at]), -values[at].n))
     return [values[at] for at in sorted(by_weight[:most])]
+
+
+def _unnamed(value: ColumnValue) -> bool:
+    return value.finding is None and value.slope_finding is None
 
 
 def _axis(values: Sequence[ColumnValue], least: float) -> Scale:
@@ -200,7 +225,7 @@ def _told(values: Sequence[ColumnValue]) -> str:
     """Count the values, and those that findings name."""
     many = len(values)
     parts = [f"{many:,} value{'' if many == 1 else 's'}"]
-    if findings := sum(one.mark == FINDING for one in values):
+    if findings := sum((one.mark == FINDING) + (one.slope_mark == FINDING) for one in values):
         parts.append(f"{findings} finding{'' if findings == 1 else 's'}")
     if explained := sum(one.mark == EXPLAINED for one in values):
         parts.append(f"{explained} explained by findings")

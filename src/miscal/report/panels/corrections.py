@@ -19,9 +19,7 @@ Content = TypeVar("Content")
 TEMPLATE = """
 <p class="lead">Each table compares the corrections on the same {{ words.rows }}. Lower values are better. Isotonic
 regression, temperature scaling and Platt scaling use the {{ terms.probability }} alone; miscal also uses the input.
-All corrections
-are cross-fitted: each row is corrected by one that was learned from other rows, and from fewer of them than the saved
-correction.
+{{ words.corrected }}
 {% if view.repeated %}
 The {{ view.repeated }} regime holds {{ view.repeated_share | percent(0) }} of the {{ words.rows }}; its table would be
 that of all rows and is left out.

@@ -22,10 +22,9 @@ ROUND = (0.001, 0.002, 0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8)
 STATES = {"before": "before the correction", "after": "after the correction"}
 
 TEMPLATE = """
-{% set said = view.vocabulary %}
-<p class="lead">{{ said.cases | capitalize }} whose {{ said.probability }} is at or above a threshold are
-{{ said.acted }}. Their mean {{ said.probability }} is what the model promises of them; beside it stands how many
-{{ said.come_true }}, with the 95&nbsp;% interval. A promise is called broken where that is beyond chance, allowing for
+<p class="lead">{{ terms.cases | begin }} whose {{ terms.probability }} is at or above a threshold are
+{{ terms.acted }}. Their mean {{ terms.probability }} is what the model promises of them; beside it stands how many
+{{ terms.come_true }}, with the 95&nbsp;% interval. A promise is called broken where that is beyond chance, allowing for
 all {{ view.rows | length }} thresholds and both sides of each. {{ view.why }}</p>
 <div id="thresholds">
 <div class="slider" hidden><label for="threshold">Threshold</label>
@@ -38,7 +37,7 @@ all {{ view.rows | length }} thresholds and both sides of each. {{ view.why }}</
 data-label="{{ row.label }}">
 <h3>At a threshold of {{ row.label }}{% if row.origin %} <span class="aside">{{ row.origin }}</span>{% endif %}</h3>
 <table class="sides">
-<thead><tr><th scope="col">{{ said.cases | capitalize }}</th><th scope="col" class="number">How many</th>
+<thead><tr><th scope="col">{{ terms.cases | begin }}</th><th scope="col" class="number">How many</th>
 <th scope="col" class="number">Promised</th><th scope="col" class="number">Observed</th>
 <th scope="col">Promise</th></tr></thead>
 <tbody>
@@ -52,14 +51,14 @@ endif %}{{ side.state }}</th>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">The correction moves {{ row.decision.raised | count }} {{ said.cases }} to the threshold or above it,
-and {{ row.decision.lowered | count }} below it.{% if row.benefit %} {{ row.benefit }}.{% endif %}</p>
+<p class="caption">The correction moves {{ row.decision.raised | count }} {{ terms.cases }} to the threshold or above
+it, and {{ row.decision.lowered | count }} below it.{% if row.benefit %} {{ row.benefit }}.{% endif %}</p>
 {% if row.groups %}
 <h4>Findings whose promise is broken most here</h4>
 <ul class="broken-promises">
 {% for group in row.groups %}
 <li>{{ group.phrase | short(140) }}: of {{ group.n | count }} that are {{ group.acted }}, <b>{{ group.observed }}</b>
-{{ said.come_true }} <span class="aside">({{ group.interval }})</span>; promised: <b>{{ group.promised }}</b>.
+{{ terms.come_true }} <span class="aside">({{ group.interval }})</span>; promised: <b>{{ group.promised }}</b>.
 <span class="aside">{{ group.after }}</span></li>
 {% endfor %}
 </ul>
@@ -69,7 +68,7 @@ and {{ row.decision.lowered | count }} below it.{% if row.benefit %} {{ row.bene
 </div>
 <figure class="promises">
 {% for plot in view.plots %}
-<svg viewBox="0 0 {{ view.width }} 214" role="img" aria-label="Promised and observed rate of what is {{ said.acted }},
+<svg viewBox="0 0 {{ view.width }} 214" role="img" aria-label="Promised and observed rate of what is {{ terms.acted }},
 by threshold, {{ plot.state }}">
 <text class="zone" x="{{ view.x.start }}" y="9">{{ plot.state }}</text>
 {% for y, label in view.y_ticks %}
@@ -91,8 +90,8 @@ d="M{{ view.x(loop.index0) }} {{ view.y.start }}V{{ view.y.stop }}"/>
 <text class="axis" x="{{ (view.x.start + view.x.stop) / 2 }}" y="206" text-anchor="middle">threshold</text>
 </svg>
 {% endfor %}
-<figcaption>Of the {{ said.cases }} that are {{ said.acted }} at each threshold: dots show how many
-{{ said.come_true }}, with 95&nbsp;% intervals; the dashed line shows what the mean {{ said.probability }} promises.
+<figcaption>Of the {{ terms.cases }} that are {{ terms.acted }} at each threshold: dots show how many
+{{ terms.come_true }}, with 95&nbsp;% intervals; the dashed line shows what the mean {{ terms.probability }} promises.
 </figcaption>
 </figure>
 </div>
@@ -101,8 +100,8 @@ d="M{{ view.x(loop.index0) }} {{ view.y.start }}V{{ view.y.stop }}"/>
 <div class="scroll">
 <table class="thresholds">
 <thead><tr><th scope="col" class="number">Threshold</th>
-<th scope="col" class="number">{{ said.acted | capitalize }}</th><th scope="col" class="number">Promised</th>
-<th scope="col" class="number">Observed</th><th scope="col" class="number">{{ said.acted | capitalize }} after the
+<th scope="col" class="number">{{ terms.acted | begin }}</th><th scope="col" class="number">Promised</th>
+<th scope="col" class="number">Observed</th><th scope="col" class="number">{{ terms.acted | begin }} after the
 correction</th><th scope="col" class="number">Promised</th><th scope="col" class="number">Observed</th>
 {% if view.rows[0].decision.net_benefit %}<th scope="col" class="number">Net benefit per 1,000</th>
 <th scope="col" class="number">after</th><th scope="col" class="number">of acting on all</th>{% endif %}</tr></thead>
@@ -120,11 +119,11 @@ correction</th><th scope="col" class="number">Promised</th><th scope="col" class
 </table>
 </div>
 </details>
-<p class="caption">Corrected {{ said.probabilities }} come from fits that have not seen the row's own outcome. The
+<p class="caption">Corrected {{ terms.probabilities }} come from fits that have not seen the row's own outcome. The
 intervals of findings, and what is called broken of them, allow for the choice among all groups that were tested, all
 thresholds and both sides; nothing is told of fewer than 30 rows.{% if view.rows[0].decision.net_benefit %} Net benefit
-is the share of the {{ said.cases }} rightly {{ said.acted }}, less that of {{ said.needless }} times the odds of the
-threshold (Vickers and Elkin, 2006); if nothing is {{ said.acted }}, it is 0.{% endif %}</p>
+is the share of the {{ terms.cases }} rightly {{ terms.acted }}, less that of those {{ terms.acted }} needlessly times
+the odds of the threshold (Vickers and Elkin, 2006); where none are {{ terms.acted }}, it is 0.{% endif %}</p>
 """
 
 
@@ -200,7 +199,6 @@ class DecisionsView:
     rows: tuple[ThresholdRow, ...]
     start: int
     why: str
-    vocabulary: Vocabulary
     plots: tuple[PromisePlot, ...]
     x: Scale
     y: Scale
@@ -222,7 +220,6 @@ def view(source: Source) -> DecisionsView | None:
         rows=tuple(_row(one, summary, words) for one in decisions),
         start=start,
         why=_why(decisions[start], words),
-        vocabulary=words,
         plots=tuple(_plot(decisions, state, x, y) for state in STATES),
         x=x,
         y=y,
@@ -283,16 +280,16 @@ def _row(decision: Decision, summary: Summary, words: Vocabulary) -> ThresholdRo
     return ThresholdRow(
         decision=decision,
         label=_unbroken(threshold_text(decision.threshold)),
-        origin=_origin(decision, summary),
+        origin=_origin(decision, summary, words),
         sides=sides,
         groups=tuple(_group(told, summary, words) for told in decision.findings),
         benefit=text[:1].upper() + text[1:],
     )
 
 
-def _origin(decision: Decision, summary: Summary) -> str:
+def _origin(decision: Decision, summary: Summary, words: Vocabulary) -> str:
     if decision.source == "cost" and (cost := summary.settings.get("cost")):
-        return f"implied by the costs: {cost[0]:g} of a miss, {cost[1]:g} of a needless action"
+        return f"implied by the costs: {cost[0]:g} of {words.missed}, {cost[1]:g} of {words.needless}"
     return "asked for" if decision.source == "given" else ""
 
 

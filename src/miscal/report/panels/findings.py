@@ -7,12 +7,14 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import FindingsMethod
 from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
 from miscal.report.panel import Panel
+from miscal.report.slope_curves import TEMPLATE as SLOPES
+from miscal.report.slope_curves import SlopeCurve, slope_curve
 from miscal.report.source import Source
 from miscal.report.texts import listed, short
 
@@ -23,28 +25,25 @@ MAX_EXAMPLES = 3
 
 TEMPLATE = (
     EXAMPLES
+    + SLOPES
     + """
 {% if not view.rows %}
-<p class="empty">{{ view.method.candidates | count }} groups were tested that columns and texts name or that similar
-inputs form, on {{ view.method.n | count }} {{
-view.kind }}. {{ terms.in_none_of("them") | begin }} more or less often {{ terms.than_equal_rows() }}, beyond what
-chance
-explains.</p>
+<p class="empty">{{ view.method.candidates | count }} tests were made of groups that columns and texts name or that
+similar inputs form, on {{ view.method.n | count }} {{
+view.kind }}. {{ terms.in_none_of("them") | begin }} more or less often {{ terms.than_equal_rows() }}, and in none does
+the {{ terms.probability }} say more or less than elsewhere, beyond what chance explains.</p>
 {% else %}
 <p class="lead">{{ terms.in_rows("each of these groups", one=true) | begin }} more or less often {{
-terms.than_equal_rows() }}, so no reliability diagram shows it. {{ view.method.candidates | count }} groups were
-tested on {{ view.method.n |
-count }} {{ view.kind }}. Where
+terms.than_equal_rows() }}, {% if view.slopes %}or its {{ terms.probability }} says more or less than elsewhere, {%
+endif %}so no reliability diagram shows it. {{ view.method.candidates | count }} tests were made of groups, on {{
+view.method.n | count }} {{ view.kind }}. Where
 nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) | percent(0) }} of data sets.</p>
 <table class="regimes findings">
 <thead>
 <tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">{{ terms.rate | begin }}</th>
 <th scope="col" class="number">{{ terms.probability | begin }}</th>
-{% if terms.ratio %}
-<th scope="col" class="number">{{ terms.ratio | begin }}</th>
-{% endif %}
-<th scope="col" class="number">Residual = visible + hidden</th>
+<th scope="col" class="number">Residual = visible + hidden{% if terms.ratio %}; {{ terms.ratio }}{% endif %}</th>
 <th scope="col" class="drawn">Against {{ terms.equal_rows() }}, points</th>
 <th scope="col" class="number">Left after the correction, points</th>
 <th scope="col">{{ terms.odds | begin }}, against such rows</th></tr>
@@ -59,14 +58,16 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
 <td class="number" data-label="{{ terms.rate | begin }}">{{ one.accuracy | percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}">{{ one.confidence | percent }}</td>
-{% if terms.ratio %}
-<td class="number" data-label="{{ terms.ratio | begin }}">{{ row.ratio.value | ratio }}
-<span class="aside">{{ row.ratio.interval | bounds("ratio") }}</span></td>
-{% endif %}
 <td class="number" data-label="Residual = visible + hidden"><span>{{ one.residual | points }}</span>
-<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span></td>
+<span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span>{% if terms.ratio %}
+<span class="aside">{{ terms.ratio }} {{ row.ratio.value | ratio }}{% if row.ratio.interval %} ({{ row.ratio.interval |
+bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
+{% if row.curve %}
+<span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} the {{ terms.rate }} rises from
+the lower to the upper third of {{ terms.probability }}</span></td>
+{% else %}
 <svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
@@ -79,14 +80,18 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
+{% endif %}
 <td class="number" data-label="Left after correction"><span>{{ one.after.value | points }}</span>
 <span class="aside">{{ one.after.interval | bounds }}</span>
 {% if row.mended %}<span class="aside mark-word{{ " proven" if row.mended != view.mended }}">{{ row.mended }}</span>\
 {% endif %}</td>
 <td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}</span></td>
 </tr>
+{% if row.curve %}
+<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ slope_curve(row.curve) }}</td></tr>
+{% endif %}
 {% if row.examples %}
-<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}"><details><summary>{{
+<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{
 terms.telling.get(one.sign, "examples") | begin }}: {{ row.examples | length }}
 example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
 </summary>
@@ -104,9 +109,13 @@ terms.probability }}. {% endif %}The drawn number says how much
 more (+) or less (−) often {{ terms.of_rows("a group", one=true) }} {{ terms.than("other " ~ terms.equal_rows()) }} that
 belong to the same groups above it in this list. Its p-value asks whether that number is zero, and its 95&nbsp;%
 interval holds the values that the same
-test does not reject. Both allow for the choice among all groups tested, and so does the number itself: a group that is
+test does not reject. {% if view.slopes %}Where the {{ terms.probability }} says less or more, the number is the rise of
+the {{ terms.rate }} from the lower to the upper third of the group's {{ terms.probabilities }}, minus that of {{
+terms.equal_rows() }}, had they the {{ terms.rate }} of the group. {% endif %}Both allow for the choice
+among all groups tested, and so does the number itself: a group that is
 chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
-{{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome. Its 95&nbsp;% interval
+{{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome{% if view.slopes
+%}; of a rise, it is the difference between the two thirds{% endif %}. Its 95&nbsp;% interval
 is
 of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
@@ -133,6 +142,7 @@ class FindingRow:
     finding: Finding
     examples: list[Example]
     terms: Vocabulary
+    curve: SlopeCurve | None
 
     @property
     def ratio(self) -> Measure:
@@ -172,6 +182,11 @@ class FindingsView:
     mended: str = MENDING[MENDED]
 
     @property
+    def slopes(self) -> bool:
+        """Whether some findings are slopes."""
+        return any(row.finding.effect == SLOPE for row in self.rows)
+
+    @property
     def kind(self) -> str:
         """What the rows that testified are called."""
         return "test rows" if self.method.evidence == "test" else "rows"
@@ -194,11 +209,13 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     """Return the strongest findings, and the axis that their sizes are drawn on."""
     found = source.summary.findings[:most]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
-    ends = [abs(end) for one in found for end in (one.beyond.value, *(one.beyond.interval or ())) if end is not None]
+    shifts = [one.beyond for one in found if one.effect != SLOPE]
+    ends = [abs(end) for one in shifts for end in (one.value, *(one.interval or ())) if end is not None]
     reach = max([2 * (source.epsilon or EPSILON), *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
     terms = vocabulary(source.summary.kind)
-    return tuple(FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), terms) for one in found), axis
+    rows = (FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), terms, slope_curve(one, terms)) for one in found)
+    return tuple(rows), axis
 
 
 def view(source: Source) -> FindingsView | None:

@@ -76,8 +76,7 @@ width="{{ width }}" height="6"/></svg></td></tr>
 {% endif %}
 <h3>Candidates</h3>
 {% if view.candidates %}
-<p class="lead">{{ "These candidates were compared before the test rows were used." if words.kind else
-"These candidates were compared for the saved correction, which learned from all rows." }} The proxy is the Brier score
+<p class="lead">{{ words.candidates }} The proxy is the Brier score
 of {{ terms.probability }} plus field on rows that were held back from learning.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Candidates">
 <table class="candidates">
@@ -157,7 +156,7 @@ def view(source: Source) -> MakingView:
         needed=needed_of_new_rows(summary.data.columns),
         columns=columns,
         candidates=[
-            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column) for column in columns})
+            (bool(candidate.get("chosen")), {column: _cell(candidate.get(column), column, terms) for column in columns})
             for candidate in shown
         ],
         hidden=len(selection.candidates) - len(shown),
@@ -235,9 +234,12 @@ def _columns(selection: Selection, terms: Vocabulary) -> dict[str, str]:
     return {key: key_label(key, terms) for key in (*settings, *(key for key in SCORES if key in keys))}
 
 
-def _cell(value: Any, column: str) -> str:
+def _cell(value: Any, column: str, terms: Vocabulary) -> str:
     if column in SCORES:
         return DASH if finite(value) is None else f"{value:.5f}"
+    if column == "name" and isinstance(value, str):
+        # estimators call their candidates by what they see of a row, whatever it is the probability of
+        return short(value.replace("confidence", terms.probability), 60)
     return DASH if value is None else short(setting(value), 60)
 
 

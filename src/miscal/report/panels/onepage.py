@@ -1,17 +1,16 @@
 """The first printed sheet: the verdict, the findings, the regimes and one diagram."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from miscal.report.drawing import Dot, reliability_dots
+from miscal.report.drawing import Dot
 from miscal.report.formatting import count
 from miscal.report.panel import Panel
-from miscal.report.panels import reliability
 from miscal.report.panels.findings import FindingRow, rows_of
 from miscal.report.panels.regimes import RegimeRow
 from miscal.report.panels.regimes import view as regimes_view
 from miscal.report.panels.verdict import VerdictView
 from miscal.report.panels.verdict import view as verdict_view
+from miscal.report.probability_axes import ProbabilityAxes, axes_of
 from miscal.report.source import Source
 
 #: What fits on the sheet together with alarms and a long verdict.
@@ -19,7 +18,7 @@ MAX_FINDINGS = 6
 MAX_ALARMS = 3
 MAX_VERDICT = 900
 
-TEMPLATE = """{% from "axes.html" import axes %}
+TEMPLATE = """{% from "axes.html" import axes as grid %}
 {% if view.alarms %}
 <ul class="sheet-alarms">
 {% for text in view.alarms %}
@@ -46,13 +45,16 @@ class="number">Odds</th></tr></thead>
 row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
 <td class="number">{{ row.finding.accuracy | percent(digits) }}</td><td class="number">{{ row.finding.confidence
 | percent(digits) }}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
-row.finding.beyond.interval | bounds }}</span></td><td class="number">{{ "–" if row.finding.odds_ratio is none else
+row.finding.beyond.interval | bounds }}</span>{% if row.curve %} <span class="aside">(rise)</span>{% endif
+%}</td><td class="number">{{ "–" if row.curve or row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
 <p class="caption">How much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than("other " ~
-terms.equal_rows()) }} in the same groups above, with 95&nbsp;% intervals; and their {{ terms.odds }}, divided by
+terms.equal_rows()) }} in the same groups above, with 95&nbsp;% intervals{% if view.rise %} (rise: how much more their
+{{ terms.rate }} rises from their lower to their upper third of {{ terms.probability }}){% endif %}; and their
+{{ terms.odds }}, divided by
 those of
 {{ terms.equal_rows() }}.{% if view.more %} {{ view.more | count }} more
 below.{% endif %}</p>
@@ -83,15 +85,18 @@ scope="col" class="number">Residual</th>
 </tbody>
 </table>
 </div>
-{% if view.dots %}
+{% if view.drawn %}
 <figure class="reliability">
-<svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram of all {{ words.rows }}">
-{{ axes(view.x, view.y, view.ticks, terms) }}
-<path class="whisker" d="{% for dot in view.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
-{% for dot in view.dots %}
+{% for axes, dots in view.drawn %}
+<svg class="axes-{{ axes.name }}" viewBox="0 0 256 256" role="img"
+aria-label="Reliability diagram of all {{ words.rows }}">
+{{ grid(axes.x, axes.y, axes.ticks, terms) }}
+<path class="whisker" d="{% for dot in dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
+{% for dot in dots %}
 <circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"/>
 {% endfor %}
 </svg>
+{% endfor %}
 <figcaption>What a reliability diagram shows: {{ words.rows }}, before correction.</figcaption>
 </figure>
 {% endif %}
@@ -112,11 +117,13 @@ class SheetView:
     tested: int
     regimes: list[RegimeRow]
     first_hidden: int
-    dots: list[Dot]
+    drawn: list[tuple[ProbabilityAxes, list[Dot]]]
     longest: int = MAX_VERDICT
-    x: Any = reliability.X
-    y: Any = reliability.Y
-    ticks: Any = reliability.TICKS
+
+    @property
+    def rise(self) -> bool:
+        """Whether some findings are slopes."""
+        return any(row.curve for row in self.findings)
 
     @property
     def parts(self) -> bool:
@@ -141,7 +148,7 @@ def view(source: Source) -> SheetView:
         tested=summary.findings_method.candidates if summary.findings_method else 0,
         regimes=[*tables.rows, *tables.hidden_rows],
         first_hidden=len(tables.rows),
-        dots=reliability_dots(summary.curves.all.raw, reliability.X, reliability.Y),
+        drawn=[(axes, dots) for axes in axes_of(summary) if (dots := axes.dots(summary.curves.all.raw))],
     )
 
 

@@ -48,13 +48,14 @@ view.until }}, only taught.
 </figure>
 <p class="caption">Mean hidden residual in percentage points: how much more (+) or less (−) often {{
 view.said.comes_true() }} than on {{ view.said.equal_rows() }}{{ " of earlier blocks" if view.blocks }}, and after the
-correction than on {{ view.said.equal_rows("corrected") }}. Where these dots leave zero for all rows, the {{
-view.said.rate }} at equal {{ view.said.probability }} has changed.</p>
+correction than on {{ view.said.equal_rows("corrected") }}. Where a period leaves zero, the {{ view.said.rate }}
+of all its rows differs from that of other times at equal {{ view.said.probability }}.</p>
 {% if view.findings %}
 <h3>The strongest findings over time</h3>
 <div class="trio">
 {% for plot, number, description in view.findings %}
-<figure><figcaption><a href="#finding-{{ number }}">{{ number }}</a>. {{ description | short(90) }}</figcaption>
+<figure class="multiple"><figcaption><a href="#finding-{{ number }}">{{ number }}</a>.
+{{ description | short(90) }}</figcaption>
 {{ chart(plot, "hidden residual of " ~ description ~ " over time") }}
 </figure>
 {% endfor %}
@@ -150,10 +151,10 @@ def view(source: Source) -> OverTimeView | None:
 
 
 def _reach(periods: Sequence[PeriodNumbers]) -> float:
-    """Return how far intervals reach from zero; of periods of few rows, only half as far as they do."""
+    """Return how far the scale reaches from zero: a little farther than all means, and than half of the intervals."""
     ends = [abs(end) for one in periods for part in (one.hidden, one.after) for end in part.interval or () if end]
     values = [abs(part.value) for one in periods for part in (one.hidden, one.after) if part.value]
-    return max([0.01, *values, *(sorted(ends)[: len(ends) * 9 // 10] or [0.0])])
+    return max(0.01, 1.2 * max(values, default=0.0), sorted(ends)[len(ends) // 2] if ends else 0.0)
 
 
 def _levels(periods: Sequence[PeriodNumbers], starts: Sequence[str]) -> Chart:

@@ -1,7 +1,7 @@
 """The regimes by the whole field and by the hidden one: accuracy, confidence, residual = visible + hidden."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.vocabulary import Vocabulary, vocabulary
@@ -11,11 +11,9 @@ from miscal.report.drawing import Scale
 from miscal.report.formatting import brief_points
 from miscal.report.legend import ALL_ROWS, REGIMES, regime_labels, regime_names
 from miscal.report.panel import Panel
+from miscal.report.probability_axes import LogOddsScale, ProbabilityAxes, axes_of
 from miscal.report.row_wording import slices
 from miscal.report.source import Source
-
-AXIS = Scale(0.0, 1.0, 8.0, 252.0)
-TICKS = tuple((AXIS(share), f"{100 * share:.0f}") for share in (0, 0.25, 0.5, 0.75, 1))
 
 TEMPLATE = """
 {% macro measure(number, confirmed, sided) %}
@@ -60,27 +58,29 @@ height="12" aria-hidden="true"><circle class="right" cx="6" cy="6" r="4.5"/></sv
 <td class="number" data-label="{{ terms.rate | begin }}">{{ own.accuracy | percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}">{{ own.confidence | percent }}</td>
 <td class="drawn">
-<svg viewBox="0 0 260 34" role="img"
+{% for axes in view.axes %}{% set at = row.on(axes.along) %}
+<svg class="axes-{{ axes.name }}" viewBox="0 0 260 34" role="img"
 aria-label="{{ row.label | short(60) }}: {{ terms.rate }} {{ own.accuracy | percent }}, {{ terms.probability }} {{
 own.confidence | percent }}">
-{% for x, label in view.ticks %}
+{% for x, label in axes.along_ticks %}
 <line class="grid" x1="{{ x }}" x2="{{ x }}" y1="2" y2="22"/>
 <text class="tick" x="{{ x }}" y="33" text-anchor="middle">{{ label }}</text>
 {% endfor %}
-{% if row.accuracy_at is not none and row.against_at is not none %}
-<line class="gap" x1="{{ row.against_at }}" x2="{{ row.accuracy_at }}" y1="12" y2="12"/>
+{% if at.accuracy is not none and at.against is not none %}
+<line class="gap" x1="{{ at.against }}" x2="{{ at.accuracy }}" y1="12" y2="12"/>
 {% endif %}
-{% if row.whisker %}
-<path class="whisker" d="M{{ row.whisker[0] }} 12H{{ row.whisker[1] }}M{{ row.whisker[0] }} 8v8M{{ row.whisker[1] }}
+{% if at.whisker %}
+<path class="whisker" d="M{{ at.whisker[0] }} 12H{{ at.whisker[1] }}M{{ at.whisker[0] }} 8v8M{{ at.whisker[1] }}
 8v8"/>
 {% endif %}
-{% if row.against_at is not none %}
-<circle class="sure" cx="{{ row.against_at }}" cy="12" r="4"/>
+{% if at.against is not none %}
+<circle class="sure" cx="{{ at.against }}" cy="12" r="4"/>
 {% endif %}
-{% if row.accuracy_at is not none %}
-<circle class="right" cx="{{ row.accuracy_at }}" cy="12" r="4.5"/>
+{% if at.accuracy is not none %}
+<circle class="right" cx="{{ at.accuracy }}" cy="12" r="4.5"/>
 {% endif %}
 </svg>
+{% endfor %}
 </td>
 <td class="number" data-label="Residual, points">{{ measure(own.residual, own.confirmed.total if parts else none,
 row.sided) }}</td>
@@ -151,6 +151,15 @@ them. {{ "They keep their local estimate, which is mostly noise." if view.kept e
 
 
 @dataclass(frozen=True)
+class Places:
+    """Where the accuracy, what it is compared with, and the interval of the difference stand."""
+
+    accuracy: float | None
+    against: float | None
+    whisker: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
 class RegimeRow:
     """A line of a table: the numbers of a regime, or of all rows, and where they stand on the axis.
 
@@ -183,21 +192,14 @@ class RegimeRow:
         """Whether it has too few rows for its residual to be measured."""
         return self.share is not None and self.numbers.n < MIN_SLICE_ROWS
 
-    @property
-    def accuracy_at(self) -> float | None:
-        """Position of the accuracy."""
-        accuracy = self.numbers.accuracy
-        return None if accuracy is None else AXIS.inside(accuracy)
-
-    @property
-    def against_at(self) -> float | None:
-        """Position of what the accuracy is compared with."""
-        return None if self.against is None else AXIS.inside(self.against)
-
-    @property
-    def whisker(self) -> tuple[float, float] | None:
-        """Positions of the interval of the difference."""
-        return None if self.against is None else AXIS.whisker(self.drawn.interval, self.against)
+    def on(self, axis: Scale | LogOddsScale) -> Places:
+        """Return where its numbers stand on an axis."""
+        accuracy, against = self.numbers.accuracy, self.against
+        return Places(
+            accuracy=None if accuracy is None else axis.inside(accuracy),
+            against=None if against is None else axis.inside(against),
+            whisker=None if against is None else axis.whisker(self.drawn.interval, against),
+        )
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ class RegimesView:
     epsilon: float | None
     gap: GapNumbers
     worst: str
-    ticks: Any = TICKS
+    axes: Sequence[ProbabilityAxes]
 
     @property
     def parts(self) -> bool:
@@ -248,6 +250,7 @@ def view(source: Source) -> RegimesView:
         # regimes share all rows among them where no row is left to the global map
         kept=sum(regime.share for regime in summary.regimes) > 0.9995,
         epsilon=source.epsilon,
+        axes=axes_of(summary),
         gap=summary.gap,
         worst=terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
     )

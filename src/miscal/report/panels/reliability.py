@@ -1,23 +1,22 @@
 """Reliability diagrams of all rows and of each regime, before and after correction."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import SmoothEce, Summary
-from miscal.report.drawing import Dot, Scale, reliability_dots
+from miscal.report.drawing import Dot
 from miscal.report.legend import slice_labels
 from miscal.report.panel import Panel
+from miscal.report.probability_axes import LINEAR, LOG_ODDS, ProbabilityAxes, axes_of, shown_first
 from miscal.report.row_wording import slices
 from miscal.report.source import Source
 
 CURVES = ("all", "over", "under")
-X = Scale(0.0, 1.0, 38.0, 248.0)
-Y = Scale(0.0, 1.0, 220.0, 10.0)
-TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.25, 0.5, 0.75, 1))
+SWITCH = {LINEAR: "linear", LOG_ODDS: "in log-odds"}
 STATES = {"raw": "before", "corrected": "after"}
 
-TEMPLATE = """{% from "axes.html" import axes %}
+TEMPLATE = """{% from "axes.html" import axes as grid %}
 <p class="lead">Each dot stands for a group of {{ words.rows }} with similar {{ terms.probability }}. On the diagonal,
 {{
 terms.rate }} equals {{ terms.probability }}; below it {{ terms.judged }} {{ terms.over }}, above it {{ terms.under
@@ -32,6 +31,11 @@ The {{ view.few | listed("and") }} regime{{ "s have" if view.few | length > 1 el
 of {{ "their" if view.few | length > 1 else "its" }} own.
 {% endif %}
 </p>
+<fieldset class="switch"><legend>Axes of probability on this page</legend>
+{% for name, label in view.switch.items() %}
+<label><input type="radio" name="axes" id="axes-{{ name }}"{{ " checked" if name == view.first }}> {{ label }}</label>
+{% endfor %}
+</fieldset>
 {% for heading, diagrams in view.rows %}
 {% if heading %}
 <h3>{{ heading }}</h3>
@@ -41,24 +45,29 @@ of {{ "their" if view.few | length > 1 else "its" }} own.
 <figure class="reliability {{ plot.name }}">
 <figcaption><b>{{ plot.label }}{{ ", " ~ plot.when ~ " correction" if not heading }}</b>
 <span class="aside">{{ (plot.n or words.n) | count }} {{ words.rows }}</span></figcaption>
-{% if plot.dots %}
-<svg viewBox="0 0 256 256" role="img" aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
+{% if plot.drawn %}
+{% for axes, dots in plot.drawn %}
+<svg class="axes-{{ axes.name }}" viewBox="0 0 256 256" role="img"
+aria-label="Reliability diagram, {{ plot.label | lower }}, {{ plot.when }}
 correction:
-{{ plot.dots | length }} groups of rows, smECE {{ plot.smece.value | size }} points">
-{{ axes(view.x, view.y, view.ticks, terms) }}
+{{ dots | length }} groups of rows, smECE {{ plot.smece.value | size }} points">
+{{ grid(axes.x, axes.y, axes.ticks, terms) }}
 {% if plot.name == "all" and plot.when == "before" %}
 <text class="zone" x="244" y="213" text-anchor="end">{{ terms.over }}</text>
 <text class="zone" x="43" y="22">{{ terms.under }}</text>
 {% endif %}
-<path class="whisker" d="{% for dot in plot.dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
-<path class="curve" d="{% for dot in plot.dots %}{{ "L" if loop.index0 else "M" }}{{ dot.x }} {{ dot.y }}{% endfor %}"/>
-{% for dot in plot.dots %}
+<path class="whisker" d="{% for dot in dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
+{% if axes.joined %}
+<path class="curve" d="{% for dot in dots %}{{ "L" if loop.index0 else "M" }}{{ dot.x }} {{ dot.y }}{% endfor %}"/>
+{% endif %}
+{% for dot in dots %}
 {% set spread = dot.interval | bounds("percent") %}
 <circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"><title>{{ dot.n | count }} rows: \
 {{ terms.probability }} {{ dot.confidence | percent }}, {{ terms.rate }} {{ dot.accuracy | percent }} (95 % interval \
 {{ spread }})</title></circle>
 {% endfor %}
 </svg>
+{% endfor %}
 <p class="under-figure">smECE <b>{{ plot.smece.value | size }}</b> points
 {%- if plot.smece.floor is not none %}, floor {{ plot.smece.floor | size }}{% endif %}
 {%- if plot.smece.p_value is not none %}, {{ plot.smece.p_value | p_value }}{% endif %}
@@ -87,7 +96,7 @@ class Diagram:
     label: str
     when: str
     n: int
-    dots: list[Dot]
+    drawn: list[tuple[ProbabilityAxes, list[Dot]]]
     smece: SmoothEce
 
 
@@ -102,9 +111,8 @@ class ReliabilityView:
     repeated: str
     repeated_share: float
     few: tuple[str, ...]
-    x: Scale = X
-    y: Scale = Y
-    ticks: Any = TICKS
+    first: str
+    switch: Mapping[str, str] = field(default_factory=lambda: SWITCH)
 
 
 def view(source: Source) -> ReliabilityView:
@@ -124,7 +132,7 @@ def view(source: Source) -> ReliabilityView:
         rows = [("", [diagrams[0] for _, diagrams in rows])]
     repeated = names[sliced.whole].lower() if sliced.whole in CURVES else ""
     few = tuple(names[name].lower() for name in sliced.few if name in CURVES)
-    return ReliabilityView(rows=rows, repeated=repeated, repeated_share=sliced.share, few=few)
+    return ReliabilityView(rows, repeated, sliced.share, few, shown_first(summary))
 
 
 def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Diagram:
@@ -136,7 +144,8 @@ def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Dia
         smece = summary.global_.smece
     else:
         smece = next(regime.smece for regime in summary.regimes if regime.name == name)
-    return Diagram(name, label, STATES[state], n, reliability_dots(curve, X, Y), smece)
+    drawn = [(axes, dots) for axes in axes_of(summary) if (dots := axes.dots(curve))]
+    return Diagram(name, label, STATES[state], n, drawn, smece)
 
 
 PANEL = Panel("reliability", "Reliability before and after correction", view, TEMPLATE, contents="Reliability")

@@ -1,7 +1,7 @@
 """Named groups under two runs: which to look at, their numbers, and in which of them the runs differ.
 
 Groups are named before any outcome is seen, and every p-value is adjusted for all of them, as in the ledger of one
-run (four fifths of the error for values of columns). So it holds for the groups of the two ledgers too, although these
+run (most of the error for values of columns). So it holds for the groups of the two ledgers too, although these
 were chosen by the very outcomes that are compared.
 """
 
@@ -23,7 +23,7 @@ from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
-from miscal.findings.ledger import LEDGER_DEFAULTS, Finding, Groups, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Finding, Groups, named_groups
 from miscal.findings.ledger.groups import VALUE
 from miscal.findings.ledger.scan import error_shares
 from miscal.runs.compare.document import GroupPair, GroupSide, NearerCounts
@@ -72,7 +72,7 @@ def candidates(sides: Sides) -> Candidates:
     place = shared.places
     extra, found, lost = _Extra(sides, len(shared)), {}, []
     for name, side in (("a", sides.a), ("b", sides.b)):
-        for finding in side.rows.run.summary.findings:
+        for finding in (one for one in side.rows.run.summary.findings if one.effect == SHIFT):
             at = place.get(finding.condition)
             at = extra.add(finding, name) if at is None else at
             if at is None:

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from miscal.base.document import Interval
 from miscal.base.vocabulary import Vocabulary
 from miscal.report import formatting
-from miscal.report.drawing import Dot, Scale, reliability_dots, round_ticks
+from miscal.report.drawing import Dot, Scale, round_ticks
 from miscal.report.formatting import DASH, bounds, count, metric, percent, points
 from miscal.report.legend import regime_labels
-from miscal.report.panels.reliability import TICKS, X, Y
 from miscal.report.panels.verdict import rounded_down
+from miscal.report.precision import USUAL
+from miscal.report.probability_axes import LINEAR_AXES, ProbabilityAxes, log_odds_axes
 from miscal.report.texts import begin, short
 from miscal.runs.compare.document import GroupPair, GroupSide, MeasurePair, RegimeAgreement, RunNumbers, RunPair
 
@@ -135,9 +135,7 @@ class PairView:
     counted: int
     against: bool
     terms: Vocabulary
-    x: Scale = X
-    y: Scale = Y
-    reliability_ticks: Any = TICKS
+    axes: ProbabilityAxes
 
     @property
     def regime_labels(self) -> list[str]:
@@ -196,7 +194,7 @@ def pair_view(pair: RunPair, terms: Vocabulary, decimals: int) -> PairView:
         _Drawing(pair, what, some, decimals)
         for what, some in (("hidden", (*pair.differences, *groups)), ("residual", nearer))
     )
-    counts = pair.nearer_counts
+    counts, axes = pair.nearer_counts, pair_axes(pair, decimals)
     better = pair.measures["calibration_error"].better
     return PairView(
         pair=pair,
@@ -205,8 +203,8 @@ def pair_view(pair: RunPair, terms: Vocabulary, decimals: int) -> PairView:
             for name, one in pair.measures.items()
         ],
         plots=[
-            ReliabilityPlot("a", pair.a, pair.n_a, reliability_dots(pair.curves.a, X, Y)),
-            ReliabilityPlot("b", pair.b, pair.n_b, reliability_dots(pair.curves.b, X, Y)),
+            ReliabilityPlot("a", pair.a, pair.n_a, axes.dots(pair.curves.a)),
+            ReliabilityPlot("b", pair.b, pair.n_b, axes.dots(pair.curves.b)),
         ],
         differences=[hidden.row(one) for one in pair.differences],
         groups=[hidden.row(one) for one in groups],
@@ -216,7 +214,16 @@ def pair_view(pair: RunPair, terms: Vocabulary, decimals: int) -> PairView:
         counted=counts.a + counts.b + counts.neither,
         against=better is not None and any(one.nearer != better for one in nearer),
         terms=terms,
+        axes=axes,
     )
+
+
+def pair_axes(pair: RunPair, decimals: int) -> ProbabilityAxes:
+    """Return the axes of both diagrams: in log-odds where rates are so low that numbers need more than a decimal."""
+    if decimals == USUAL:
+        return LINEAR_AXES
+    curves = [one for one in (pair.curves.a, pair.curves.b) if one is not None]
+    return log_odds_axes(value for curve in curves for value in (*curve.confidence, *curve.accuracy))
 
 
 class _Drawing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from miscal.data.readers import NewRows
-from miscal.discovery.corrected_rows import FAR
+from miscal.discovery.corrected_rows import FAR, only_blank
 from miscal.estimators.input_profile import rows_to_look_at
 from miscal.runs.correct.tally import Tally
 
@@ -33,12 +33,14 @@ def tally_of(rows: NewRows, table: pl.DataFrame, saved: SavedEstimator, encoder:
         Rows of all pieces together.
     """
     far, changed = _differences(rows, saved.fitted, encoder)
+    blank = only_blank(table, rows)
     return Tally(
         **rows.counts,
         written=len(table),
         far=int((table["reason"] == FAR).sum()),
         # every row without a local estimate has a reason
-        global_only=int((table["reason"].is_not_null() & table["corrected"].is_not_null()).sum()),
+        global_only=int((table["reason"].is_not_null() & table["corrected"].is_not_null() & ~blank).sum()),
+        blank=dict(Counter(words for words in rows.blank if words is not None)),
         empty=table["corrected"].null_count(),
         faults=rows.faults,
         unknown={one.what: dict(Counter(one.values)) for one in rows.unknown},
@@ -66,6 +68,8 @@ def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -
     if saved.inputs is None or encoder.kind.startswith("text"):
         return []
     at, order = rows_to_look_at(rows.row[rows.whole], n)
+    # columns that are taken as blank differ from what they were, as was asked for
+    at, order = (values[rows.blank[at] == None] for values in (at, order))  # noqa: E711  element by element
     measures = saved.inputs.measures(rows.X[at])
     return [[float(place), *values] for place, values in zip(order, measures.tolist(), strict=True)]
 

@@ -39,6 +39,8 @@ class Tally:
         With the global map's value; those of them that are far from all rows learned from.
     faults : dict of str to int
         Rows by what is wrong with them.
+    blank : dict of str to int
+        Rows by the columns that were taken as blank, in words.
     unknown, unknown_rows : dict
         Values that the model never saw by what they are, with their numbers; and the rows that hold them.
     far_values, changed : dict of str to int
@@ -60,6 +62,7 @@ class Tally:
     global_only: int = 0
     far: int = 0
     faults: dict[str, int] = field(default_factory=dict)
+    blank: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, dict[str, int]] = field(default_factory=dict)
     unknown_rows: dict[str, int] = field(default_factory=dict)
     far_values: dict[str, int] = field(default_factory=dict)
@@ -113,6 +116,7 @@ def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str
     return [
         *source.notes,
         *_about_rows(tally, source.words),
+        *_about_blanks(tally),
         *_about_support(tally),
         *_about_columns(tally, source, saved.fitted),
         *_about_likeness(tally, source, saved),
@@ -131,6 +135,11 @@ def _about_rows(tally: Tally, words: Vocabulary) -> Iterator[str]:
         done = "left out" if tally.dropped else "kept without a value" if empty else "kept"
         what = "" if tally.dropped or empty else " with the global correction only"
         yield f"{reason} in {n:,} of {tally.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
+
+
+def _about_blanks(tally: Tally) -> Iterator[str]:
+    for words, n in tally.blank.items():
+        yield f"{words} in {n:,} of {tally.asked:,} rows: their correction does without"
 
 
 def _about_support(tally: Tally) -> Iterator[str]:

@@ -57,8 +57,8 @@ def monitor(
         Called with the name of each step.
     **options
         Where the columns are, as for ``miscal calibrate``: ``confidence`` and ``correct``, or ``probability``,
-        ``event`` and ``positive``; ``embeddings``, ``features``, ``text``, ``where``, ``encoding``, ``csv_escape``, and
-        ``on_invalid`` ("error" or "drop").
+        ``event`` and ``positive``; ``embeddings``, ``features``, ``text``, ``where``, ``missing_as_blank``,
+        ``encoding``, ``csv_escape``, and ``on_invalid`` ("error" or "drop").
 
     Returns
     -------

@@ -7,6 +7,7 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary import Document, Measure, Number, Part, Share
 from miscal.findings.conditions import Stored
+from miscal.findings.decisions import Decision
 
 MONITOR_VERSION = 2
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
@@ -163,7 +164,8 @@ class Monitoring(Document):
 
     ``evidence`` is the decimal logarithm of the mean capital of all that can raise the alarm, after each look, and
     ``line`` where it does. ``kind`` says what the confidences are the probabilities of, and ``epsilon`` is the band of
-    the run that counts as well calibrated: numbers are written as finely as it asks for.
+    the run that counts as well calibrated: numbers are written as finely as it asks for. ``decisions`` are of the last
+    look: what acting at the thresholds of the run led to.
 
     Examples
     --------
@@ -194,6 +196,7 @@ class Monitoring(Document):
     questions: tuple[QuestionNumbers, ...]
     lines: tuple[LineNumbers, ...]
     groups: tuple[MonitoredGroup, ...]
+    decisions: tuple[Decision, ...] = ()
     left_out: tuple[str, ...]
     warnings: tuple[str, ...]
     columns: dict[str, str | tuple[str, ...] | None]

@@ -211,8 +211,8 @@ def refuse_counted(looks: Sequence[Look], before: RowKeys, new: RowKeys, folder:
         )
     if rows.id is None and more_than_chance(new.rows, before.rows):
         raise InputError(
-            f"{int(again.sum()):,} of {len(rows):,} rows were counted before by {folder}: their inputs, confidence and "
-            "outcome are those of earlier rows, and a row counts once. Give only the rows that came after, for example "
-            f"with --where. If they are other rows that happen to be equal, a column {ID!r} tells rows apart, in a new "
-            "monitor (--out); nothing was changed"
+            f"{int(again.sum()):,} of {len(rows):,} rows were counted before by {folder}: their inputs, "
+            f"{rows.words.probability} and outcome are those of earlier rows, and a row counts once. Give only the "
+            "rows that came after, for example with --where. If they are other rows that happen to be equal, a column "
+            f"{ID!r} tells rows apart, in a new monitor (--out); nothing was changed"
         )

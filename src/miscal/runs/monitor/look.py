@@ -17,11 +17,13 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
+from miscal.findings.decisions import Decision
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.alarms import alarms_of
 from miscal.runs.monitor.basis import reference_of
 from miscal.runs.monitor.bets import Watch
+from miscal.runs.monitor.decisions import decisions_of, promises_at_last_look
 from miscal.runs.monitor.document import Monitoring
 from miscal.runs.monitor.document_numbers import (
     TEN,
@@ -121,7 +123,7 @@ def look(
     after = states.extended(before, watch, seen, keys)
     equal = 0 if before.by_id else repeated(keys.rows, before.seen.rows)
     again = Again(equal, many_alike(keys.alike, before.seen.alike), before.by_id)
-    return Looked(after, _document(run, after, read, again))
+    return Looked(after, _document(run, after, read, again, decisions_of(run, rows)))
 
 
 def _begin(
@@ -193,7 +195,7 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
     )
 
 
-def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monitoring:
+def _document(run: Run, state: MonitorState, read: Read, again: Again, decisions: tuple[Decision, ...]) -> Monitoring:
     watch = state.watch
     looks = tuple(look_numbers(place, one, watch) for place, one in enumerate(state.looks, start=1))
     asked = tuple(question_numbers(one, watch) for one in watch.questions)
@@ -215,13 +217,14 @@ def _document(run: Run, state: MonitorState, read: Read, again: Again) -> Monito
         line=watch.log_line / TEN,
         alarms=alarms,
         advice=advice,
-        verdict=verdict(looks, asked, groups, alarms, advice, words),
+        verdict=(*verdict(looks, asked, groups, alarms, advice, words), *promises_at_last_look(decisions, words)),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,
         questions=asked,
         lines=tuple(line_numbers(one, watch) for one in watch.lines),
         groups=groups,
+        decisions=decisions,
         left_out=state.left_out,
         warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used, words)),
         columns=plain(read.columns),

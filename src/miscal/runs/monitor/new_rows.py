@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
-from miscal.base.vocabulary import Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.columns import find, refuse_outcome
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
-from miscal.discovery.corrected_rows import correct_rows
+from miscal.discovery.corrected_rows import correct_rows, only_blank
 from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings import EPSILON, cut
@@ -57,6 +57,8 @@ class NewLabelled:
     text : tuple of n str or None
     id : (n,) object or None
         What identifies each row, as text; None where its values do.
+    kind : {"answer", "event"}
+        What the confidences are the probabilities of.
     """
 
     X: np.ndarray
@@ -71,6 +73,12 @@ class NewLabelled:
     columns: dict[str, np.ndarray]
     text: tuple[str, ...] | None
     id: np.ndarray | None = None
+    kind: Kind = ANSWER
+
+    @property
+    def words(self) -> Vocabulary:
+        """The words of this kind of probability."""
+        return vocabulary(self.kind)
 
     def __len__(self) -> int:
         return len(self.correct)
@@ -172,7 +180,7 @@ def read_labelled(
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
     made = {"X": new.X, "confidence": new.confidence, "visible": visible}
     made |= {name: corrected[name].to_numpy() for name in ("corrected", "supported", "delta")}
-    made["local"] = corrected["reason"].is_null().to_numpy()
+    made["local"] = (corrected["reason"].is_null() | only_blank(corrected, new)).to_numpy()
     epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
     rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
     unlabelled = int((~keep).sum())
@@ -282,6 +290,7 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         columns={name: metadata_of(beside, name)[order] for name in roles.named},
         text=None if text is None else tuple(text[i] for i in order),
         id=None if roles.id is None else beside.frame[roles.id].cast(str).to_numpy()[order],
+        kind=roles.kind,
     )
 
 

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from miscal.base.number_wording import rate, threshold_text
 from miscal.base.vocabulary import vocabulary
+from miscal.findings.decision_wording import ends
 from miscal.report.formatting import signed
 from miscal.report.frame import render_page
 from miscal.report.precision import decimals_for
@@ -75,7 +77,12 @@ def build(document: Monitoring) -> str:
         "monitor.html",
         STYLES,
         folder=Path(__file__).parent,
-        filters=(("nats", lambda value: "" if value is None else signed(value, 4)),),
+        filters=(
+            ("nats", lambda value: "" if value is None else signed(value, 4)),
+            ("rate", rate),
+            ("threshold_text", threshold_text),
+            ("ends", ends),
+        ),
         document=shown,
         charts=charts(shown),
         groups=group_rows(shown),

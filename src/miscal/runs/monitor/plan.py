@@ -15,6 +15,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
+from miscal.findings.ledger import SHIFT
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
@@ -126,22 +127,29 @@ def _watched(
     run: Run, model: SavedModel, known: KnownRows, reference: Reference, new: Frame, left: list[str]
 ) -> Iterator[tuple[Line, np.ndarray | None]]:
     """List all lines, with the rows of the run that belong to each; what cannot be watched is added to `left`."""
-    yield _line(GAIN, "corrected confidences, against the raw ones"), None
-    yield _line(LEVEL, "corrected confidences, all rows"), None
+    words = vocabulary(run.summary.kind)
+    yield _line(GAIN, f"corrected {words.probabilities}, against the raw ones"), None
+    yield _line(LEVEL, f"corrected {words.probabilities}, all rows"), None
     odds = clipped_logit(known.rows.corrected)
     if odds.std() > FLAT:
-        yield _line(SLOPE, "the corrected confidence", about=(float(odds.mean()), float(odds.std()))), None
+        yield _line(SLOPE, f"the corrected {words.probability}", about=(float(odds.mean()), float(odds.std()))), None
     for one in run.summary.regimes:
         inside = known.rows.regime == one.name
         # what was measured on a few rows is allowed to be off by so much that nothing would be seen
         if one.name != "good" and inside.sum() >= MIN_SLICE_ROWS:
-            yield _line(REGIME, f"the {one.name}-confident regime", one.name, sign=one.name), inside
+            yield (
+                _line(REGIME, f"the {words.regime(one.name)} regime", one.name, sign=one.name),
+                inside,
+            )
     if known.frame is None:
         left.append("findings, values and features: the rows of the run cannot be read, so nothing is known of them")
         return
     yield from _features(model, reference)
     values = dict(_values(run, known.frame, new, left))
     for place, one in enumerate(run.summary.findings):
+        if one.effect != SHIFT:
+            left.append(f"finding {one.description!r}, a slope: no bet is made on the slope of a group")
+            continue
         lacking = one.condition.lacks(new) or one.condition.lacks(known.frame)
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():

@@ -38,7 +38,7 @@ def table_lines(table: ColumnTable) -> list[str]:
     ]
 
 
-HEADS = ("residual", "hidden", "after correction", "mark")
+HEADS = ("residual", "hidden", "after correction", "mark", "rise", "its mark")
 NOTE = (
     "Intervals are of one value at a time, at 95 %: where nothing is hidden, up to one in twenty excludes zero. The "
     "marks allow for all groups that were tested. What is explained differs by itself, but the findings account for it "
@@ -51,7 +51,9 @@ def _columns_are(words: Vocabulary) -> str:
     return (
         f"Residual: {words.rate} minus {words.probability}, in points. {ratio}Hidden: how much more (+) or less (-) "
         f"often {words.of_rows('the rows')} {words.than_equal_rows()}; after correction: "
-        f"{words.than_equal_rows('corrected')}."
+        f"{words.than_equal_rows('corrected')}. Rise: how much more (+) or less (-) the {words.rate} of the rows rises "
+        f"from their lower to their upper third of {words.probability} than that of {words.equal_rows()}, had they the "
+        f"{words.rate} of these rows."
     )
 
 
@@ -65,7 +67,7 @@ def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...
         *(value, f"{one.n:,}", *(_rate(share, words, decimals) for share in (one.accuracy, one.confidence))),
         *([_ratio(one.observed_over_expected)] if words.ratio else []),
         *(_measured(size, decimals) for size in (one.residual, one.hidden, one.after)),
-        f"{one.told}{left}",
+        *(f"{one.told}{left}", _measured(one.slope, decimals), one.slope_told if one.slope_finding else ""),
     )
 
 
@@ -89,8 +91,8 @@ def _measured(size: Measure, decimals: int) -> str:
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    numbers = range(1, len(widths) - 1)
+    texts = (0, len(widths) - 3, len(widths) - 1)
     return [
-        cell.rjust(width) if place in numbers else cell.ljust(width)
+        cell.ljust(width) if place in texts else cell.rjust(width)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]

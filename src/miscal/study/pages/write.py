@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from miscal.base.files import disk_errors, replace_file
+from miscal.base.vocabulary import ANSWER, vocabulary
 from miscal.report.frame import render_page
 from miscal.study.aggregates.corrections import correction_transfer
 from miscal.study.aggregates.forgetting import forgetting
@@ -183,6 +184,8 @@ def _sheet(tables: Tables, dataset: str, out: Path) -> str:
         "dataset.html",
         dataset=dataset,
         of_event="event" in tables["pairs"].filter(pl.col("dataset") == dataset)["outcome"],
+        # of an event, the page says what accuracy and confidence mean
+        terms=vocabulary(ANSWER),
         by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row.method == method])],
         x=sheets.X,
         y=sheets.Y,

@@ -44,6 +44,9 @@ class CategoryColumn:
     blank : bool
     levelled : bool
         Whether there are codes: models of earlier versions have none.
+    usual : str or None
+        The most frequent category, whose place a blank has where `fit` saw none, so that it lies among the rows learned
+        from; None in models of earlier versions.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class CategoryColumn:
     categories: tuple[str, ...]
     blank: bool = False
     levelled: bool = True
+    usual: str | None = None
 
     @property
     def shown(self) -> str:
@@ -90,13 +94,17 @@ class CategoryColumn:
     @classmethod
     def fit(cls, series: pl.Series, column: str) -> Self:
         """Learn the categories."""
-        return cls(column, tuple(sorted(series.cast(str).drop_nulls().unique().to_list())), series.null_count() > 0)
+        texts = series.cast(str).drop_nulls()
+        usual = texts.mode().sort().to_list()[0] if len(texts) else None
+        return cls(column, tuple(sorted(texts.unique().to_list())), len(texts) < len(series), usual=usual)
 
     def numbers(self, series: pl.Series) -> np.ndarray:
         """Return 1 in the column of a row's category, 0 elsewhere."""
         if not self.names:
             return np.zeros((len(series), 0))
-        return (self._places(series)[:, None] == np.arange(len(self.names))).astype(np.float64)
+        series = series.cast(str)
+        filled = series if self.blank or self.usual is None else series.fill_null(self.usual)
+        return (self._places(filled)[:, None] == np.arange(len(self.names))).astype(np.float64)
 
     def codes(self, series: pl.Series) -> np.ndarray:
         """Return the place of each row's category; blanks have the last."""
@@ -123,7 +131,7 @@ class CategoryColumn:
     def state(self) -> dict[str, Any]:
         """Return the saved form."""
         content = {"type": self.type, "categories": list(self.categories), "blank": self.blank}
-        return content | {"levelled": self.levelled}
+        return content | {"levelled": self.levelled, "usual": self.usual}
 
     @classmethod
     def from_state(cls, column: str, state: dict[str, Any]) -> Self:
@@ -131,4 +139,8 @@ class CategoryColumn:
         categories = state["categories"]
         if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
             raise ValueError(f"the categories of {column!r} must be texts")
-        return cls(column, tuple(categories), bool(state.get("blank", False)), bool(state.get("levelled", False)))
+        usual = state.get("usual")
+        if usual is not None and usual not in categories:
+            raise ValueError(f"the usual category of {column!r} is none of its categories")
+        known = {name: bool(state.get(name, False)) for name in ("blank", "levelled")}
+        return cls(column, tuple(categories), **known, usual=usual)

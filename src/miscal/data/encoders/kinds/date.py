@@ -86,10 +86,12 @@ class DateColumn:
     def numbers(self, series: pl.Series) -> np.ndarray:
         """Return days since 1970, the parts on a circle (0, 0 for a blank), and where blanks are."""
         seconds, blank = _seconds(series)
-        columns = [np.where(blank, self.fill, seconds / _DAY)]
+        columns, none = [np.where(blank, self.fill, seconds / _DAY)], blank & self.blank
+        # where no row was blank, a blank lies where the median does: among the rows learned from
+        seconds = np.where(blank, round(self.fill * _DAY), seconds)
         for part in self.parts:
             angle = 2 * np.pi * _part(seconds, part) / _PERIODS[part]
-            columns += [np.where(blank, 0.0, np.sin(angle)), np.where(blank, 0.0, np.cos(angle))]
+            columns += [np.where(none, 0.0, np.sin(angle)), np.where(none, 0.0, np.cos(angle))]
         return np.stack([*columns, *([blank.astype(np.float64)] * self.blank)], 1)
 
     def codes(self, series: pl.Series) -> np.ndarray:

@@ -20,18 +20,23 @@ class Span(Condition):
     column : str
     low, high : float or None
         At least `low` and below `high`; None for no bound. The words write them with six digits.
+    whole : bool
+        Whether the column held whole numbers in the run: words then name the last number inside.
 
     Examples
     --------
     >>> young = Span("age", None, 20.0)
     >>> young.words, young.rows(Frame(3, {"age": np.array([19, 20, np.nan])})).tolist()
     ('age below 20', [True, False, False])
+    >>> Span("age", 18.0, 26.0, whole=True).words
+    'age from 18 to 25'
     """
 
     kind: ClassVar[str] = "span"
     column: str
     low: float | None
     high: float | None
+    whole: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -39,13 +44,21 @@ class Span(Condition):
 
     @property
     def wording(self) -> Wording:
+        last = self.high - 1 if self.whole and self.high is not None else None
         if self.low is None:
-            phrase = "known" if self.high is None else f"below {written(self.high, False)}"
+            phrase = "known" if self.high is None else f"below {self._told(self.high)}"
+            phrase = phrase if last is None else f"at most {self._told(last)}"
         elif self.high is None:
-            phrase = f"at least {written(self.low, False)}"
+            phrase = f"at least {self._told(self.low)}"
+        elif last is None:
+            phrase = f"from {self._told(self.low)} to below {self._told(self.high)}"
         else:
-            phrase = f"from {written(self.low, False)} to below {written(self.high, False)}"
+            phrase = f"from {self._told(self.low)} to {self._told(last)}"
+            phrase = phrase if self.low < last else f"= {self._told(self.low)}"
         return Wording("", f"{self.column} {phrase}")
+
+    def _told(self, number: float) -> str:
+        return f"{number:.0f}" if self.whole else written(number, False)
 
     def lacks(self, frame: Frame) -> str | None:
         if (lacking := frame.lacks(self.column)) is not None:

@@ -1,0 +1,306 @@
+"""Slopes: whether the confidence separates right from wrong in a group less, or more, than among other rows.
+
+The confidence enters as its midrank c among all rows, so that no transformation of it changes anything. The slope of a
+group g is tested by the sum over its rows of (c_i - c_g) e_i, with e as in the scan (`scan`) and c_g the mean of c that
+makes this sum uncorrelated with the sum of e_i, by which the group itself is tested: a candidate as any other, whose
+column holds c_i - c_g in place of 1.
+
+A group whose odds of being right are lower by one factor at all confidences has no slope. To first order the choice of
+c_g sees to that, as in a score test of an interaction in logistic regression. The rest is taken off the sum: what a
+shift of the log-odds that explains the group's own sum adds to that of its slope. Whether two lines are parallel
+depends on the scale, though: equal factors of the odds are unequal differences. A slope is therefore told only if it
+has one direction on both scales, and is beyond 5 % by itself on that of differences, too (interactions that a change of
+scale removes: Loftus, Memory & Cognition 6, 1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.sparse import csc_array, hstack
+from scipy.special import expit, logit
+from scipy.stats import rankdata
+
+from miscal.base.document import Measure, Part
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.survey_design import average
+from miscal.findings.ledger.groups import Groups
+from miscal.findings.ledger.sizes import RAREST, GroupTest, hidden_size, size
+from miscal.findings.ledger.strata import Strata, stored
+from miscal.findings.residuals import proportion_interval
+
+SHIFT, SLOPE = "shift", "slope"
+"""Effects: a group is right more or less often than rows of equal confidence, or its confidence says more or less."""
+
+_FARTHEST_LEVEL = 6.0
+"""Shift in log-odds that a group's own level is sought up to: beyond it, hardly an outcome is left to differ."""
+_MOST_BINS = 6
+"""Bins of a small reliability curve: each third of the group's rows in two."""
+
+
+class ConfidenceBin(Part):
+    """Rows of a group whose confidences are neighbours.
+
+    Attributes
+    ----------
+    n : int
+    confidence, expected : float
+        Means over its rows: of the confidence, and of E[y | f].
+    accuracy : Measure
+        Share of its rows that are right, with the 95 % interval of this one bin.
+    """
+
+    n: int
+    confidence: float
+    expected: float
+    accuracy: Measure
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeColumns:
+    """Slopes of some groups as columns of the scan.
+
+    Attributes
+    ----------
+    groups : int array of shape (s,)
+        Their places among the groups.
+    columns : sparse array of shape (n, s)
+        c - c_g where a row is in the group.
+    levels : tuple of s GroupLevel
+        How often their rows are right if they have no slope.
+    recentred : float64 array of shape (s,)
+        How much less c_g is where differences of the chance count in place of factors of the odds.
+    """
+
+    groups: np.ndarray
+    columns: csc_array
+    levels: tuple[GroupLevel, ...]
+    recentred: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLevel:
+    """How often the rows of a group are right if their log-odds differ from those of other rows by one shift.
+
+    Attributes
+    ----------
+    rows : int array of shape (k,)
+        The rows of the group, in rising order.
+    own, others : float64 arrays of shape (k,)
+        Chances of being right: of each row, and of other rows of its confidence.
+    part : float64 array of shape (k,)
+        Factor of the difference in the sum of the group: how much the row counts, times the share of other rows.
+    """
+
+    rows: np.ndarray
+    own: np.ndarray
+    others: np.ndarray
+    part: np.ndarray
+
+    def adds(self, factors: np.ndarray) -> float:
+        """Return what the level of the group adds to a sum with these factors, (n,)."""
+        return float(factors[self.rows] @ (self.own - self.others))
+
+
+def score_of(confidence: np.ndarray) -> np.ndarray:
+    """Return the midrank of each confidence, in (0, 1); (n,).
+
+    Examples
+    --------
+    >>> score_of(np.array([0.9, 0.5, 0.9, 0.99])).tolist()
+    [0.5, 0.125, 0.5, 0.875]
+    """
+    return (rankdata(confidence) - 0.5) / len(confidence)
+
+
+def level_of(rows: LabelledRows, inside: np.ndarray, strata: Strata, total: float) -> GroupLevel:
+    """Find the shift of a group's log-odds that explains the sum of its residuals.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    inside : int array of shape (k,)
+        The rows of the group.
+    strata : Strata
+    total : float
+        The sum of the group (:meth:`.strata.Strata.sums`).
+    """
+    share = _share_of_stratum(inside, strata)[strata.stratum[inside]]
+    odds = logit(np.clip(rows.expected[inside], RAREST, 1 - RAREST))
+    part = strata.mass[inside] * (1 - share)
+
+    def chances(shift: float) -> tuple[np.ndarray, np.ndarray]:
+        # E[y | f] is of all rows of a confidence: the group lies on one side of it, the others on the other
+        return expit(odds + (1 - share) * shift), expit(odds - share * shift)
+
+    def left(shift: float) -> float:
+        own, others = chances(shift)
+        return float(part @ (own - others)) - total
+
+    ends = left(-_FARTHEST_LEVEL), left(_FARTHEST_LEVEL)
+    if ends[0] < 0 < ends[1]:
+        shift = float(brentq(left, -_FARTHEST_LEVEL, _FARTHEST_LEVEL, xtol=1e-4))
+    else:
+        shift = -_FARTHEST_LEVEL if ends[0] >= 0 else _FARTHEST_LEVEL
+    return GroupLevel(inside, *chances(shift), part)
+
+
+def _share_of_stratum(inside: np.ndarray, strata: Strata) -> np.ndarray:
+    """Share of each stratum's weight that some rows have."""
+    total = np.bincount(strata.stratum, strata.mass)
+    own = np.bincount(strata.stratum[inside], strata.mass[inside], minlength=len(total))
+    return own / np.maximum(total, np.finfo(float).tiny)
+
+
+def slope_columns(
+    rows: LabelledRows, groups: Groups, places: Sequence[int], strata: Strata, totals: np.ndarray
+) -> SlopeColumns:
+    """Return the slopes of some groups as columns of the scan.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    groups : Groups
+    places : sequence of s int
+        Groups whose slopes are candidates.
+    strata : Strata
+    totals : float64 array of shape (m,)
+        Sums of all groups.
+    """
+    score, n = score_of(rows.confidence), len(rows)
+    columns, levels, recentred = [csc_array((n, 0))], [], np.zeros(len(places))
+    for at, place in enumerate(places):
+        inside = stored(groups.member, place)[0]
+        own = level_of(rows, inside, strata, float(totals[place]))
+        centre, plain = (_mean(score[inside], by) for by in (_own_part(inside, strata), own.part))
+        columns.append(csc_array((score[inside] - centre, inside, [0, len(inside)]), shape=(n, 1)))
+        levels.append(own)
+        recentred[at] = centre - plain
+    return SlopeColumns(np.array(places, int), csc_array(hstack(columns)), tuple(levels), recentred)
+
+
+def _mean(values: np.ndarray, weight: np.ndarray) -> float:
+    return float(values @ weight / weight.sum()) if weight.sum() > 0 else float(values.mean())
+
+
+def _own_part(inside: np.ndarray, strata: Strata) -> np.ndarray:
+    """Part of each row of a group in the covariance of the group's sum with that of any column of its rows, (k,)."""
+    column = np.zeros(len(strata.stratum))
+    column[inside] = 1.0
+    return strata.factors(strata.scatter * strata.factors(column))[inside]
+
+
+def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np.ndarray) -> Measure:
+    """Return how much more its accuracy rises from the lower to the upper third of a group's confidences.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    level : GroupLevel
+        Of the group.
+    test : GroupTest
+        That its slope is tested by; what the group's level adds is off its total.
+    lifts : float64 array of shape (k,)
+        The column of the slope, of the rows of the group.
+
+    Returns
+    -------
+    Measure
+        In [-2, 2]: the rise in the group less that of rows of equal confidence, were they as often right as the group.
+        Its interval holds those values that the test does not reject. Undefined where the group has one confidence.
+    """
+    parts = thirds(rows.confidence[level.rows])
+    if parts is None:
+        return Measure(value=None)
+    mass, inside = rows.mass[level.rows], np.zeros(len(rows), bool)
+    inside[level.rows] = True
+    lower, upper = (mass * part / max(float(mass @ part), np.finfo(float).tiny) for part in parts)
+    expected = rows.expected.copy()
+    expected[level.rows] = level.own
+    return size(test, inside, expected, direction=lifts, measured=upper - lower)
+
+
+def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Mark the lower and the upper third of some confidences; equal ones stay together. None if all are equal.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in thirds(np.array([0.1, 0.2, 0.3]))]
+    [[True, False, False], [False, False, True]]
+    >>> [part.tolist() for part in thirds(np.array([0.5, 0.9, 0.9, 0.9]))]
+    [[True, False, False, False], [False, True, True, True]]
+    """
+    if len(confidence) == 0 or np.ptp(confidence) == 0:
+        return None
+    low, high = np.quantile(confidence, [1 / 3, 2 / 3], method="inverted_cdf")
+    lower, upper = confidence <= low, confidence > high
+    if not upper.any():
+        upper = confidence >= high
+    if (lower & upper).any():
+        lower = confidence < low
+    return lower, upper
+
+
+def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, ConfidenceBin], tuple[ConfidenceBin, ...]]:
+    """Tell how often a group is right where its confidence is in its lower and in its upper third, and along a curve.
+
+    Parameters
+    ----------
+    own : LabelledRows
+        The rows of a group, not all of one confidence.
+    level : float
+        How often each interval may miss.
+    """
+    lower, upper = thirds(own.confidence) or (slice(None), slice(None))
+    edges = np.unique(np.quantile(own.confidence, np.arange(1, _MOST_BINS) / _MOST_BINS, method="inverted_cdf"))
+    at = np.searchsorted(edges, own.confidence)
+    curve = tuple(_bin(own.take(at == place), level) for place in np.unique(at))
+    return (_bin(own.take(lower), level), _bin(own.take(upper), level)), curve
+
+
+def _bin(own: LabelledRows, level: float) -> ConfidenceBin:
+    accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
+    effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
+    interval = proportion_interval(accuracy, len(own) / effect, level)
+    return ConfidenceBin(
+        n=len(own), confidence=sure, expected=rate, accuracy=Measure(value=accuracy, interval=interval)
+    )
+
+
+def slope_left(corrected: LabelledRows | None, inside: np.ndarray, confidence: np.ndarray, level: float) -> Measure:
+    """Return what a correction leaves of a slope: the hidden residual of the upper third less that of the lower.
+
+    Parameters
+    ----------
+    corrected : LabelledRows or None
+        All rows after a correction.
+    inside : bool array of shape (n,)
+        The rows of the group.
+    confidence : float64 array of shape (n,)
+        As it was before the correction: its thirds are compared.
+    level : float
+        How often the interval may miss.
+
+    Returns
+    -------
+    Measure
+        In [-2, 2], with the interval of two independent means (the square-and-add method of Zou and Donner, 2008).
+    """
+    parts = thirds(confidence[inside])
+    if corrected is None or parts is None:
+        return Measure(value=None)
+    own = corrected.take(inside)
+    lower, upper = (hidden_size(own.take(part), level) for part in parts)
+    value = (upper.value or 0.0) - (lower.value or 0.0)
+    (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (lower, upper))
+    return Measure(value=value, interval=(value - np.hypot(high_end, low_top), value + np.hypot(high_top, low_end)))
+
+
+def _reach(size: Measure) -> tuple[float, float]:
+    """How far the interval of a size reaches down and up from it."""
+    low, high = size.interval or (None, None)
+    value = size.value or 0.0
+    return value - (value if low is None else low), (value if high is None else high) - value
