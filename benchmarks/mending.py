@@ -92,7 +92,7 @@ def _row(name: str, one: dict) -> list:
 def _shown(args: argparse.Namespace, names: Sequence[str], records: Sequence[dict]) -> bool:
     shown, left = [], []
     total = strong_total = mended_total = 0
-    for name in names:
+    for name in [name for name in names if any(record["set"] == name for record in records)]:
         found = [one for record in records if record["set"] == name for one in record["found"]]
         strong = [one for one in found if abs(one["z_before"]) >= LEAST_Z]
         good = [one for one in strong if mended(one)]

@@ -30,7 +30,7 @@ from sklearn.isotonic import IsotonicRegression
 import _column_peers as peers
 from _column_peers import Table
 from _judge import holm
-from _script import limit_threads, options, results, show, show_costs, target
+from _script import limit_threads, options, results, show, target
 from miscal.calibration.metrics import log_losses
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
@@ -165,8 +165,6 @@ def _shown(args: argparse.Namespace, names: Sequence[str], losses: Losses) -> bo
         found = [losses.of(name, method) for method in METHODS]
         shown.append([name, *("" if one is None else f"{one.mean():.4f}" for one in found)])
     show(args, "mixed-columns", "log loss on unseen rows", ["set", *METHODS], shown)
-    costs = {m: [r for key, r in losses._records.items() if key[3] == m and key[0] in names] for m in METHODS}
-    show_costs(args, "mixed-columns-cost", costs)
     met = _below(names, losses, ["miscal, embedding"], "miscal with the embedding alone")
     met &= _below(names, losses, PEERS, "the best peer of each set")
     return _nowhere_worse(args, names, losses) and met
@@ -177,7 +175,9 @@ def _below(names: Sequence[str], losses: Losses, methods: Sequence[str], words: 
     for name in names:
         others = [one.mean() for method in methods if (one := losses.of(name, method)) is not None]
         gaps += [losses.best(name).mean() - min(others)] if others else []
-    average = float(np.mean(gaps)) if gaps else float("nan")
+    if not gaps:
+        return target(f"with all columns, below {words}: not measured", False)
+    average = float(np.mean(gaps))
     return target(f"with all columns, on average of {len(gaps)} sets below {words}: {average:+.4f}", average < 0)
 
 
