@@ -7,19 +7,22 @@ another number), ages in whole years, and the moment of each row over two years.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import expit
 
 from miscal.findings.conditions import Condition
 from miscal.findings.conditions.kinds.cycle import Cycle, part_of
-from miscal.findings.ledger import Finding
+from miscal.findings.conditions.kinds.trend import Trend
+from miscal.findings.ledger import Groups, named_groups
 
 ROWS = 10_000
-BLANK, DATES, LEVEL, ONE_PER_CENT, THREE, CYCLE, SLANTED = (
-    "informative blanks", "dates", "one of 4,000 levels", "1 % group", "three values", "hours", "slanted",
+BLANK, DATES, LEVEL, ONE_PER_CENT, THREE, CYCLE, SLANTED, TREND, SLOPE = (
+    "informative blanks", "dates", "one of 4,000 levels", "1 % group", "three values", "hours", "slanted", "trend",
+    "slope in a group",
 )  # fmt: skip
-SHIFTS = {ONE_PER_CENT: 1.6, LEVEL: 1.3, THREE: 1.2}
+SHIFTS = {ONE_PER_CENT: 1.6, LEVEL: 1.3, THREE: 1.2, TREND: 0.6, SLOPE: 0.6}
 """Shift of the log-odds at strength 1; 0.7 where none is named."""
 _SHARES = {
     "region": (0.5, 0.3, 0.2), "channel": (0.4, 0.3, 0.2, 0.1), "product": (0.3, 0.25, 0.2, 0.15, 0.1),
@@ -43,7 +46,8 @@ class Planted:
     columns : dict of str to array of shape (n,)
     confidence, correct : arrays
     group : float64 array
-        How much of the shift each row gets: 1 in the group and 0 elsewhere, or along a trend from -1/2 to 1/2.
+        How much of the shift each row gets: 1 in the group and 0 elsewhere; along a trend its rank, from -1/2 to 1/2;
+        in a group with a slope, how far its score lies from the mean.
     names : frozenset of str
         The columns that define it.
     """
@@ -55,13 +59,15 @@ class Planted:
     group: np.ndarray
     names: frozenset[str]
 
-    def told(self, finding: Finding, rows: np.ndarray) -> bool:
+    def told(self, condition: Condition, effect: str, rows: np.ndarray) -> bool:
         """Whether a finding is the planted group, described exactly."""
-        if frozenset(finding.columns) != self.names:
+        if frozenset(condition.columns) != self.names or (effect == "slope") != (self.shape == SLOPE):
             return False
         if self.shape == CYCLE:
-            return self._same_hours(finding.condition)
-        inside = self.group > 0
+            return self._same_hours(condition)
+        if self.shape == TREND:
+            return isinstance(condition, Trend)
+        inside = self.group != 0
         if self.shape == SLANTED:
             return bool((rows & inside).sum() >= _LEAST_JACCARD * (rows | inside).sum())
         if self.shape != DATES:
@@ -109,11 +115,20 @@ def table(n: int, rng: np.random.Generator, more: int = 0) -> tuple[dict[str, np
     return columns, 0.7 + score
 
 
+@lru_cache(maxsize=2)
+def null_table(n: int, more: int, draw: int) -> tuple[Groups, np.ndarray]:
+    """Draw the named groups of a table, and confidences that hold at every row."""
+    columns, score = table(n, np.random.default_rng((draw, 182, n)), more)
+    return named_groups(columns), expit(score)
+
+
 def make(shape: str, strength: float, draw: int, n: int = ROWS) -> Planted:
     """Draw a table and plant a group of a shape."""
     rng = np.random.default_rng((draw, 181, sorted(_MAKERS).index(shape)))
     columns, score = table(n, rng)
     group, names = _MAKERS[shape](columns, rng)
+    if shape == SLOPE:
+        group = group * (score.mean() - score)
     f = expit(score)
     shift = strength * SHIFTS.get(shape, 0.7) * rng.choice([-1.0, 1.0])
     y = (rng.random(n) < expit(score + shift * group)).astype(float)
@@ -170,8 +185,19 @@ def _slanted(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, froze
     return total >= np.quantile(total, 0.8), frozenset([one, two])
 
 
+def _trend(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozenset[str]]:
+    name = str(rng.choice(["income", "balance", "age"]))
+    return np.argsort(np.argsort(columns[name])) / len(columns[name]) - 0.5, frozenset([name])
+
+
+def _group(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozenset[str]]:
+    """A value of 10 % and more of the rows."""
+    name = str(rng.choice(["region", "channel", "product", "plan"]))
+    return columns[name] == rng.choice(np.unique(columns[name])), frozenset([name])
+
+
 _MAKERS = {
     BLANK: _blank, DATES: _dates, LEVEL: _level, ONE_PER_CENT: _one_per_cent, THREE: _three, CYCLE: _cycle,
-    SLANTED: _slanted,
+    SLANTED: _slanted, TREND: _trend, SLOPE: _group,
 }  # fmt: skip
 SHAPES = tuple(_MAKERS)

@@ -8,12 +8,15 @@ written, without a field and without clusters of inputs; E[y | f] is cross-fitte
 
     dates     both ends within 5 % of the rows
     hours     both ends within one hour, told as hours of the day
-    slanted   a Jaccard index of rows of 0.8 or more, told as a slanted line of the two columns
+    slanted   a Jaccard index of rows of 0.8 or more, told by the two columns
+    trend     told as a trend of the column
+    slope in a group   told as a slope of the value
 
 `others` counts the findings a draw beside the exact one, other names of the same rows among them.
 
-Nulls are the same tables with outcomes that depend on the confidence alone, and tables of 2,000 rows and 200 columns. A
-draw is false if the ledger holds anything; that must be so in at most 5 %: missed where a binomial test at 1 % rejects.
+Nulls are such tables of 3,000 rows with outcomes that depend on the confidence alone, and tables of 1,000 rows and 200
+columns. A draw is false if the ledger holds anything; that must be so in at most 5 %: missed where a binomial test at
+1 % rejects. With --print, what is stored is shown, however many draws that are.
 """
 
 from __future__ import annotations
@@ -21,35 +24,34 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import binomtest
 
 from _judge import Judge
 from _script import limit_threads, options, results, show, target
-from _shapes import CYCLE, ROWS, SHAPES, SLANTED, make, table
+from _shapes import CYCLE, SHAPES, SLANTED, TREND, make, null_table
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.conditions import Frame
-from miscal.findings.ledger import Finding, Groups, find, named_groups
+from miscal.findings.conditions import Condition, Frame
+from miscal.findings.ledger import Groups, named_groups
+from miscal.findings.ledger.scan import scan
 
 FIELDS = ("what", "strength", "draw", "draws")
 LEAST_Z, MOST_OTHERS, LEVEL, MISSED_P = 5.0, 0.1, 0.05, 0.01
-LEAST_EXACT = {CYCLE: 0.9, SLANTED: 0.9}
+LEAST_EXACT = {CYCLE: 0.9, SLANTED: 0.9, TREND: 0.9}
 """Share of the planted groups with z of 5 and more that are to be described exactly; 0.95 where none is named."""
 PER_TABLE = 20
-NULLS = {"12 columns, one of 4,000 levels": (ROWS, 0), "200 columns": (2_000, 188)}
+NULLS = {"12 columns, one of 4,000 levels": (3_000, 0), "200 columns": (1_000, 188)}
 """Rows, and columns beyond the twelve."""
 
 
-def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> tuple[Finding, ...]:
-    """The ledger of rows that all testify."""
-    n = len(y)
-    expected = expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y), seed)
-    return find(LabelledRows(y, f, expected, hidden=np.zeros(n), row=np.arange(n)), groups, seed=seed).findings
+def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[tuple[Condition, str]]:
+    """Conditions and effects that the scan of the ledger chooses, of rows that all testify."""
+    expected = expected_outcome(Triples(np.arange(len(y), dtype=np.float32)[:, None], f, y), seed)
+    found = scan(LabelledRows(y, f, expected), groups, seed=seed)
+    return [(groups.conditions[one.group], one.effect) for one in found.chosen]
 
 
 def one(what: str, strength: float, draw: int, draws: int) -> dict:
@@ -66,27 +68,20 @@ def _planted(shape: str, strength: float, draw: int) -> dict:
     z = Judge(planted.correct, planted.confidence, draw).z(planted.group)
     found = findings_of(named_groups(planted.columns), planted.confidence, planted.correct, draw)
     frame = Frame(len(planted.correct), planted.columns)
-    exact = [planted.told(one, one.condition.rows(frame)) for one in found]
-    names = [one.description for one in found]
+    exact = [planted.told(condition, effect, condition.rows(frame)) for condition, effect in found]
+    names = [f"{effect} of {condition.words}" for condition, effect in found]
     return {"z": float(z), "exact": any(exact), "others": len(found) - any(exact), "named": names}
 
 
-@lru_cache(maxsize=2)
-def _null_table(what: str, draw: int) -> tuple[Groups, np.ndarray]:
-    n, more = NULLS[what]
-    columns, score = table(n, np.random.default_rng((draw, 182, n)), more)
-    return named_groups(columns), expit(score)
-
-
 def _nulls(what: str, draw: int, draws: int) -> dict:
-    groups, f = _null_table(what, draw)
+    groups, f = null_table(*NULLS[what], draw)
     named: list[str] = []
     false = 0
     for again in range(draws):
         y = (np.random.default_rng((draw, again, 183)).random(len(f)) < f).astype(float)
         found = findings_of(groups, f, y, again)
         false += bool(found)
-        named += [one.description for one in found]
+        named += [f"{effect} of {condition.words}" for condition, effect in found]
     return {"false": false, "named": named, "candidates": len(groups)}
 
 

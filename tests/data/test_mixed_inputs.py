@@ -13,7 +13,7 @@ from miscal.base.errors import InputError
 from miscal.data.encoders import FeatureColumns, encoder_from_state
 from miscal.data.encoders.kinds import KINDS
 from miscal.data.readers import read_triples
-from miscal.data.readers.leaks import leaks
+from miscal.data.readers.leaks import equal_pairs, leaks
 from miscal.data.readers.new_rows import read_inputs
 
 N = 240
@@ -44,9 +44,11 @@ def mixed():
 VALUES = {
     "number": st.one_of(st.none(), st.floats(-1e6, 1e6)),
     "category": st.one_of(st.none(), st.sampled_from(["a", "b", "", "ä", "c=d"])),
+    "ordered": st.one_of(st.none(), st.sampled_from(["low", "medium", "high"])),
     "date": st.one_of(st.none(), st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2100, 1, 1))),
 }
-TYPES = {"number": pl.Float64, "category": pl.String, "date": pl.Datetime("us")}
+RISKS = pl.Enum(["low", "medium", "high"])
+TYPES = {"number": pl.Float64, "category": pl.String, "ordered": RISKS, "date": pl.Datetime("us")}
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -80,7 +82,7 @@ def test_a_table_is_read_as_it_is():
     t = read_triples(mixed())
     assert t.source["columns"]["x"] == ["age", "rare", "place", "sex", "when"]
     why = {one["name"]: one["left_out"] for one in t.source["read_columns"]}
-    assert "hardly repeat" in why["note"]
+    assert why["note"] == "it holds texts that hardly repeat: --text note makes inputs of them"
     assert why["same"] == "it is the same in all rows"
     assert why["copy"] == "it is the same as 'sex'"
     assert {one["name"]: one["missing"] for one in t.source["read_columns"]}["rare"] == 213
@@ -146,6 +148,40 @@ def test_rows_that_testify_by_a_split_have_no_say_in_what_leaks():
     assert read_triples(data, split="split").encoder.columns == ("hour", "odd")
 
 
+def keyed(seed=0, n=N):
+    """Answers and their key: the outcome is whether they are the same."""
+    rng = np.random.default_rng(seed)
+    said, wrong = rng.choice(list("ABCD"), n), rng.integers(1, 4, n)
+    f = rng.uniform(0.1, 0.9, n)
+    y = (rng.random(n) < f).astype(int)
+    key = [one if right else "ABCD"["ABCD".index(one) - k] for one, right, k in zip(said, y, wrong, strict=True)]
+    return pl.DataFrame({"confidence": f, "correct": y, "age": rng.normal(size=n), "said": said, "key": key})
+
+
+def test_of_an_answer_and_its_key_the_key_is_a_leak():
+    def left_out(data, **options):
+        readings = read_triples(data, **options).source["read_columns"]
+        return {one["name"]: one["leak_with"] for one in readings if one["leak"] is not None}
+
+    data = keyed()
+    assert left_out(data) == {"key": "said"}
+    # a name that tells which of the two is the key counts more than their order
+    renamed = data.rename({"said": "answer", "key": "predicted"})
+    assert left_out(renamed) == {"answer": "predicted"}
+    assert left_out(data, metadata="said,key", features="age") == {"key": "said"}
+    assert left_out(data, allow_leak="key") == {"said": "key"}
+    assert left_out(data, allow_leak="key,said") == {}
+    numbers = data.with_columns(pl.col("said", "key").replace_strict({c: i for i, c in enumerate("ABCD")}))
+    assert left_out(numbers) == {"key": "said"}
+
+
+def test_answers_that_are_now_and_then_unlike_a_key_are_no_leak():
+    data = keyed()
+    noise = RNG.random(N) < 0.2
+    data = data.with_columns(key=pl.when(pl.Series(noise)).then(pl.lit("A")).otherwise(pl.col("key")))
+    assert equal_pairs(data, ["said", "key"], data["correct"].to_numpy(), data["confidence"].to_numpy()) == {}
+
+
 @pytest.mark.slow
 def test_columns_that_say_nothing_are_hardly_ever_leaks():
     wrong = 0
@@ -182,3 +218,40 @@ def test_rows_of_a_table_are_the_same_only_with_the_same_confidence():
     assert len(np.unique(t.equal_inputs)) == N
     twice = read_triples(pl.concat([data, data]))
     assert len(np.unique(twice.equal_inputs)) == N
+
+
+@pytest.mark.parametrize(("hour", "form"), [(0, "%d.%m.%Y"), (15, "%d.%m.%Y %H:%M"), (7, "%d.%m.%Y %H:%M:%S")])
+def test_dates_with_points_are_days_months_and_years(hour, form):
+    days = [dt.datetime(2023, 12, 31, hour) - dt.timedelta(days=i) for i in range(N)]
+    written, plain = ([day.strftime(form) for day in days], days)
+    t = read_triples(table(day=written))
+    assert [one["read_as"] for one in t.source["read_columns"]] == ["date"]
+    np.testing.assert_array_equal(t.X, read_triples(table(day=plain)).X)
+    # one that no calendar has leaves all of them text
+    odd = read_triples(table(day=["31.02.2023", *written[1:]], age=range(N)))
+    assert {one["name"]: one["read_as"] for one in odd.source["read_columns"]}["day"] == "category"
+
+
+def test_truth_values_are_told_as_such():
+    t = read_triples(table(flag=[None if i % 7 == 0 else i % 2 == 0 for i in range(N)]))
+    (one,) = t.source["read_columns"]
+    assert (one["read_as"], one["levels"], one["missing"]) == ("boolean", 2, 35)
+
+
+def test_categories_that_their_type_orders_lie_by_rank_and_are_told_by_name():
+    risks = [["high", "low", "medium"][i % 3] for i in range(N)]
+    ordered = table(risk=pl.Series(risks, dtype=RISKS), age=range(N))
+    t = read_triples(ordered)
+    assert [one["read_as"] for one in t.source["read_columns"]] == ["ordered", "number"]
+    np.testing.assert_array_equal(t.X[:3, 0], [2, 0, 1])
+    assert t.encoder.columns_of(t.X)["risk"].tolist() == risks
+    # pandas orders by its own type, and new rows may have lost the order
+    pandas = ordered.with_columns(pl.col("risk").cast(pl.String)).to_pandas()
+    pandas["risk"] = pandas["risk"].astype("category").cat.set_categories(["low", "medium", "high"], ordered=True)
+    np.testing.assert_array_equal(read_triples(pandas).X, t.X)
+    new = read_inputs(ordered.with_columns(pl.col("risk").cast(pl.String)), encoder=t.encoder)
+    np.testing.assert_array_equal(new.X, t.X)
+    odd = read_inputs(ordered[:2].with_columns(risk=pl.Series(["extreme", "low"])), encoder=t.encoder)
+    assert [one.values for one in odd.unknown] == [("extreme",)]
+    text = read_triples(ordered.with_columns(pl.col("risk").cast(pl.String)), features="risk").encoder
+    assert read_inputs(ordered, encoder=text).X[:2, 0].tolist() == [1, 0]

@@ -66,6 +66,35 @@ def looks_like_percentages(values: np.ndarray) -> bool:
     return bool(values.max() > 1 + CLIP_TOLERANCE and ((values >= 1) & (values <= 100)).mean() >= 0.9)
 
 
+def looks_like_log_odds(values: np.ndarray) -> bool:
+    """Whether numbers meant as confidences look like log-odds: most outside [0, 1], some of them below 0.
+
+    Examples
+    --------
+    >>> looks_like_log_odds(np.array([-2.0, 0.3, 1.5])), looks_like_log_odds(np.array([-0.1, 0.3, 0.5]))
+    (True, False)
+    """
+    outside = outside_unit(values)
+    return bool(outside.mean() > 0.5 and values.min() < -CLIP_TOLERANCE)
+
+
+def other_unit(values: np.ndarray) -> str | None:
+    """Say what turns numbers in another unit into probabilities; None where they do not look like any.
+
+    Examples
+    --------
+    >>> other_unit(np.array([80.0, 95.0]))
+    'these look like percentages: divide by 100'
+    >>> other_unit(np.array([0.2, 1.2, 0.3])) is None
+    True
+    """
+    if looks_like_percentages(values):
+        return "these look like percentages: divide by 100"
+    if looks_like_log_odds(values):
+        return "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
+    return None
+
+
 def outside_unit(values: np.ndarray) -> np.ndarray:
     """Rows further outside [0, 1] than rounding explains (:data:`CLIP_TOLERANCE`); bool array of shape (n,)."""
     return (values < -CLIP_TOLERANCE) | (values > 1 + CLIP_TOLERANCE)
@@ -111,8 +140,7 @@ def check_confidence(
     _refuse_non_finite(array, name, rows)
     bad = outside_unit(array)
     if bad.any():
-        percentages = looks_like_percentages(array)
-        remedy = "these look like percentages: divide by 100" if percentages else f"correct them, or {DROP}"
+        remedy = other_unit(array) or f"correct them, or {DROP}"
         found = f"from {array[bad].min():.6g} to {array[bad].max():.6g}"
         raise InputError(
             f"{name} must lie in [0, 1]; got {int(bad.sum())} of {len(array)} values outside it, {found} "

@@ -8,6 +8,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
+from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
@@ -15,7 +16,7 @@ from miscal.findings.slope_wording import rises, says
 from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.precision import decimals_of
-from miscal.report.row_wording import grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
+from miscal.report.row_wording import embedding_of, grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
 from miscal.report.terminal import wrapped
 from miscal.report.texts import first_sentence
 
@@ -90,9 +91,8 @@ def _columns(summary: Summary) -> list[str]:
     used = [one for one in summary.columns if one.left_out is None or one.role == NAMES_ONLY]
     read = [f"{one.name} ({_read_as(one)})" for one in used if one.read_as != COORDINATE]
     more = [f"and {len(read) - MOST_COLUMNS} more in the report"] if len(read) > MOST_COLUMNS else []
-    coordinates = [one.name for one in used if one.read_as == COORDINATE]
-    if coordinates:
-        read.insert(0, f"{coordinates[0]} to {coordinates[-1]} (an embedding of {len(coordinates):,} columns)")
+    embedding = embedding_of(summary.columns)
+    read = [embedding, *read] if embedding else read
     return [*read[:MOST_COLUMNS], *more]
 
 
@@ -149,7 +149,8 @@ def _told(finding: Finding, words: Vocabulary) -> str:
     if finding.effect == SLOPE:
         return says(finding, words)
     rate = words.group_rate.format(words.percent(finding.accuracy))
-    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}"
+    ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
+    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}"
 
 
 def _findings(summary: Summary) -> list[str]:

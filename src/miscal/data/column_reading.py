@@ -21,14 +21,16 @@ class ColumnReading:
     ----------
     name : str
     read_as : str
-        'number', 'category', 'date' or 'list'; 'embedding' of a number that is one of many coordinates; 'other' where
-        it is none of them.
+        'number', 'boolean', 'category', 'ordered', 'date' or 'list'; 'embedding' of a number that is one of many
+        coordinates; 'other' where it is none of them.
     levels : int
         Number of distinct values, blanks aside.
     missing : int
         Number of blanks.
     left_out : str or None
         Why it is no part of x; None where it is one, or where it was named for names only.
+    leak_with : str or None
+        The column whose equality with this one tells the outcome, where the leak is that of a pair.
     role : str or None
         'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
     needed : bool
@@ -49,6 +51,7 @@ class ColumnReading:
     leak: float | None = None
     role: str | None = None
     needed: bool = False
+    leak_with: str | None = None
     cost_if_missing: Measure | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
 from miscal.data.column_reading import ColumnReading
+from miscal.data.copies import Copies
 from miscal.findings.residuals import proportion_interval
 
 DISTANCE = 0.3
@@ -216,9 +217,35 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     "The column 'minutes late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as ..."
     """
     return tuple(
-        f"The column {one.name!r} alone ranks outcomes nearly perfectly (area under the ROC curve {one.leak:.3f}), as "
-        "what is known only after the outcome does. It was left out of inputs and findings; if it is known before the "
-        f"outcome, name it with --allow-leak {one.name}"
+        f"{_leak(one)} (area under the ROC curve {one.leak:.3f}), as what is known only after the outcome does. It was "
+        f"left out of inputs and findings; if it is known before the outcome, name it with --allow-leak {one.name}"
         for one in readings
         if one.leak is not None
+    )
+
+
+def _leak(one: ColumnReading) -> str:
+    if one.leak_with is None:
+        return f"The column {one.name!r} alone ranks outcomes nearly perfectly"
+    return f"The column {one.name!r} tells the outcome nearly perfectly by whether it equals {one.leak_with!r}"
+
+
+def copy_alarms(copied: Copies | None, n: int) -> tuple[str, ...]:
+    """Say that a file of n rows holds each of them several times.
+
+    Examples
+    --------
+    >>> [told] = copy_alarms(Copies(3, np.arange(1200) % 400), 1200)
+    >>> told.split(":")[0]
+    'The file holds every row 3 times'
+    >>> copy_alarms(None, 1200)
+    ()
+    """
+    if copied is None:
+        return ()
+    different = int(copied.row.max()) + 1
+    return (
+        f"The file holds every row {copied.times} times: {n:,} rows, of which {different:,} differ. It was probably "
+        "put together from copies of itself: leave the copies out. Here they are kept together and count as one, "
+        "unless --group names other groups",
     )

@@ -16,10 +16,11 @@ from miscal.calibration.labelled_rows import effect_of_mean
 from miscal.calibration.metrics.checked_rows import labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import ColumnReading
+from miscal.data.copies import copies
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
-from miscal.discovery.alarms import alarms, leak_alarms
+from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms
 from miscal.discovery.fitted_rows import ALL, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.missing_columns import costs
@@ -83,6 +84,7 @@ def summarise(
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     readings, unnamed = _columns_read(rows), unnamed_groups(rows, seed=seed)
+    copied = copy_alarms(copies(triples), len(triples))
     summary = Summary(
         kind=triples.kind,
         n=len(triples),
@@ -93,7 +95,7 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=(*alarms(everyone, **named, kind=triples.kind), *leak_alarms(readings)),
+        alarms=(*copied, *alarms(everyone, **named, kind=triples.kind), *leak_alarms(readings)),
         warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime, unnamed)])),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),

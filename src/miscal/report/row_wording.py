@@ -3,10 +3,12 @@
 The only place that tells the two apart: every template writes ``words.rows`` and its like.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
+from miscal.data.column_reading import COORDINATE, ColumnReading
 from miscal.discovery.summary import Columns, Summary
 from miscal.report.formatting import count
 
@@ -259,3 +261,15 @@ def needed_of_new_rows(columns: Columns) -> str:
     shown = ", ".join(map(repr, columns.needed[:MOST_NEEDED]))
     word = "column" if len(columns.needed) == 1 else "columns"
     return f"{'embeddings and ' if columns.embeddings else ''}the {word} {shown}{more}"
+
+
+def embedding_of(columns: Sequence[ColumnReading]) -> str:
+    """Name the columns that are the coordinates of an embedding, which say nothing one by one; empty without any.
+
+    Examples
+    --------
+    >>> embedding_of([ColumnReading(f"x_{j}", COORDINATE, 90, 0) for j in range(64)])
+    'x_0 to x_63 (an embedding of 64 columns)'
+    """
+    names = [one.name for one in columns if one.read_as == COORDINATE and one.left_out is None]
+    return f"{names[0]} to {names[-1]} (an embedding of {len(names):,} columns)" if names else ""

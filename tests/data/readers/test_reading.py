@@ -246,6 +246,14 @@ def test_confidences_out_of_range_are_refused_or_dropped():
 
 @pytest.mark.promise("I3")
 @pytest.mark.parametrize("on_invalid", ["error", "drop"])
+def test_log_odds_are_refused_as_a_whole(on_invalid):
+    f = pl.col("confidence")
+    with pytest.raises(InputError, match="look like log-odds: turn them into probabilities"):
+        read_triples(frame().with_columns(confidence=3 * (f / (1 - f)).log()), features="x", on_invalid=on_invalid)
+
+
+@pytest.mark.promise("I3")
+@pytest.mark.parametrize("on_invalid", ["error", "drop"])
 def test_percentages_are_refused_as_a_whole(on_invalid):
     data = frame().with_columns(confidence=pl.col("confidence") * 60 + 40)
     with pytest.raises(InputError, match="look like percentages: divide by 100"):

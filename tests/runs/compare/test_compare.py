@@ -12,7 +12,7 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.findings.conditions.kinds.value import Value
-from miscal.findings.ledger import SHIFT
+from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import RunRows, match_rows
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _of_rows, compare, compare_rows
@@ -176,6 +176,27 @@ def test_where_both_fail_alike_is_said():
         ("kind = film", "over", ("a", "b"))
     ]
     assert pair.differences == ()
+
+
+def test_slopes_of_one_run_are_told_under_both_and_are_no_shift():
+    rng = np.random.default_rng(1)
+    n = 3_000
+    X, kind = rng.normal(size=(n, 3)), rng.choice(KINDS, n)
+    f = rng.uniform(0.3, 0.95, n)
+    flat = np.where(kind == "film", 0.62, f)
+    one, two = (rows_of(name, rng.random(n) < rate, f, X, kind) for name, rate in (("one", flat), ("two", f)))
+    film = Value("kind", "film", "text")
+    one.run.summary.findings = (SimpleNamespace(description=film.words, effect=SLOPE, condition=film),)
+    pair = compare_rows(one, two)
+    assert pair.groups == ()
+    [slope] = pair.slopes
+    assert (slope.description, slope.found_in, slope.a.n) == ("kind = film", ("a",), int(np.sum(kind == "film")))
+    assert slope.a.rise.interval[1] < 0
+    low, high = slope.b.rise.interval
+    assert low < 0.1
+    assert high > -0.1
+    [said] = [one for one in pair.verdict if "kind = film, under one accuracy rises by" in one]
+    assert "and under two accuracy rises by" in said
 
 
 def test_two_sets_are_compared_as_two_samples():

@@ -195,6 +195,28 @@ def test_a_group_that_is_off_in_the_third_of_four_looks_raises_the_alarm_there_a
     assert -1.3 < first.shift < -0.7
 
 
+def test_the_line_along_the_confidence_within_a_group_sees_its_slope_and_no_other_group():
+    rng = np.random.default_rng(3)
+    shifts = {"none": [], "flat": [], "other": []}
+    for name in shifts:
+        for _ in range(10):
+            rows, members = rows_of(rng, 2_000)
+            inside, odds = members["finding:0"], logit(rows.confidence)
+            about = float(odds[inside].mean()), float(odds[inside].std())
+            flat = {"none": inside & False, "flat": inside, "other": ~inside}[name]
+            rate = np.where(flat, expit(about[0]), rows.corrected)
+            again = NewLabelled(**{**vars(rows), "correct": (rng.random(len(rows)) < rate).astype(float)})
+            line = Line(
+                "rise:0", "rise", "", 0.1, 0.0, 0.1, ORDINARY, Restarts.begin(8), place=0, sign="over", about=about
+            )
+            seen = line.after(again, np.zeros((len(rows), 0)), inside, ALPHA).history_by_column
+            shifts[name].append(float(seen["moment"][0] / seen["information"][0]))
+    # 2 standard deviations above the mean of the group, a flat line is that much below the diagonal in log-odds
+    assert np.mean(shifts["flat"]) < -1
+    assert abs(np.mean(shifts["none"])) < 0.25
+    assert abs(np.mean(shifts["other"])) < 0.25
+
+
 def test_what_no_line_proves_alone_is_told_as_such():
     rng, told = np.random.default_rng(8), []
     for _ in range(12):

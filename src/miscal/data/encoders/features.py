@@ -14,7 +14,15 @@ import numpy as np
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
 from miscal.base.errors import InputError
-from miscal.data.encoders.kinds import KINDS, CategoryColumn, ColumnKind, NumberColumn, VectorColumn, kind_of
+from miscal.data.encoders.kinds import (
+    KINDS,
+    CategoryColumn,
+    ColumnKind,
+    NumberColumn,
+    OrderedColumn,
+    VectorColumn,
+    kind_of,
+)
 from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.protocol import State, Unknown
 from miscal.data.triples import InputLayout
@@ -96,7 +104,7 @@ class FeatureColumns:
 
     def describe(self) -> str:
         """Say how x was made."""
-        n_text = sum(isinstance(kind, CategoryColumn) for kind in self.kinds)
+        n_text = sum(isinstance(kind, (CategoryColumn, OrderedColumn)) for kind in self.kinds)
         how = f", {n_text} of them text" if n_text else ""
         return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
 
@@ -259,6 +267,10 @@ def _refuse_sentences(series: pl.Series, column: str) -> None:
         )
 
 
+_TEXT = {"ordered": "category"}
+"""Kinds that hold text alike: the order of categories is lost in files that have no type for it."""
+
+
 def blank_rows(series: pl.Series) -> np.ndarray:
     """Find rows without a value, bool (n,)."""
     blank = series.is_null()
@@ -279,7 +291,7 @@ def _of_kind(series: pl.Series, kind: ColumnKind, blanks: bool) -> pl.Series:
     if blanks and series.null_count() == len(series):
         return _blanks(len(series), kind)
     now = kind_of(series)
-    if now is None or now.type != kind.type or kind.type == "list":
+    if now is None or _TEXT.get(now.type, now.type) != _TEXT.get(kind.type, kind.type) or kind.type == "list":
         found = None if now is None else now.fit(series, kind.column)
         if found != kind:
             raise InputError(

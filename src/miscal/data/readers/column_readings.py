@@ -19,6 +19,8 @@ READ_COLUMNS = "read_columns"
 """Key of ``Triples.source`` that holds the readings, as JSON values."""
 ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed: \d+|__index_level_\d+__")
 """Names of columns that number the rows or name them, where every value occurs once."""
+SENTENCE = 3
+"""Words that values have in the middle which are taken for texts, and not for names of rows."""
 LEAK = "it tells the outcome nearly perfectly"
 LIST = "its lists name nothing: name it as a feature"
 
@@ -92,7 +94,7 @@ def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
         known = known.drop_nans()
     distinct = 0 if series.dtype.is_nested() or series.dtype == pl.Object else known.n_unique()
     blanks = len(series) - len(known)
-    read_as = "other" if kind is None else kind.type
+    read_as = "other" if kind is None else "boolean" if series.dtype == pl.Boolean else kind.type
     why = None if chosen else _left_out(series, name, read_as, distinct, len(known))
     return ColumnReading(name, read_as, distinct, blanks, why)
 
@@ -108,7 +110,10 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
     if every_one and not series.dtype.is_float() and ROW_NAMES.fullmatch(name):
         return "it numbers or names the rows"
     if read_as == CategoryColumn.type and hardly_repeats(distinct, known):
-        return "its values hardly repeat: they are sentences, or name the rows"
+        words = series.drop_nulls().cast(pl.String).str.count_matches(r"\S+").median()
+        if words is not None and words >= SENTENCE:  # type: ignore[operator]
+            return f"it holds texts that hardly repeat: --text {name} makes inputs of them"
+        return "its values hardly repeat: they name the rows"
     return None
 
 

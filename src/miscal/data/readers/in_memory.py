@@ -54,8 +54,15 @@ def _from_objects(name: str, values: Any) -> pl.Series:
     else:
         entries = values.tolist() if hasattr(values, "tolist") else list(values)
     try:
-        return pl.Series(name, entries)
+        return pl.Series(name, entries, dtype=_ordered(values))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"column {name!r} cannot be used, because its values are of several types ({str(error).splitlines()[0]})"
         ) from None
+
+
+def _ordered(values: Any) -> pl.Enum | None:
+    """Return the type of ordered categories of texts; None for anything else."""
+    kind = getattr(values, "dtype", None)
+    categories = list(kind.categories) if getattr(kind, "ordered", False) else []
+    return pl.Enum(categories) if categories and all(isinstance(one, str) for one in categories) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,8 @@ GOOD_CONFIDENCE = 0.95
 """Of a confidence that ranks outcomes as well as this, a column may do so for a good reason."""
 MOST_ROWS = 10_000
 FOLDS = 5
+MOST_LEVELS = 200
+"""Levels of a column whose values are compared with another's, row by row."""
 
 
 def leaks(
@@ -98,3 +101,58 @@ def _rates(codes: np.ndarray, y: np.ndarray, folds) -> np.ndarray:
         # one row at the average rate, so that a level of few rows says little
         told[asked] = ((right + base) / (count + 1))[codes[asked]]
     return told
+
+
+def equal_pairs(
+    frame: pl.DataFrame, names: Sequence[str], correct: np.ndarray, confidence: np.ndarray
+) -> dict[tuple[str, str], float]:
+    """Find two columns whose equality tells the outcome nearly perfectly: the answer given, and the key.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    names : sequence of str
+        Columns that may be such a pair; those of one type and of up to 200 levels are compared.
+    correct : array of shape (n,), 0 or 1
+        Of the rows that teach.
+    confidence : array of shape (n,), in [0, 1]
+
+    Returns
+    -------
+    dict of (str, str) to float
+        Area under the ROC curve of each pair, in the order of the names; none where the confidence itself has 0.95 or
+        more.
+
+    Examples
+    --------
+    >>> y = np.arange(200) % 3 == 0
+    >>> told = pl.DataFrame({"said": ["A", "B"] * 100, "key": [("A", "B")[(i + (i % 3 > 0)) % 2] for i in range(200)]})
+    >>> equal_pairs(told, ["said", "key"], y.astype(float), np.full(200, 0.5))
+    {('said', 'key'): 1.0}
+    """
+    from sklearn.metrics import roc_auc_score
+
+    if (
+        min(correct.sum(), len(correct) - correct.sum()) < FOLDS
+        or roc_auc_score(correct, confidence) >= GOOD_CONFIDENCE
+    ):
+        return {}
+    columns = {name: _levels(column_of(frame, name)) for name in names}
+    found = {}
+    for one, other in combinations((name for name, levels in columns.items() if levels is not None), 2):
+        a, b = columns[one], columns[other]
+        # of columns without a common value, no row can be equal
+        if a.dtype != b.dtype or not set(a.unique()) & set(b.unique()):
+            continue
+        area = float(roc_auc_score(correct, a.eq_missing(b).to_numpy()))
+        if max(area, 1 - area) >= LEAST_AUC:
+            found[one, other] = max(area, 1 - area)
+    return found
+
+
+def _levels(series: pl.Series) -> pl.Series | None:
+    """Values of a column that has levels, as text or whole numbers; None of any other."""
+    texts = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+    if not (texts or series.dtype.is_integer()) or not 1 < series.n_unique() <= MOST_LEVELS:
+        return None
+    return series.cast(pl.String if texts else pl.Int64)

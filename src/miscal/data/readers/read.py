@@ -15,22 +15,21 @@ from miscal.base.checks import (
     EXTREME_WEIGHTS,
     check_seed,
     extreme_weights,
-    looks_like_percentages,
+    other_unit,
     outside_unit,
 )
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
-from miscal.data.encoders.features import embedding_columns
 from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import candidates_of
-from miscal.data.readers.column_readings import LEAK, LIST, READ_COLUMNS, read_columns, used
+from miscal.data.readers.chosen_columns import with_readings, without_leaks
+from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.readers.columns import find, refuse_outcome, split_names
 from miscal.data.readers.grouping import groups_of, times_of
-from miscal.data.readers.leaks import leaks
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
@@ -188,7 +187,7 @@ def read_triples(
     refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
     roles.refuse_as_inputs(inputs.features)
     rows = choose_rows(table, roles.columns, inputs, where)
-    inputs, readings, roles = _read_as(rows.frame, inputs, roles, text)
+    inputs, readings, roles = with_readings(rows.frame, inputs, roles, text)
     allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
@@ -198,7 +197,7 @@ def read_triples(
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
     )
-    readings, inputs, roles = _without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
+    readings, inputs, roles = without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
     options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
         "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
         "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
@@ -270,59 +269,8 @@ def reread(source: dict[str, Any]) -> Triples:
 # --- columns ------------------------------------------------------------------------------------------------------
 
 
-def _role_of(reading: ColumnReading, roles: Roles) -> str:
-    # what is no input can still name what is found, where a person named it for that
-    unseen = reading.left_out is not None and roles.named
-    if reading.name in roles.names_only or (reading.name in roles.metadata and unseen):
-        return NAMES_ONLY
-    return METADATA if reading.name in roles.metadata else FEATURES
-
-
-def _read_as(
-    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None
-) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
-    """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
-    names = dict.fromkeys((*inputs.features, *roles.naming))
-    readings = read_columns(frame, list(names), chosen={*inputs.chosen, *(roles.names_only if roles.named else ())})
-    if not roles.named:
-        lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
-        readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
-        roles = roles.without([one.name for one in readings if one.left_out is not None])
-    readings = tuple(replace(one, role=_role_of(one, roles)) for one in readings)
-    features = used([one for one in readings if one.name in inputs.features], needed=inputs.kind == "features")
-    # texts that a person names are seen, too, unless an embedding is there
-    of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
-    return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
-
-
-# --- leaks --------------------------------------------------------------------------------------------------------
-
-
 def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
     return tuple(find(name, table.columns, what="allow_leak") for name in split_names(names))
-
-
-def _without_leaks(
-    rows: TableRows,
-    f: np.ndarray,
-    y: np.ndarray,
-    readings: Sequence[ColumnReading],
-    inputs: XSource,
-    roles: Roles,
-    allowed: Sequence[str],
-    seed: int,
-) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
-    """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
-    asked = [one.name for one in readings if one.name not in allowed]
-    teaching = np.full(len(y), True)
-    if roles.split is not None:
-        teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
-    found = leaks(rows.frame.filter(teaching), asked, y[teaching], f[teaching], seed)
-    marked = tuple(replace(one, left_out=LEAK, leak=found[one.name]) if one.name in found else one for one in readings)
-    features = tuple(name for name in inputs.features if name not in found)
-    if inputs.kind == "features" and not features:
-        used(marked)
-    return marked, replace(inputs, features=features), roles.without(found)
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -350,7 +298,7 @@ def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tup
 def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
     bad = missing(rows, roles.confidence)
     values = numbers(rows, roles.confidence, roles.labels[0])
-    if not bad.all() and looks_like_percentages(values[~bad]):
+    if not bad.all() and other_unit(values[~bad]):
         return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
     return bad | outside_unit(np.where(bad, 0.0, values))
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import row_list, value_list
-from miscal.base.checks import looks_like_percentages
+from miscal.base.checks import other_unit
 from miscal.base.errors import InputError
 
 _REMEDY = (
@@ -123,14 +123,9 @@ def lists_not_finite(series: pl.Series) -> np.ndarray:
 
 def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray, option: str) -> None:
     """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
-    if not len(values) or not (looks_like_percentages(values) or outside.sum() > len(values) / 2):
+    if not len(values) or not (other_unit(values) or outside.sum() > len(values) / 2):
         return
-    if looks_like_percentages(values):
-        remedy = "these look like percentages: divide by 100"
-    elif values.min() < 0:
-        remedy = "these look like log-odds: turn them into probabilities, 1 / (1 + exp(-x))"
-    else:
-        remedy = f"correct them, or name another column with --{option}"
+    remedy = other_unit(values) or f"correct them, or name another column with --{option}"
     found = f"from {values.min():.6g} to {values.max():.6g}"
     raise InputError(
         f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array
 from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, TermShare
 from miscal.findings.conditions.kinds.any_of import AnyOf
 from miscal.findings.conditions.kinds.both import Both
-from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, VALUE, ColumnGroups, Groups
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, TREND, VALUE, ColumnGroups, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 _BEAM = 30
@@ -73,7 +73,7 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
     """Return the best description; None if none overlaps enough."""
     n = len(inside)
     some = np.linspace(0, n - 1, min(n, settings.described_rows)).round().astype(int)
-    named = np.flatnonzero(groups.kinds != CLUSTER)
+    named = np.flatnonzero((groups.kinds != CLUSTER) & (groups.kinds != TREND))
     if len(named) == 0:
         return None
     plain = np.isin(groups.kinds[named], (VALUE, INTERVAL, TERM))

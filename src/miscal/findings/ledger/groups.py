@@ -6,7 +6,7 @@ All but the last have a name by themselves; clusters (`clusters`) are described 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Protocol
@@ -25,8 +25,9 @@ from miscal.findings.ledger.clusters import Clusters
 from miscal.findings.ledger.combinations import slanted, triples, two_thresholds
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.stretches import stretches
+from miscal.findings.ledger.trends import TrendRows, trend_of
 
-VALUE, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM, CLUSTER = range(8)
+VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM, CLUSTER = range(9)
 """Kinds of groups, the better name first."""
 
 COMBINED = (THRESHOLDS, TRIPLE, SLANTED)
@@ -44,9 +45,11 @@ class Groups:
     also : tuple of m tuples of Condition
         Other conditions that hold for exactly the same rows.
     kinds : int array of shape (m,)
-        VALUE, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM or CLUSTER.
+        VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM or CLUSTER.
     member : sparse array of shape (n, m), float64
         1 where a row is in a group.
+    trends : dict of int to TrendRows
+        Trends by their place among the groups. The rows of such a group are the upper end of its trend.
     parts : tuple of ColumnGroups
         The columns whose values are groups, with the value of each row: what a group is made of.
     typical : tuple of m tuples of int
@@ -59,6 +62,7 @@ class Groups:
     also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
     member: csc_array
+    trends: dict[int, TrendRows] = field(default_factory=dict)
     parts: tuple[ColumnGroups, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
     columns: tuple[ColumnGroups, ...] = ()
@@ -75,6 +79,15 @@ class Groups:
     def descriptions(self) -> tuple[str, ...]:
         """What the rows of each group have in common, in words: ``"subject = law"``."""
         return tuple(one.words for one in self.conditions)
+
+    @property
+    def tested(self) -> list[csc_array]:
+        """What each row adds to the test of each group, sparse, (n, m) side by side: membership, or a trend's score."""
+        if not self.trends:
+            return [self.member]
+        first, last = min(self.trends), max(self.trends) + 1
+        scores = csc_array(np.column_stack([self.trends[place].score for place in range(first, last)]))
+        return [_block(self.member, 0, first), scores, _block(self.member, last, len(self))]
 
     @cached_property
     def axes(self) -> np.ndarray:
@@ -154,6 +167,7 @@ def named_groups(
                 numbers[name] = numbers_of(values)[0]
         found.add_all(INTERVAL, stretches(name, values, settings.few_values))
     found.columns = cells
+    found.add_trends(columns)
     found.add_pairs(cells)
     found.add_triples(cells)
     found.add_all(THRESHOLDS, two_thresholds(numbers, settings))
@@ -175,6 +189,7 @@ class _Found:
         self.members: list[np.ndarray] = []  # rows of each group
         self.parts: list[ColumnGroups] = []
         self.columns: list[ColumnGroups] = []
+        self.trends: dict[int, TrendRows] = {}
 
     def add(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
         size = int(rows.sum())
@@ -185,6 +200,9 @@ class _Found:
             self.also[self.places[key]].append(condition)
             return
         self.places[key] = len(self.conditions)
+        self._append(condition, kind, rows)
+
+    def _append(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
         self.also.append([])
         self.conditions.append(condition)
         self.kinds.append(kind)
@@ -203,6 +221,15 @@ class _Found:
         for first, last in spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval):
             rows = (bins.codes >= first) & (bins.codes <= last)
             self.add(bins.condition(first, last), INTERVAL, rows)
+
+    def add_trends(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Add the trends in one go, so that they lie side by side; an interval may have the same rows as their end."""
+        for name, values in columns.items():
+            numbers, date = numbers_of(values)
+            trend = None if numbers is None else trend_of(name, numbers, date)
+            if trend is not None and min(trend.upper.sum(), trend.lower.sum()) >= self.settings.min_rows:
+                self.trends[len(self.conditions)] = trend
+                self._append(trend.condition, TREND, trend.upper)
 
     def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
@@ -248,7 +275,7 @@ class _Found:
         typical = ((),) * len(also)
         kinds = np.array(self.kinds, int)
         parts, columns = tuple(self.parts), tuple(self.columns)
-        return Groups(tuple(self.conditions), also, kinds, member, parts, typical, columns)
+        return Groups(tuple(self.conditions), also, kinds, member, self.trends, parts, typical, columns)
 
 
 def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
@@ -324,6 +351,13 @@ def _pairs(
     for place in np.flatnonzero(counts >= least):
         i, j = divmod(int(place), width)
         yield int(counts[place]), one, i, two, j
+
+
+def _block(member: csc_array, first: int, last: int) -> csc_array:
+    """Return neighbouring columns without a copy: of many rows and groups, membership is the largest array of a run."""
+    begin, end = member.indptr[first], member.indptr[last]
+    arrays = member.data[begin:end], member.indices[begin:end], member.indptr[first : last + 1] - begin
+    return csc_array(arrays, shape=(member.shape[0], last - first), copy=False)
 
 
 class ReadsColumns(Protocol):

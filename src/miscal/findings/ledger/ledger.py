@@ -22,6 +22,7 @@ from miscal.findings.ledger.scan import TestedGroup, scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, slope_left
+from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
 
@@ -78,7 +79,8 @@ class Finding(Part):
     beyond : Measure
         How much more often its rows are right than other rows of equal confidence in the same findings above it: what
         `p_value` is of. Of a slope: how much more its accuracy rises from the lower to the upper third of its
-        confidences than that of rows of equal confidence, were they as often right as the group. The interval
+        confidences than that of rows of equal confidence, were they as often right as the group. Of a trend: how much
+        more often the rows at its upper end are right than those at its lower end, beside such rows. The interval
         excludes 0 where `p_adjusted` is below the level, and only there.
     odds_ratio : float or None
         Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
@@ -105,7 +107,8 @@ class Finding(Part):
     after : Measure
         What a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
         interval of this one group, which does not allow for its choice. Of a slope: that mean over the upper third of
-        its confidences less that over the lower (:func:`.slopes.slope_left`). Undefined where no correction was given.
+        its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two
+        ends of its column. Undefined where no correction was given.
     lower, upper : ConfidenceBin or None
         Of a slope: the lower and the upper third of its rows by their confidence.
     curve : tuple of ConfidenceBin
@@ -243,11 +246,16 @@ def find(
     telling = _TellingRows(rows, settings.examples)
     measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
     findings = [
-        Finding(**_wording_of(one, rows, groups, settings), **measured(one, groups.rows(one.group))) for one in chosen
+        Finding(
+            **_wording_of(one, rows, groups, settings),
+            **measured(one, groups.rows(one.group), trend=groups.trends.get(one.group)),
+        )
+        for one in chosen
     ]
     members = [groups.rows(one.group) for one in chosen]
     if field is not None:
-        for cut in judged_cuts(rows, field, list(members), seed=seed, error=for_cuts, settings=settings):
+        apart = [*members, *(groups.trends[one.group].lower for one in chosen if one.group in groups.trends)]
+        for cut in judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings):
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
@@ -289,6 +297,7 @@ def _measured(
     stratum: np.ndarray,
     telling: _TellingRows,
     settings: LedgerSettings,
+    trend: TrendRows | None = None,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
     own, slope = rows.take(inside), isinstance(tested, TestedGroup) and tested.effect == SLOPE
@@ -303,7 +312,7 @@ def _measured(
         "visible": rate - sure,
         "hidden": hidden_size(own, tested.level),
         "beyond": tested.beyond,
-        "after": _left(corrected, inside, rows.confidence, slope, settings),
+        "after": _left(corrected, inside, rows.confidence, slope, trend, settings),
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
@@ -315,8 +324,15 @@ def _measured(
 
 
 def _left(
-    corrected: LabelledRows | None, inside: np.ndarray, confidence: np.ndarray, slope: bool, settings: LedgerSettings
+    corrected: LabelledRows | None,
+    inside: np.ndarray,
+    confidence: np.ndarray,
+    slope: bool,
+    trend: TrendRows | None,
+    settings: LedgerSettings,
 ) -> Measure:
+    if trend is not None:
+        return slope_left(corrected, trend.score != 0, trend.score, settings.significance)
     if slope:
         return slope_left(corrected, inside, confidence, settings.significance)
     return left_by(corrected, inside, settings.significance)

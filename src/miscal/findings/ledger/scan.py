@@ -20,6 +20,8 @@ it waits for all other candidates, and three such clusters are told at most. A t
 column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
 chosen that share rows.
 
+A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
+
 For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
 of named groups. It is a column of the same algebra, chosen and projected out as a group is.
 
@@ -57,11 +59,12 @@ from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, TERM, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, TERM, TREND, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
 from miscal.findings.ledger.strata import Strata, stored
+from miscal.findings.ledger.trends import sum_p_value, trend_size
 
 _NO_VARIANCE = 1e-9
 _VARIANCE_OF_SCORES = 1e-6
@@ -185,7 +188,9 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """
-    clusters, values, combined = kinds == CLUSTER, kinds == VALUE, np.isin(kinds, COMBINED)
+    clusters, combined = kinds == CLUSTER, np.isin(kinds, COMBINED)
+    # there is one trend of a column: it stands among its values
+    values = np.isin(kinds, (VALUE, TREND))
     others = ~clusters & ~values & ~combined
     share, left = np.zeros(len(kinds)), 1.0
     # each gets its share of what is left, or all of it where there is nothing else
@@ -216,7 +221,7 @@ class _Scan:
         totals = self.strata.sums(groups.member, rows.residual)
         self.slope = slope_columns(rows, groups, slope_places(groups, settings), self.strata, totals)
         # what a candidate is, and which group it is of: all groups, then the slopes of some
-        self.columns = csc_array(hstack([groups.member, self.slope.columns]))
+        self.columns = csc_array(hstack([*groups.tested, self.slope.columns]))
         self.of = np.r_[np.arange(len(groups)), self.slope.groups]
         self.is_slope = np.arange(len(self.of)) >= len(groups)
         self.level = self._level()
@@ -412,6 +417,8 @@ class _Scan:
         if self.is_slope[candidate]:
             return self._slope_size(candidate, left, variance, z, least)
         test = self._test(candidate, left, variance, z, least)
+        if (trend := self.groups.trends.get(candidate)) is not None:
+            return trend_size(self.rows, trend, test)
         return size(test, self.groups.rows(candidate), self.rows.expected)
 
     def _test(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> GroupTest:
@@ -459,7 +466,7 @@ class _Scan:
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & same)
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.kinds[g], -abs(z[g])))
-        named = (g for g in alike.tolist() if g != best and self.kinds[g] != CLUSTER)
+        named = (g for g in alike.tolist() if g != best and self.kinds[g] not in (CLUSTER, *COMBINED))
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 
@@ -476,6 +483,8 @@ class _Scan:
 
     def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some candidates, by default those chosen so far."""
+        if not self.is_slope[candidate] and candidate in self.groups.trends:
+            return self._trend_p_value(candidate, z, self.chosen if given is None else given)
         p_value, group, slope = float(2 * ndtr(-abs(z))), self.of[candidate], bool(self.is_slope[candidate])
         large = self.variance[group] > self.settings.largest_exact_variance
         # a few rows far from the others may carry a slope, whatever its p-value
@@ -492,3 +501,15 @@ class _Scan:
         else:
             exact = exact_p_value(*asked, self.rows.expected)
         return max(p_value, deflated(exact, float(self.effect[candidate])))
+
+    def _trend_p_value(self, candidate: int, z: float, given: Sequence[int]) -> float:
+        p_value = float(2 * ndtr(-abs(z)))
+        if p_value >= self.settings.exact_below:
+            return p_value
+        left = self._column(candidate)
+        if given:
+            across = np.stack(self.covariance)[: len(given)]
+            solved = np.linalg.lstsq(across[:, given], across[:, candidate], rcond=1e-10)[0]
+            left = left - self.columns[:, list(given)] @ solved
+        tail = sum_p_value(self.strata.factors(left), self.rows.correct, self.rows.expected)
+        return max(p_value, deflated(tail, float(self.effect[candidate])))

@@ -17,6 +17,8 @@ from miscal.report.slope_curves import TEMPLATE as SLOPES
 from miscal.report.slope_curves import SlopeCurve, slope_curve
 from miscal.report.source import Source
 from miscal.report.texts import listed, short
+from miscal.report.trend_pictures import TEMPLATE as TRENDS
+from miscal.report.trend_pictures import TrendPicture, trend_picture
 
 SHOWN = 20
 MENDING = {MENDED: "mended", LEFT: "not mended", REVERSED: "turned round"}
@@ -26,6 +28,7 @@ MAX_EXAMPLES = 3
 TEMPLATE = (
     EXAMPLES
     + SLOPES
+    + TRENDS
     + """
 {% if not view.rows %}
 <p class="empty">{{ view.method.candidates | count }} tests were made of groups that columns and texts name or that
@@ -68,6 +71,9 @@ bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} the {{ terms.rate }} rises from
 the lower to the upper third of {{ terms.probability }}</span></td>
 {% else %}
+{% if row.trend %}
+<span class="aside rise">its upper third against its lower third</span>
+{% endif %}
 <svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
 {{ one.beyond.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
@@ -90,6 +96,9 @@ the lower to the upper third of {{ terms.probability }}</span></td>
 {% if row.curve %}
 <tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ slope_curve(row.curve) }}</td></tr>
 {% endif %}
+{% if row.trend %}
+<tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ trend_picture(row.trend) }}</td></tr>
+{% endif %}
 {% if row.examples %}
 <tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{
 terms.telling.get(one.sign, "examples") | begin }}: {{ row.examples | length }}
@@ -101,23 +110,21 @@ example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {
 </tbody>
 </table>
 <p class="caption">The residual is {{ terms.rate }} minus {{ terms.probability }}. Visible is the part that a
-reliability
-diagram shows: the {{ terms.rate }} expected at these {{ terms.probabilities }}, minus the {{ terms.probability }}.
-Hidden
-is the rest. {% if terms.ratio %}{{ terms.ratio | begin }} is the {{ terms.rate }} divided by the mean {{
-terms.probability }}. {% endif %}The drawn number says how much
+reliability diagram shows: the {{ terms.rate }} expected at these {{ terms.probabilities }}, minus the {{
+terms.probability }}. Hidden is the rest. {% if terms.ratio %}{{ terms.ratio | begin }} is the {{ terms.rate }} divided
+by the mean {{ terms.probability }}. {% endif %}The drawn number says how much
 more (+) or less (−) often {{ terms.of_rows("a group", one=true) }} {{ terms.than("other " ~ terms.equal_rows()) }} that
 belong to the same groups above it in this list. Its p-value asks whether that number is zero, and its 95&nbsp;%
-interval holds the values that the same
-test does not reject. {% if view.slopes %}Where the {{ terms.probability }} says less or more, the number is the rise of
+interval holds the values that the same test does not reject. {% if view.slopes %}Where the {{ terms.probability }}
+says less or more, the number is the rise of
 the {{ terms.rate }} from the lower to the upper third of the group's {{ terms.probabilities }}, minus that of {{
 terms.equal_rows() }}, had they the {{ terms.rate }} of the group. {% endif %}Both allow for the choice
 among all groups tested, and so does the number itself: a group that is
 chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
 {{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome{% if view.slopes
 %}; of a rise, it is the difference between the two thirds{% endif %}. Its 95&nbsp;% interval
-is
-of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
+is of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more
+%}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
 <p class="caption">{{ view.accounted | count }} more value{{ "s of columns differ" if view.accounted > 1 else
@@ -143,6 +150,7 @@ class FindingRow:
     examples: list[Example]
     terms: Vocabulary
     curve: SlopeCurve | None
+    trend: TrendPicture | None
 
     @property
     def ratio(self) -> Measure:
@@ -214,7 +222,16 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     reach = max([2 * (source.epsilon or EPSILON), *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
     terms = vocabulary(source.summary.kind)
-    rows = (FindingRow(one, examples.of(one.rows[:MAX_EXAMPLES]), terms, slope_curve(one, terms)) for one in found)
+    rows = (
+        FindingRow(
+            one,
+            examples.of(one.rows[:MAX_EXAMPLES]),
+            terms,
+            slope_curve(one, terms),
+            trend_picture(one, source, terms),
+        )
+        for one in found
+    )
     return tuple(rows), axis
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.data.column_reading import ColumnReading
+from miscal.data.column_reading import COORDINATE, ColumnReading
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, finite
 from miscal.report.legend import PANES, STAGES, key_label
 from miscal.report.map_data import projection
 from miscal.report.panel import Panel
-from miscal.report.row_wording import later_rows, needed_of_new_rows
+from miscal.report.row_wording import embedding_of, later_rows, needed_of_new_rows
 from miscal.report.source import Source
 from miscal.report.texts import setting, short
 
@@ -56,23 +56,28 @@ width="{{ width }}" height="6"/></svg></td></tr>
 </tbody></table></div>
 {% endif %}
 </div>
-{% if view.readings %}
+{% if view.readings or view.embedding %}
 <h3>Columns</h3>
 {% if view.needed %}<p class="lead">New rows need {{ view.needed }} to be corrected.</p>{% endif %}
+{% if view.embedding %}<p>{{ view.embedding }}</p>{% endif %}
+{% if view.readings %}
 <div class="scroll" tabindex="0" role="region" aria-label="Columns">
 <table class="candidates">
 <thead><tr><th scope="col">column</th><th scope="col">read as</th><th scope="col" class="number">distinct values</th>
-<th scope="col" class="number">blank</th><th scope="col">role</th><th scope="col"></th></tr></thead>
+<th scope="col" class="number">blank</th><th scope="col">role</th>
+<th scope="col" class="number">log loss without it</th><th scope="col"></th></tr></thead>
 <tbody>
 {% for one in view.readings %}
 <tr><td title="{{ one.name | short(200) }}">{{ one.name | short(60) }}</td><td>{{ one.read_as }}</td>
 <td class="number">{{ one.levels | count }}</td><td class="number">{{ one.missing | count }}</td>
 <td>{{ one.role or "" }}</td>
+<td class="number">{{ "%+.4f" | format(one.cost_if_missing.value) if one.cost_if_missing }}</td>
 <td>{{ "left out: " ~ one.left_out | short(120) if one.left_out }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
 </div>
+{% endif %}
 {% endif %}
 <h3>Candidates</h3>
 {% if view.candidates %}
@@ -123,6 +128,7 @@ class MakingView:
     versions: list[Fact]
     stages: list[tuple[str, float, float]]
     readings: tuple[ColumnReading, ...]
+    embedding: str
     needed: str
     columns: dict[str, str]
     candidates: list[tuple[bool, dict[str, str]]]
@@ -152,7 +158,8 @@ def view(source: Source) -> MakingView:
         map=[_fact(PANES[name], projection(method)) for name, method in made.items()],
         versions=[_fact(name, version) for name, version in summary.versions.items()],
         stages=_stages(summary.timing, terms),
-        readings=summary.columns,
+        readings=tuple(one for one in summary.columns if one.read_as != COORDINATE),
+        embedding=embedding_of(summary.columns),
         needed=needed_of_new_rows(summary.data.columns),
         columns=columns,
         candidates=[

@@ -37,7 +37,7 @@ before.smece | size }} to {{ after.smece | size }} points</b>.{% endif %}</p>
 <table class="sheet-findings">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th><th scope="col"
 class="number">{{ terms.heads[0] | begin }}</th><th scope="col" class="number">{{ terms.heads[1] | begin }}</th><th
-scope="col" class="number">Against equal {{ terms.probability }}, points</th><th scope="col"
+scope="col" class="number">Against equal {{ terms.brief }}, points</th><th scope="col"
 class="number">Odds</th></tr></thead>
 <tbody>
 {% for row in view.findings %}
@@ -46,6 +46,7 @@ row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n |
 <td class="number">{{ row.finding.accuracy | percent(digits) }}</td><td class="number">{{ row.finding.confidence
 | percent(digits) }}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
 row.finding.beyond.interval | bounds }}</span>{% if row.curve %} <span class="aside">(rise)</span>{% endif
+%}{% if row.trend %} <span class="aside">(upper against lower third)</span>{% endif
 %}</td><td class="number">{{ "–" if row.curve or row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}

@@ -15,6 +15,7 @@ from miscal.base.folds import row_groups
 from miscal.data.readers import read_triples
 from miscal.data.readers.columns import find
 from miscal.data.readers.provenance import refuse_changed
+from miscal.data.readers.read import options_of
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import Table
 from miscal.data.triples import Triples
@@ -163,7 +164,7 @@ def _again(run: Run, name: str) -> Triples:
         raise type(error)(f"run {name}: {error}") from None
     # a sentence model may take minutes, and only equal texts matter here
     of_text = kind_of(source) == TEXT
-    return read_triples(source["path"], **source["options"] | ({"embed_model": "tfidf"} if of_text else {}))
+    return read_triples(source["path"], **options_of(source) | ({"embed_model": "tfidf"} if of_text else {}))
 
 
 # --- matching -----------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from miscal.runs.compare.document import (
 )
 from miscal.runs.compare.estimates import Floats, Means
 from miscal.runs.compare.sides import Side, Sides, sides_of
+from miscal.runs.compare.slopes import slopes_side_by_side
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
@@ -212,7 +213,7 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
     numbers = groups.CandidateMeans(sides, named)
     better = measures["calibration_error"].better
     values, counts = groups.nearer_values(numbers, better)
-    found, listed = groups.differing(numbers), groups.side_by_side(numbers)
+    found, listed, sloped = groups.differing(numbers), groups.side_by_side(numbers), slopes_side_by_side(sides)
     fields = _fields(sides, seed) if sides.match else None
     where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "(each on its own rows)"
     words = vocabulary(a.run.summary.kind)
@@ -222,6 +223,7 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
         None if sides.same_answers else wording.nearer(a.name, b.name, values, counts),
         None if sides.same_answers else wording.differences(a.name, b.name, found, len(named), words),
         wording.failures(a.name, b.name, listed, words),
+        wording.slopes(a.name, b.name, sloped, words),
         wording.fields(fields),
     )
     return RunPair(
@@ -245,6 +247,7 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
         candidates=len(named),
         differences=found,
         groups=listed,
+        slopes=sloped,
         nearer=values,
         nearer_counts=counts,
         not_found=named.not_found,

@@ -13,6 +13,7 @@ from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary import CurveNumbers, Global
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
+from miscal.findings.ledger import ConfidenceBin
 
 COMPARISON_VERSION = 2
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
@@ -106,6 +107,29 @@ class GroupPair(Part):
     aliases: tuple[Text, ...] = ()
 
 
+class SlopeSide(Part):
+    """A group under one run, where its confidence is low and where it is high.
+
+    ``rise`` is the mean hidden residual of the upper third of its confidences less that of the lower third: negative
+    where its confidence says less than that of other rows. Its interval is of this one group.
+    """
+
+    n: NonNegativeInt
+    lower: ConfidenceBin
+    upper: ConfidenceBin
+    rise: Measure
+
+
+class SlopePair(Part):
+    """A group whose slope is a finding of one run or both, under both; a side is null where the run lacks such rows."""
+
+    description: Text
+    condition: Stored
+    found_in: tuple[Literal["a", "b"], ...]
+    a: SlopeSide | None
+    b: SlopeSide | None
+
+
 class NearerCounts(Part):
     """Of how many values of columns the one or the other run is better calibrated, and of how many neither is shown."""
 
@@ -127,9 +151,9 @@ class RunPair(Part):
     ``same_rows`` says whether rows were matched, so that differences are paired; else all rows of both runs are
     compared as two samples. ``n_a`` and ``n_b`` are the rows compared, ``left_out_a`` and ``left_out_b`` those without
     a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
-    groups in which the hidden residuals differ, strongest first; ``groups`` are those of both ledgers; ``nearer`` are
-    values of columns in which one run is better calibrated than the other. ``not_found`` are findings whose rows could
-    not be told from the data.
+    groups in which the hidden residuals differ, strongest first; ``groups`` are those of both ledgers, and ``slopes``
+    the slopes of both; ``nearer`` are values of columns in which one run is better calibrated than the other.
+    ``not_found`` are findings whose rows could not be told from the data.
     """
 
     a: str
@@ -150,6 +174,7 @@ class RunPair(Part):
     candidates: NonNegativeInt
     differences: tuple[GroupPair, ...]
     groups: tuple[GroupPair, ...]
+    slopes: tuple[SlopePair, ...] = ()
     nearer: tuple[GroupPair, ...]
     nearer_counts: NearerCounts
     not_found: tuple[str, ...] = ()

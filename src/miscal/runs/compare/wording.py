@@ -7,6 +7,7 @@ from pathlib import Path
 
 from miscal.base.document import Interval, Measure
 from miscal.base.vocabulary import Vocabulary
+from miscal.findings.slope_wording import rises
 from miscal.findings.verdict import in_points
 from miscal.runs.compare.document import (
     FieldAgreement,
@@ -16,6 +17,8 @@ from miscal.runs.compare.document import (
     NearerCounts,
     RunComparison,
     RunPair,
+    SlopePair,
+    SlopeSide,
 )
 
 MOST_NAMED = 2
@@ -119,6 +122,21 @@ def failures(a: str, b: str, groups: Sequence[GroupPair], words: Vocabulary) -> 
         if names:
             parts.append(f"{often} where {'; '.join(names)}{f' (and {more} more)' if more else ''}")
     return f"Beside {words.equal_rows()}, {words.of_both.format(a=a, b=b)} {', and '.join(parts)}."
+
+
+def slopes(a: str, b: str, found: Sequence[SlopePair], words: Vocabulary) -> str | None:
+    """Say how much less, or more, the confidence of each run says in the groups of their slopes; None without any."""
+    if not found:
+        return None
+    told = "; ".join(
+        f"where {one.description}, {_rise(a, one.a, words)}, and {_rise(b, one.b, words)}" for one in found[:MOST_NAMED]
+    )
+    rest = f"; {len(found) - MOST_NAMED} more such groups are listed" if len(found) > MOST_NAMED else ""
+    return f"Beside {words.equal_rows()}, {told}{rest}."
+
+
+def _rise(run: str, side: SlopeSide | None, words: Vocabulary) -> str:
+    return f"{run} has too few rows" if side is None else f"under {run} {rises(side.rise, words)}"
 
 
 def shown_of(groups: Sequence[GroupPair], sign: str) -> list[GroupPair]:

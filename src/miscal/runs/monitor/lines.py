@@ -1,6 +1,7 @@
 """What can raise an alarm: lines of outcomes, each against what the run itself measured, with bets that begin anew.
 
-A line is a direction h in [-1, 1] of the rows: 1 for all rows, 1 inside a group and 0 outside, or a feature. With
+A line is a direction h in [-1, 1] of the rows: 1 for all rows, 1 inside a group and 0 outside, a feature, or the
+confidence inside a group. With
 residuals r = y - p of the corrected confidences p, the mean of h r tells by how much the log-odds of the outcomes are
 off by d h; so d is the shift along the line.
 
@@ -42,6 +43,10 @@ GAIN, LEVEL, SLOPE, FEATURE = "gain", "level", "slope", "feature"
 REGIME, FINDING, VALUE = "regime", "finding", "value"
 GROUPS = (REGIME, FINDING, VALUE)
 """Lines of the rows of a group."""
+RISE = "rise"
+"""The line along the raw confidence within a group whose slope is a finding."""
+WITHIN = (*GROUPS, RISE)
+"""Lines that need to know which rows belong to a group."""
 
 COLUMNS = (
     *("rows", "units", "right", "confidence", "corrected", "hidden"),
@@ -84,7 +89,8 @@ class Line:
     condition : Condition or None
         Of a value of a column, which may be a finding too.
     about : (float, float)
-        Mean and standard deviation of the log-odds of the corrected confidences, which the slope is along.
+        Mean and standard deviation of the log-odds of the corrected confidences, which the slope is along; within a
+        group, of the raw ones.
     capital : Restarts
     course : tuple of float
         Logarithm of the capital after each look.
@@ -304,6 +310,8 @@ def _direction(line: Line, rows: NewLabelled, z: Floats) -> Floats:
         along = z[:, line.place or 0]
     elif line.kind == SLOPE:
         along = (clipped_logit(rows.corrected) - line.about[0]) / line.about[1]
+    elif line.kind == RISE:
+        along = (clipped_logit(rows.confidence) - line.about[0]) / line.about[1]
     else:
         return np.ones(len(rows))
     return np.clip(along / WIDTH, -1.0, 1.0)

@@ -34,7 +34,7 @@ from miscal.runs.monitor.document_numbers import (
     question_numbers,
 )
 from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
-from miscal.runs.monitor.lines import GROUPS, REGIME, Line
+from miscal.runs.monitor.lines import GROUPS, REGIME, WITHIN, Line
 from miscal.runs.monitor.membership import frame_of
 from miscal.runs.monitor.new_rows import NewLabelled, Read, name_of, read_labelled
 from miscal.runs.monitor.plan import plan_of
@@ -117,7 +117,7 @@ def look(
         states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
         keys = RowKeys.of(rows, before.watch.basis)
         refuse_counted(before.looks, before.seen, keys, folder, rows)
-        inside = {one.key: _inside(run, one, rows, frame) for one in before.watch.lines if one.kind in GROUPS}
+        inside = {one.key: _inside(run, one, rows, frame) for one in before.watch.lines if one.kind in WITHIN}
         watch = before.watch.after(rows, inside)
     seen = _seen(read, data, keys.rows, repeated(keys.groups, before.seen.groups), at)
     after = states.extended(before, watch, seen, keys)

@@ -15,7 +15,7 @@ from miscal.discovery.run import Run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
-from miscal.findings.ledger import SHIFT
+from miscal.findings.ledger import SLOPE as SLOPE_OF_GROUP
 from miscal.runs.monitor.basis import Reference
 from miscal.runs.monitor.known_rows import KnownRows, known_rows
 from miscal.runs.monitor.lines import (
@@ -24,6 +24,7 @@ from miscal.runs.monitor.lines import (
     GAIN,
     LEVEL,
     REGIME,
+    RISE,
     SLOPE,
     VALUE,
     Along,
@@ -147,14 +148,18 @@ def _watched(
     yield from _features(model, reference)
     values = dict(_values(run, known.frame, new, left))
     for place, one in enumerate(run.summary.findings):
-        if one.effect != SHIFT:
-            left.append(f"finding {one.description!r}, a slope: no bet is made on the slope of a group")
-            continue
         lacking = one.condition.lacks(new) or one.condition.lacks(known.frame)
         inside = None if lacking else one.condition.rows(known.frame)
         if lacking is None and inside is not None and not inside.any():
             lacking = "no row of the run is told to belong to it"
-        if lacking is None:
+        if lacking is None and one.effect == SLOPE_OF_GROUP:
+            odds, label = (
+                clipped_logit(known.rows.confidence[inside]),
+                f"the {words.probability} where {one.description}",
+            )
+            about = float(odds.mean()), max(float(odds.std()), FLAT)
+            yield _line(RISE, label, str(place), sign=one.sign, place=place, about=about), inside
+        elif lacking is None:
             # a finding that is a value of a column is one line, not two
             known_as = one.condition if values.pop(one.condition, None) else None
             line = _line(FINDING, one.description, str(place), sign=one.sign, place=place, condition=known_as)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.evidence.betting import Capital
-from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, SLOPE, VALUE
+from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, RISE, SLOPE, VALUE
 
 RAW_TOTAL, RAW_HIDDEN = "raw_total", "raw_hidden"
 TOTAL, HIDDEN, INPUTS, UNSUPPORTED = "total", "hidden", "inputs", "unsupported"
@@ -24,8 +24,8 @@ CHANGE, ADVICE, RAW = "change", "advice", "raw"
 
 SHARES = {GAIN: 0.1, LEVEL: 0.25, SLOPE: 0.05, FEATURE: 0.1, "group": 0.15, VALUE: 0.2,
           INPUTS: 0.1, UNSUPPORTED: 0.05}  # fmt: skip
-"""Shares of the error of alarms by kind; "group" is all regimes and findings. Kinds that a run lacks leave theirs to
-the others. Not tuned."""
+"""Shares of the error of alarms by kind; "group" is all regimes and findings, slopes too. Kinds that a run lacks leave
+theirs to the others. Not tuned."""
 ADVICE_SHARES = {TOTAL: 0.5, HIDDEN: 0.5}
 """Shares of the error of advice. Not tuned."""
 
@@ -155,12 +155,13 @@ def shares_of(counts: Mapping[str, int], columns: int) -> dict[str, float]:
     >>> shares_of({"level": 1, "gain": 1, "regime": 2, "finding": 1}, 0)["finding"].__round__(3)
     0.1
     """
-    grouped = counts.get(REGIME, 0) + counts.get(FINDING, 0)
+    of_groups = (REGIME, FINDING, RISE)
+    grouped = sum(counts.get(kind, 0) for kind in of_groups)
     many = {kind: counts.get(kind, 0) for kind in SHARES} | {"group": grouped, VALUE: columns}
     whole = sum(share for kind, share in SHARES.items() if many[kind])
     one = {kind: share / whole / many[kind] for kind, share in SHARES.items() if many[kind]}
     group = one.pop("group", None)
-    return one if group is None else one | {REGIME: group, FINDING: group}
+    return one if group is None else one | {kind: group for kind in of_groups if counts.get(kind)}
 
 
 LEAST_HIDDEN = 0.25

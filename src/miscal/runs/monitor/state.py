@@ -20,7 +20,7 @@ from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.bets import Watch
 from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys
-from miscal.runs.monitor.lines import FINDING, Line
+from miscal.runs.monitor.lines import FINDING, RISE, Line
 from miscal.runs.monitor.questions import MonitorQuestion
 from miscal.runs.monitor.state_schema import Kept, KeptLine, KeptQuestion, Look, check_arrays, checked_history
 
@@ -220,7 +220,7 @@ def refuse_unfit(state: MonitorState, n_findings: int, n_features: int) -> None:
     ------
     CorruptFile
     """
-    places = [one.place for one in state.watch.lines if one.kind == FINDING and one.place is not None]
+    places = [one.place for one in state.watch.lines if one.kind in (FINDING, RISE) and one.place is not None]
     if max(places, default=-1) >= n_findings or state.watch.basis.mean.size != n_features:
         raise CorruptFile(f"the state of the monitor asks for what the run has not: {_REMEDY}")
 

@@ -18,7 +18,7 @@ from miscal.discovery.summary import Part, Share
 from miscal.findings.conditions import Stored
 from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.direction_sums import DirectionSums
-from miscal.runs.monitor.lines import COLUMNS, FEATURE, FINDING, GAIN, LEVEL, REGIME, VALUE, Line
+from miscal.runs.monitor.lines import COLUMNS, FEATURE, FINDING, GAIN, LEVEL, REGIME, RISE, VALUE, Line
 from miscal.runs.monitor.questions import BETS, HIDDEN, INPUTS, RAW, RAW_HIDDEN, RAW_TOTAL, TOTAL
 
 _MOST = 1e15
@@ -106,7 +106,7 @@ class KeptLine(Part):
     """A :class:`~.lines.Line`, as it is written, without its history."""
 
     key: str
-    kind: Literal["gain", "level", "slope", "feature", "regime", "finding", "value"]
+    kind: Literal["gain", "level", "slope", "feature", "regime", "finding", "rise", "value"]
     label: str
     share: _Error
     before: _Shift
@@ -122,13 +122,13 @@ class KeptLine(Part):
 
     def fits(self, looks: int, coordinates: int) -> bool:
         """Whether the parts of the line fit together, and the numbers of looks and coordinates."""
-        named = self.sign is not None and (self.kind != FINDING or self.place is not None)
+        named = self.sign is not None and (self.kind not in (FINDING, RISE) or self.place is not None)
         return (
             len(self.log_active) == Line.bets(self.kind)
             and len(self.course) == looks
             and (self.crossed or 0) <= looks
             and self.about[1] > 0
-            and (named or self.kind not in (REGIME, FINDING))
+            and (named or self.kind not in (REGIME, FINDING, RISE))
             and (self.kind != FEATURE or (self.place is not None and self.place < coordinates))
             and (self.kind in (FINDING, VALUE) if self.condition else self.kind != VALUE)
         )

@@ -13,7 +13,7 @@ from miscal.report.drawing import Scale, round_ticks
 from miscal.report.formatting import bounds, points, signed
 from miscal.report.precision import decimals_for
 from miscal.runs.monitor.document import LineLook, LineNumbers, LookNumbers, MonitoredGroup, Monitoring
-from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, SLOPE
+from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, RISE, SLOPE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,8 +210,8 @@ def group_rows(document: Monitoring) -> list[LineRow]:
 
 
 def feature_rows(document: Monitoring) -> list[LineRow]:
-    """Draw features look by look; those with an alarm first."""
-    return _rows([(one, None) for one in document.lines if one.kind == FEATURE], document)
+    """Draw features, and confidences within groups, look by look; those with an alarm first."""
+    return _rows([(one, None) for one in document.lines if one.kind in (FEATURE, RISE)], document)
 
 
 def _rows(lines: list[tuple[LineNumbers, MonitoredGroup | None]], document: Monitoring) -> list[LineRow]:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from miscal.data.encoders.kinds.category import CategoryColumn
 from miscal.data.encoders.kinds.date import DateColumn, read_dates
 from miscal.data.encoders.kinds.number import NumberColumn
+from miscal.data.encoders.kinds.ordered import OrderedColumn
 from miscal.data.encoders.kinds.protocol import ColumnKind
 from miscal.data.encoders.kinds.vector import VectorColumn
 
 if TYPE_CHECKING:
     import polars as pl
 
-KINDS: tuple[type[ColumnKind], ...] = (NumberColumn, VectorColumn, DateColumn, CategoryColumn)
+KINDS: tuple[type[ColumnKind], ...] = (NumberColumn, VectorColumn, DateColumn, OrderedColumn, CategoryColumn)
 
 
 def kind_of(series: pl.Series) -> type[ColumnKind] | None:
@@ -31,6 +32,7 @@ __all__ = [
     "ColumnKind",
     "DateColumn",
     "NumberColumn",
+    "OrderedColumn",
     "VectorColumn",
     "kind_of",
     "read_dates",

@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 _PERIODS = {"month": 12, "weekday": 7, "hour": 24}
 """Parts of a date that come round again, and the number of values of each."""
 _DAY = 86_400
+_DOTTED = r"^\d{1,2}\.\d{1,2}\.\d{4}( \d{2}:\d{2}(:\d{2})?)?$"
+"""Day, month and year, as 31.12.2023: with points they have one order everywhere, with strokes they have two."""
 _FORM = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+
+
+def _dotted(text: str) -> datetime:
+    day, _, time = text.partition(" ")
+    date, parts = datetime.strptime(day, "%d.%m.%Y"), [int(part) for part in time.split(":") if part]
+    return date.replace(**dict(zip(("hour", "minute", "second"), parts, strict=False)))
+
+
+_WRITTEN = {_FORM: datetime.fromisoformat, _DOTTED: _dotted}
+"""Forms of dates that are written as text, and what reads each."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +158,8 @@ def _part(seconds: np.ndarray, part: str) -> np.ndarray:
 def read_dates(series: pl.Series) -> pl.Series | None:
     """Read dates without a zone, with the time of UTC where one is given; None if the column holds anything else.
 
-    Text that is nothing but dates in the form of ISO 8601 is read as dates, because CSV and JSON have no other way to
-    give them.
+    Text that is nothing but dates in the form of ISO 8601, or nothing but dates like 31.12.2023, is read as dates,
+    because CSV and JSON have no other way to give them.
     """
     import polars as pl
 
@@ -156,10 +168,13 @@ def read_dates(series: pl.Series) -> pl.Series | None:
         return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None) if zoned else series
     if series.dtype == pl.Date:
         return series.cast(pl.Datetime("us"))
-    if series.dtype != pl.String or series.null_count() == len(series) or not series.str.contains(_FORM).all():
+    if series.dtype != pl.String or series.null_count() == len(series):
+        return None
+    written = next((read for form, read in _WRITTEN.items() if series.str.contains(form).all()), None)
+    if written is None:
         return None
     try:
-        read = {text: datetime.fromisoformat(text) for text in series.drop_nulls().unique().to_list()}
+        read = {text: written(text) for text in series.drop_nulls().unique().to_list()}
     except ValueError:  # a day that no calendar has
         return None
     plain = {

@@ -1,0 +1,86 @@
+"""Choose the columns that inputs are made of, and leave out those that say nothing of a row or tell its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import column_of
+from miscal.data.column_reading import FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.encoders.features import embedding_columns
+from miscal.data.readers.column_readings import LEAK, LIST, read_columns, used
+from miscal.data.readers.leaks import equal_pairs, leaks
+from miscal.data.readers.roles import Roles
+from miscal.data.readers.rows import TableRows, XSource
+
+
+def with_readings(
+    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None
+) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
+    """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
+    names = dict.fromkeys((*inputs.features, *roles.naming))
+    readings = read_columns(frame, list(names), chosen={*inputs.chosen, *(roles.names_only if roles.named else ())})
+    if not roles.named:
+        lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
+        readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
+        roles = roles.without([one.name for one in readings if one.left_out is not None])
+    readings = tuple(replace(one, role=_role_in(one, roles)) for one in readings)
+    features = used([one for one in readings if one.name in inputs.features], needed=inputs.kind == "features")
+    # texts that a person names are seen, too, unless an embedding is there
+    of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
+    return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
+
+
+def _role_in(reading: ColumnReading, roles: Roles) -> str:
+    # what is no input can still name what is found, where a person named it for that
+    unseen = reading.left_out is not None and roles.named
+    if reading.name in roles.names_only or (reading.name in roles.metadata and unseen):
+        return NAMES_ONLY
+    return METADATA if reading.name in roles.metadata else FEATURES
+
+
+def without_leaks(
+    rows: TableRows,
+    f: np.ndarray,
+    y: np.ndarray,
+    readings: Sequence[ColumnReading],
+    inputs: XSource,
+    roles: Roles,
+    allowed: Sequence[str],
+    seed: int,
+) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
+    """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
+    teaching = np.full(len(y), True)
+    if roles.split is not None:
+        teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
+    frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
+    found = leaks(frame, [one.name for one in readings if one.name not in allowed], *known, seed)
+    left = [one.name for one in readings if one.name not in found]
+    # of an answer and its key, the key goes
+    keys = {_key(pair, roles, allowed): (pair, area) for pair, area in equal_pairs(frame, left, *known).items()}
+    alone = {name: replace(one, left_out=LEAK, leak=found[name]) for one in readings if (name := one.name) in found}
+    marked = tuple(alone.get(one.name) or _marked(one, keys) for one in readings)
+    gone = {*found, *(name for name in keys if name is not None)}
+    features = tuple(name for name in inputs.features if name not in gone)
+    if inputs.kind == "features" and not features:
+        used(marked)
+    return marked, replace(inputs, features=features), roles.without(gone)
+
+
+def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | None:
+    """Return which of two columns holds the right answer: the one called so, else the second that is not allowed."""
+    asked = [name for name in pair if name not in allowed]
+    return roles.answers.right if roles.answers.right in asked else next(reversed(asked), None)
+
+
+def _marked(one: ColumnReading, keys: dict) -> ColumnReading:
+    if one.name not in keys:
+        return one
+    pair, area = keys[one.name]
+    (other,) = (name for name in pair if name != one.name)
+    return replace(
+        one, left_out=f"whether it equals {other!r} tells the outcome nearly perfectly", leak=area, leak_with=other
+    )
