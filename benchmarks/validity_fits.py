@@ -12,8 +12,6 @@ and standardised columns. Confidences f, rates given them m(f), and what they hi
               outcomes correlate by 0.4
     drifted   as kinds; the test split of 35 %, which alone testifies, has higher confidences than what is learned from,
               where the kinds that are right more often are also twice as frequent
-    later     as kinds, and
-    later null    as grouped, with evidence "time": rows come in the order of time, and each is judged by earlier blocks
 
 What the summary says with a p-value, a limit or an interval is held against the truth, as validity.py does: the
 certificate, the regimes of the field and of its hidden part, the scores, and the findings that columns name, of which
@@ -35,7 +33,6 @@ from _validity_counts import Told, counts_of, missed, outside, show_statements
 from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
-from miscal.data.time_blocks import time_blocks
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
 from miscal.findings.conditions import Frame
@@ -45,9 +42,6 @@ FIELDS = ("world", "n", "draw")
 STATED, RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])
 SPLIT, POPULATION, BINS = {"train": 0.5, "val": 0.15, "test": 0.35}, 200_000, 15
 DRIFT = " (drift)"
-LATER = "later"
-BASES = {LATER: "kinds", f"{LATER} null": "grouped"}
-"""Worlds that are judged in the order of time, and those that their rows are as of."""
 KIND_SIGNS = np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 0.0])
 
 
@@ -55,7 +49,6 @@ class Table:
     """Rows of a world: a table, and the truth of each row."""
 
     def __init__(self, world: str, n: int, rng: np.random.Generator) -> None:
-        self.in_time, world = world.startswith(LATER), BASES.get(world, world)
         unit = np.arange(n) // GROUP_ROWS if world == "grouped" else np.arange(n)
         many = int(unit.max()) + 1
         self.split = np.repeat(list(SPLIT), np.diff(np.rint(np.cumsum([0, *SPLIT.values()]) * n).astype(int)))
@@ -81,10 +74,7 @@ class Table:
             "age": self.numbers[:, 0].round(2), "year": self.numbers[:, 2].round(1),
         }  # fmt: skip
         self.group = unit if world == "grouped" else None
-        self.time = unit if self.in_time else None
         self.testifies = test if world == "drifted" else np.ones(n, bool)
-        if self.in_time:
-            self.testifies = time_blocks(unit, self.group) > 0
 
     def _curve(self, world: str) -> np.ndarray:
         if world == "stated":
@@ -93,12 +83,13 @@ class Table:
 
     def triples(self) -> Triples:
         """Rows as a user gives them."""
-        split = None if self.testifies.all() or self.in_time else self.split
-        beside = {"metadata": self.columns, "group": self.group, "split": split, "time": self.time}
-        return Triples.of(self.X, confidence=self.f, correct=self.y, **beside)
+        split = None if self.testifies.all() else self.split
+        return Triples.of(
+            self.X, confidence=self.f, correct=self.y, metadata=self.columns, group=self.group, split=split
+        )
 
 
-WORLDS = ("kinds", "stated", "grouped", "drifted", *BASES)
+WORLDS = ("kinds", "stated", "grouped", "drifted")
 
 
 def _kinds(world: str) -> np.ndarray:
@@ -111,17 +102,14 @@ def one_run(world: str, n: int, draw: int) -> dict:
     """Draw a table, run the whole of discover, and hold what it says against the truth."""
     limit_threads()
     table, start = Table(world, n, np.random.default_rng((draw, n, WORLDS.index(world), 121))), time.perf_counter()
-    evidence = "time" if table.in_time else None
-    found = miscal.discover(table.triples(), seed=draw, n_jobs=1, map_method="pca", evidence=evidence)
-    # what is true of a world is true of its rows in the order of time
-    world, asked = BASES.get(world, world), world
+    found = miscal.discover(table.triples(), seed=draw, n_jobs=1, map_method="pca")
     seconds, told = time.perf_counter() - start, Told()
     for judge in (of_certificate, of_regimes, of_scores, of_findings):
         judge(table, found, world, told)
     sums: dict[str, dict[str, list[int]]] = {"sizes": {}, "misses": {}}
     told.added_to(sums)
     structure = bool(found.summary.field.structure)
-    return {"world": asked, "n": n, "draw": draw, "draws": 1, **sums, "structure": structure, "seconds": seconds}
+    return {"world": world, "n": n, "draw": draw, "draws": 1, **sums, "structure": structure, "seconds": seconds}
 
 
 def of_certificate(table: Table, found: Discovery, world: str, told: Told) -> None:

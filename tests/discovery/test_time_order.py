@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
 from miscal.data.readers import read_triples
@@ -11,7 +12,9 @@ from miscal.data.time_blocks import BLOCKS, time_blocks
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared
+from miscal.discovery.findings import write_ledger
 from miscal.discovery.over_time import MOST_PERIODS, periods_of
+from miscal.discovery.run_claim import claim_of
 from miscal.report.row_wording import row_words
 
 N = 400
@@ -79,6 +82,26 @@ def test_a_run_says_which_rows_testify_and_tells_of_each_period():
     )
     for one in summary.over_time.findings:
         assert sum(period.n for period in one.periods) == summary.findings[one.finding - 1].n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drift", [0.0, 1.2])
+def test_where_nothing_is_hidden_few_runs_claim_it(drift):
+    """Outcomes depend on the confidence alone, in the same way at all times, or in another from day to day."""
+    draws, claimed, told = 40, 0, 0
+    for draw in range(draws):
+        rng = np.random.default_rng((draw, 7))
+        f, X, time = rng.uniform(0.1, 0.9, N), rng.normal(size=(N, 3)), np.arange(N)
+        rate = expit(0.6 * logit(f) + np.linspace(-drift, drift, N) - 0.2)
+        y, kind = (rng.random(N) < rate).astype(int), rng.choice(list("abcdefgh"), N)
+        rows = Triples.of(X, confidence=f, correct=y, time=time, metadata={"kind": kind, "x": X[:, 0].round(1)})
+        rows, _ = prepared(rows, "time", draw)
+        fitted = fit_rows(rows, evidence="time", seed=draw, n_jobs=1)
+        claimed += claim_of(fitted, seed=draw).confirmed
+        told += bool(write_ledger(fitted, own_split=False, seed=draw).findings)
+    most = 0.05 * draws + 3 * np.sqrt(0.05 * 0.95 * draws)
+    assert claimed <= most
+    assert told <= most
 
 
 @pytest.mark.parametrize("seed", range(20))

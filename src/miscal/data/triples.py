@@ -82,7 +82,8 @@ class Triples:
     text : tuple of n str, optional
         What to show of each row.
     metadata : dict of arrays of shape (n,)
-        Columns that the field does not see and the report explains it by.
+        Columns that name what is found. The field sees `X` alone: of arrays, metadata are for names only, and what the
+        field should see belongs into `X`; the readers put the columns of ``--metadata`` there, too.
     answers : dict of object arrays of shape (n,)
         What to show of each row beside its text: the model's answer and the right one, by what they are called; None
         where a row has none.
@@ -162,7 +163,8 @@ class Triples:
         Parameters
         ----------
         X, confidence, correct, weight, group, split, text, metadata, time, kind
-            As for the class, in any form :mod:`miscal.base.checks` accepts.
+            As for the class, in any form :mod:`miscal.base.checks` accepts. Metadata name what is found, and nothing
+            else sees them.
 
         Returns
         -------

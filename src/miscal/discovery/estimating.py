@@ -15,12 +15,13 @@ from miscal.data.copies import copies
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows, units_of
 from miscal.discovery.missing_columns import BlankedRows
 from miscal.discovery.time_order import check_first_block, refuse_no_order
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import (
+    ChangedRows,
     estimate_in_blocks,
     fit_forward,
     fit_honest,
@@ -185,11 +186,15 @@ def fit_rows(
 
     if triples.split is None:
         blanked = BlankedRows.of(triples, np.full(len(triples), True), seed)
-        found = fit_honest_fields(model, triples, blanked.changed(triples))
+        changed, n_blanked = _and_without_units(triples, blanked.changed(triples))
+        found = fit_honest_fields(model, triples, changed)
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         corrections = corrections_by_name(triples, found.folded.corrected, parts)
         expected = expected_of(found.folded)
-        told = {"fold": found.fold, "forward": found.forward, "block": found.block, "changed": found.changed}
+        told = {"fold": found.fold, "forward": found.forward, "block": found.block}
+        told |= {"changed": found.changed[:n_blanked]}
+        if units_of(triples):
+            told["without_units"] = found.changed[n_blanked:]
         return FittedRows(triples, model, found.folded, *expected, corrections, **told, blanked=blanked)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
@@ -201,8 +206,29 @@ def fit_rows(
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
-    blanked = _blanked(model, triples, test, seed)
-    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **blanked)
+    told = _blanked(model, triples, test, seed)
+    if units_of(triples):
+        known = model.correct(_without_units(triples)[test], triples.confidence[test]).corrected
+        told["without_units"] = _merged(test, known, estimate.corrected[~test])
+    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **told)
+
+
+def _without_units(triples: Triples) -> np.ndarray:
+    """Return x as it would be if the inputs were blank that may name customers and the like."""
+    X = triples.X
+    for name in units_of(triples):
+        X = triples.encoder.blanked(X, name)
+    return X
+
+
+def _and_without_units(triples: Triples, changed: ChangedRows) -> tuple[ChangedRows, int]:
+    """Add all rows without such inputs, if there are any, after the changed rows, and count those before."""
+    many = len(changed.row)
+    if not units_of(triples):
+        return changed, many
+    every = np.arange(len(triples))
+    X = np.concatenate([changed.X, _without_units(triples)])
+    return ChangedRows(np.concatenate([changed.row, every]), X), many
 
 
 def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> dict[str, Any]:
@@ -251,8 +277,8 @@ def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
     parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
     corrections = corrections_by_name(triples, estimate.corrected, parts)
     raw, corrected = (expected_before(triples, f, block) for f in (triples.confidence, estimate.corrected))
-    later = np.where(block > 0, block, -1)
-    return FittedRows(triples, model, estimate, raw, corrected, corrections, block, estimate, later, by_time=True)
+    told = {"fold": block, "forward": estimate, "block": np.where(block > 0, block, -1), "by_time": True}
+    return FittedRows(triples, model, estimate, raw, corrected, corrections, **told)
 
 
 @dataclass(frozen=True, eq=False)

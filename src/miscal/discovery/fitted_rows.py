@@ -66,6 +66,9 @@ class FittedRows:
         Some rows that testify, with columns blank.
     changed : ndarray of float64, or None
         Their corrected confidences, as honest as those of `estimate`.
+    without_units : ndarray of float64, shape (n,), or None
+        Corrected confidences as they would be if inputs were blank that may name customers and the like (`units`); None
+        where there are none, or it was not asked.
     by_time : bool
         Whether folds are blocks of time, each judged by the blocks before it.
     testified : LabelledRows
@@ -92,6 +95,7 @@ class FittedRows:
     blanked: BlankedRows | None = None
     changed: np.ndarray | None = None
     by_time: bool = False
+    without_units: np.ndarray | None = None
     testified: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
@@ -103,6 +107,11 @@ class FittedRows:
         if self.testified is None:
             # the class is frozen for everyone but its own making
             object.__setattr__(self, "testified", self.labelled(self.testifies))
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Inputs whose values may mark rows that hang together."""
+        return units_of(self.triples)
 
     @property
     def evidence(self) -> Evidence:
@@ -163,6 +172,18 @@ class FittedRows:
             return every
         number = np.unique(group, return_inverse=True)[1].astype(np.int64)
         return replace(every, design=SurveyDesign(number, known.correlation, every.weight))
+
+
+def units_of(triples: Triples) -> tuple[str, ...]:
+    """Name the inputs whose values may mark rows that hang together: what is learned of such a value says of no other.
+
+    Examples
+    --------
+    >>> units_of(Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0]))
+    ()
+    """
+    seen = getattr(triples.encoder, "can_be_blank", ())
+    return tuple(name for name in triples.candidate_groups if name in seen)
 
 
 def testifying(triples: Triples) -> np.ndarray:

@@ -8,10 +8,11 @@ import numpy as np
 
 from miscal.base.number_wording import decimal
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
-from miscal.calibration.labelled_rows import effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.periods import DAY
 from miscal.data.splits import own_ids
+from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary import UnnamedGroups
 from miscal.evidence.intraclass import intraclass_p_values
@@ -40,23 +41,43 @@ def unnamed_groups(rows: FittedRows, *, seed: int) -> tuple[UnnamedGroups, ...]:
     """
     testifies = rows.testifies
     groups = {name: number[testifies] for name, number in rows.triples.candidate_groups.items()}
-    p_values = intraclass_p_values(rows.corrected, groups, random_state=seed)
+    units = {name for name in rows.units if rows.without_units is not None}
+    parts = [(rows.corrected, [name for name in groups if name not in units]), (_without_units(rows, seed), units)]
+    # what a field has learned of a customer from other folds would hide that the rows of a customer are alike
+    compared = {name: labelled for labelled, names in parts for name in names}
+    p_values = {}
+    for labelled, names in parts:
+        p_values |= intraclass_p_values(labelled, {name: groups[name] for name in names}, random_state=seed)
     adjusted = dict(zip(p_values, holm(np.array(list(p_values.values()))).tolist(), strict=True))
-    found = [_measured(rows, name, groups[name], p_value) for name, p_value in adjusted.items() if p_value < LEVEL]
+    found = [
+        _measured(rows, compared[name], name, groups[name], p_value)
+        for name, p_value in adjusted.items()
+        if p_value < LEVEL
+    ]
     return tuple(sorted((one for one in found if one.wider >= LEAST_WIDER), key=lambda one: -one.wider))
 
 
-def _measured(rows: FittedRows, name: str, number: np.ndarray, p_adjusted: float) -> UnnamedGroups:
+def _without_units(rows: FittedRows, seed: int) -> LabelledRows:
+    """Return the rows that testify as they would be corrected if the inputs were blank that may name customers."""
+    if rows.without_units is None:
+        return rows.corrected
+    expected = expected_outcome(rows.triples, seed, rows.without_units)
+    return rows.labelled(rows.testifies, confidence=rows.without_units, expected=expected)
+
+
+def _measured(
+    rows: FittedRows, compared: LabelledRows, name: str, number: np.ndarray, p_adjusted: float
+) -> UnnamedGroups:
     alone = number < 0
     # a row without a value is a group of its own
     group = np.where(alone, number.max() + 1 + np.cumsum(alone), number)
-    beyond = SurveyDesign.given(group, rows.corrected.correct, rows.corrected.expected)
+    beyond = SurveyDesign.given(group, compared.correct, compared.expected)
     every = np.zeros(len(rows.triples), dtype=np.int64)
     every[rows.testifies] = group
     named = rows.labelled(rows.testifies, group=every)
     return UnnamedGroups(
         column=name,
-        n=int(number.max()) + 1,
+        n=len(np.unique(number[~alone])),
         p_adjusted=p_adjusted,
         beyond_inputs=beyond.correlation,
         correlation=named.design.correlation,

@@ -24,9 +24,9 @@ MOST_COLUMNS = 200
 """Nor are there more columns looked at that play no part: such tables hold an embedding."""
 LEAST_GROUPS = 20
 """Fewer groups say too little of how alike rows of a group are."""
-FEW_ROWS = 50
-"""Of a column that the field or the findings see, a value is a kind of row, unless values have so few rows on average
-that hardly anything can be learned of each."""
+FEW_ROWS, MANY_VALUES = 20, 100
+"""Of a column that the field or the findings see, a value is a kind of row, unless so many values have so few rows on
+average that hardly anything can be learned of each: they name customers, say."""
 LARGEST_SHARE = 0.5
 """Of all rows in one group: more, and it is the usual value rather than a group."""
 
@@ -60,7 +60,8 @@ def candidate_groups(frame: pl.DataFrame, names: Sequence[str], seen: Collection
             continue
         label, codes = named
         rows = np.bincount(codes[codes >= 0])
-        kinds = name in seen and label == name and rows.size and rows.mean() > FEW_ROWS
+        units = len(rows) >= MANY_VALUES and rows.mean() <= FEW_ROWS
+        kinds = name in seen and label == name and not units
         if len(rows) >= LEAST_GROUPS and 1 < rows.max() <= LARGEST_SHARE * len(codes) and not kinds:
             found[label] = codes
     return found

@@ -113,7 +113,8 @@ class Asked:
         ]
         found, said = [], []
         for role, column in zip(roles, named, strict=True):
-            taken = column or guess(role, columns, taken=named)
+            # a column called like this part that was named for the other is refused as both, below
+            taken = column or (role if role in named else guess(role, columns, taken=named))
             if column is None and taken != role:
                 said.append(f"the column {taken!r} was taken as {role}, since none was named")
             found.append(taken)
