@@ -151,7 +151,7 @@ def watched(run: Path, later: pl.DataFrame, days: np.ndarray) -> list[dict]:
     """Look at the later rows day by day."""
     looks = []
     for day in np.unique(days):
-        document = monitor(run, later.filter(pl.Series(days == day)), at=str(day), by_id=False)
+        document = monitor(run, later.filter(pl.Series(days == day)), at=str(day))
         looks.append({
             "day": str(day), "rows": document.looks[-1].rows,
             "alarms": sorted({one.kind for one in document.alarms}), "refit": document.advice.refit,
