@@ -128,3 +128,27 @@ def test_limits_cover(counts, shift, ties):
     allowed = 0.041 if shift == 0.0 or min(counts) >= 500 else 0.09
     assert np.mean(high < truth) <= allowed
     assert np.mean(low > truth) <= allowed
+
+
+def rare(n, factor, seed):
+    """Risks of a few in a thousand, and events at `factor` times the rate that they say."""
+    rng = np.random.default_rng(seed)
+    risk = 0.003 * rng.gamma(2.0, 0.5, n)
+    return LabelledRows.of((rng.random(n) < factor * risk).astype(float), risk)
+
+
+def test_rare_risks_raise_an_alarm_by_their_odds_and_beyond_chance_alone():
+    assert not any(alarms(rare(2_000, 1.0, seed), kind="event") for seed in range(50))
+    for seed in range(10):
+        [said] = [one for one in alarms(rare(20_000, 12.0, seed), kind="event") if "apart" in one]
+        assert said.startswith("The risk is far under-predicted: average predicted risk (0.3")
+        # answers are never so rare: theirs are compared in points
+        assert alarms(rare(20_000, 12.0, seed)) == ()
+
+
+def test_a_level_that_is_off_is_told_before_the_column_is_asked_about():
+    rng = np.random.default_rng(0)
+    f = rng.uniform(0.7, 1.0, 2_000)
+    [said] = alarms(LabelledRows.of((rng.random(2_000) < (f - 0.7) * 2).astype(float), f))
+    assert said.startswith("The model is far too sure: average confidence (85 %) and accuracy (")
+    assert said.index("ranks right answers above wrong ones") < said.index("check that the confidence")

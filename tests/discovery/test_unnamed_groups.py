@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.estimating import expected_outcome, fit_rows, prepared
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.measurements import group_numbers
 from miscal.discovery.unnamed_groups import unnamed_groups, warning_of
@@ -42,6 +43,20 @@ def test_the_column_is_named_with_what_naming_it_costs():
     said = warning_of([one])
     assert "one day of 'seen' (50 groups" in said
     assert "--group seen:day" in said
+
+
+@pytest.mark.usefixtures("few_folds")
+def test_customers_among_the_inputs_are_found_although_the_field_learns_of_them():
+    rng = np.random.default_rng(0)
+    n, customers = 600, 150
+    f, customer = rng.uniform(0.3, 0.7, n), rng.integers(0, customers, n)
+    p = 1 / (1 + (1 - f) / f * np.exp(-1.5 * rng.normal(size=customers)[customer]))
+    table = {"confidence": f, "correct": (rng.random(n) < p).astype(int), "x": rng.normal(size=n)}
+    table["customer"] = [f"c{one}" for one in customer]
+    rows = fit_rows(prepared(read_triples(table), "all", 0)[0], n_jobs=1)
+    assert rows.units == ("customer",)
+    assert [one.column for one in unnamed_groups(rows, seed=0)] == ["customer"]
+    assert (rows.without_units != rows.estimate.corrected).any()
 
 
 def test_independent_rows_are_not_warned_of():

@@ -34,8 +34,8 @@ class Vocabulary:
         What the probability is of, with an article.
     columns : tuple of str
         The options and arguments that name the columns of probability and outcome.
-    probability, probabilities : str
-        What the model states: one, and several of them.
+    probability, probabilities, brief : str
+        What the model states: one, several of them, and in a narrow heading.
     rate : str
         How often it comes true: the mean of the outcomes.
     heads : tuple of str
@@ -126,6 +126,7 @@ class Vocabulary:
     columns: tuple[str, str]
     probability: str
     probabilities: str
+    brief: str
     rate: str
     heads: tuple[str, str]
     digits: int
@@ -239,6 +240,7 @@ _ANSWERS = Vocabulary(
     columns=("confidence", "correct"),
     probability="confidence",
     probabilities="confidences",
+    brief="confidence",
     rate="accuracy",
     heads=("right", "says"),
     digits=0,
@@ -320,6 +322,7 @@ _EVENTS = Vocabulary(
     columns=("probability", "event"),
     probability="predicted risk",
     probabilities="predicted risks",
+    brief="risk",
     rate="event rate",
     heads=("event rate", "risk"),
     digits=1,

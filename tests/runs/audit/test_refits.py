@@ -35,7 +35,7 @@ def fits(monkeypatch):
     """Every fit that is asked for: its outcomes and seed. The field is twice the mean residual of one's side."""
     asked = []
 
-    def fit_again(triples, *, method, options, seed, n_jobs, device="auto"):
+    def fit_again(triples, *, method, options, seed, n_jobs, device="auto", evidence=None):
         asked.append((triples.correct.copy(), seed))
         test = triples.split == "test"
         side = triples.X[:, 0] > 0
@@ -130,7 +130,7 @@ def test_draws_of_a_null_hang_together_as_the_data_do(fits):
 def cheap(monkeypatch):
     """In place of a field: mean residuals of eight sectors of the inputs, of rows outside a row's fold."""
 
-    def fit_again(triples, *, method, options, seed, n_jobs, device="auto"):
+    def fit_again(triples, *, method, options, seed, n_jobs, device="auto", evidence=None):
         group = np.arange(len(triples)) // 5 if triples.group is None else triples.group
         fold = np.random.default_rng(seed).integers(0, 2, group.max() + 1)[group]
         sector = ((np.arctan2(*triples.X.T) / np.pi + 1) * 4).astype(int) % 8

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from scipy.optimize import brentq
@@ -224,7 +225,12 @@ def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np
 
 
 def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Mark the lower and the upper third of some confidences; equal ones stay together. None if all are equal.
+    """Mark the lower and the upper third of some confidences, as nearly as equal ones allow, which stay together.
+
+    Returns
+    -------
+    bool arrays of shape (n,), or None
+        Apart, and neither of them empty; None where all confidences are equal.
 
     Examples
     --------
@@ -236,12 +242,9 @@ def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     if len(confidence) == 0 or np.ptp(confidence) == 0:
         return None
     low, high = np.quantile(confidence, [1 / 3, 2 / 3], method="inverted_cdf")
-    lower, upper = confidence <= low, confidence > high
-    if not upper.any():
-        upper = confidence >= high
-    if (lower & upper).any():
-        lower = confidence < low
-    return lower, upper
+    pairs = product((confidence <= low, confidence < low), (confidence >= high, confidence > high))
+    able = [pair for pair in pairs if pair[0].any() and pair[1].any() and not (pair[0] & pair[1]).any()]
+    return min(able, key=lambda pair: sum(abs(part.mean() - 1 / 3) for part in pair))
 
 
 def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, ConfidenceBin], tuple[ConfidenceBin, ...]]:
@@ -255,10 +258,19 @@ def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, Confi
         How often each interval may miss.
     """
     lower, upper = thirds(own.confidence) or (slice(None), slice(None))
-    edges = np.unique(np.quantile(own.confidence, np.arange(1, _MOST_BINS) / _MOST_BINS, method="inverted_cdf"))
-    at = np.searchsorted(edges, own.confidence)
+    at = _places(own.confidence)
     curve = tuple(_bin(own.take(at == place), level) for place in np.unique(at))
     return (_bin(own.take(lower), level), _bin(own.take(upper), level)), curve
+
+
+def _places(confidence: np.ndarray) -> np.ndarray:
+    """Bin of each row: of about as many rows each as equal confidences allow; a small one is joined to that below."""
+    edges = np.unique(np.quantile(confidence, np.arange(1, _MOST_BINS) / _MOST_BINS, method="inverted_cdf"))
+    at = np.searchsorted(edges, confidence)
+    for place in range(len(edges), 0, -1):
+        if np.sum(at == place) < len(confidence) / (2 * _MOST_BINS):
+            at[at == place] = place - 1
+    return at
 
 
 def _bin(own: LabelledRows, level: float) -> ConfidenceBin:

@@ -33,8 +33,7 @@ remain.
 <div id="map-live">
 <p class="how">Point at a row to read it. Drag in either pane to select rows; hold Shift to add to the selection, or Alt
 to remove from it. With the keyboard, the arrow keys move from row to row and Enter selects. On a touch screen, tap a
-row
-to read it, or choose Box or Lasso and drag to select.</p>
+row to read it, or choose Box or Lasso and drag to select.</p>
 <div class="toolbar">
 <label>Colour by <select id="colour"></select></label>
 <div class="tools" role="group" aria-label="What dragging does">
@@ -60,8 +59,8 @@ to read it, or choose Box or Lasso and drag to select.</p>
 </span></figcaption>
 <div class="plane"><canvas class="points" aria-hidden="true"></canvas><canvas class="overlay" tabindex="0"
 role="application" aria-label="{{ pane.title }}, map of {{ view.shown | count }} rows. The arrow keys move from row to
-row,
-Enter selects a row, plus and minus zoom, and Escape clears the selection." aria-describedby="spoken"></canvas></div>
+row, Enter selects a row, plus and minus zoom, and Escape clears the
+selection." aria-describedby="spoken"></canvas></div>
 </figure>
 {% endfor %}
 </div>
@@ -79,8 +78,7 @@ Enter selects a row, plus and minus zoom, and Escape clears the selection." aria
 <details><summary>Row numbers of the selection</summary>
 <textarea readonly rows="3" aria-label="Row numbers of the selection"></textarea></details>
 <p class="caption">These numbers describe the selection and test nothing: rows that were chosen by looking at the map
-seem
-more extreme than they are.</p>
+seem more extreme than they are.</p>
 </div>
 </div>
 <div class="map-static">

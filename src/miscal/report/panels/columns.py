@@ -45,8 +45,7 @@ one.confidence | percent }}</td>
 }} <span class="aside low-to-high">{{ one.residual.interval | bounds }}</span>{% if terms.ratio %}
 {% set ratio = one.observed_over_expected %}
 <span class="aside low-to-high">× {{ ratio.value | ratio }} ({{ ratio.interval | bounds("ratio") or "–" }})</span>{%
-endif
-%}</td>
+endif %}</td>
 <td class="number" data-label="Hidden" data-number data-key="{{ one.hidden.value }}"><b>{{ one.hidden.value | points
 }}</b> <span class="aside low-to-high">{{ one.hidden.interval | bounds }}</span></td>
 <td class="drawn" data-number data-key="{{ row.length }}"><svg viewBox="0 0 160 16" role="img" aria-label="hidden {{
@@ -90,10 +89,9 @@ them.</p>{% endif %}
 {% endfor %}
 <p class="caption">All differences are in percentage points. The residual is {{ terms.rate }} minus {{ terms.probability
 }}. {% if terms.ratio %}{{ terms.ratio | begin }} is the one divided by the other, and its interval that of the
-residual. {%
-endif %}Hidden is how much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than_equal_rows() }}: the
-bar, with its interval as a line. After the correction they are compared with {{ terms.equal_rows("corrected") }}: the
-open
+residual. {% endif %}Hidden is how much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{
+terms.than_equal_rows() }}: the bar, with its interval as a line. After the correction they are compared with {{
+terms.equal_rows("corrected") }}: the open
 circle. A value that is
 explained by a finding differs by itself as clearly as a finding does, but the findings account for it in part or whole,
 and the one that is named accounts for most of it. What all findings leave of it stands below the mark, with an interval

@@ -76,10 +76,9 @@ if metric.name in view.in_points else value | metric }}</td>
 </div>
 <p class="caption">smECE is the smooth calibration error. The Brier score is the mean squared error of the {{
 terms.probability }}. The log loss is computed with probabilities kept between 0.0001 and 0.9999. {% if view.floor is
-not none %}A perfectly
-calibrated model would show a smECE of {{ view.floor | size }} points by chance on all these rows. {% endif %}The
-last table holds mean differences with their 95&nbsp;% intervals: a correction is proven worse than miscal's where the
-whole interval is above zero.</p>
+not none %}A perfectly calibrated model would show a smECE of {{ view.floor | size }} points by chance on all these
+rows. {% endif %}The last table holds mean differences with their 95&nbsp;% intervals: a correction is proven worse
+than miscal's where the whole interval is above zero.</p>
 """
 
 

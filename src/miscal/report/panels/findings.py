@@ -110,23 +110,21 @@ example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {
 </tbody>
 </table>
 <p class="caption">The residual is {{ terms.rate }} minus {{ terms.probability }}. Visible is the part that a
-reliability
-diagram shows: the {{ terms.rate }} expected at these {{ terms.probabilities }}, minus the {{ terms.probability }}.
-Hidden
-is the rest. {% if terms.ratio %}{{ terms.ratio | begin }} is the {{ terms.rate }} divided by the mean {{
-terms.probability }}. {% endif %}The drawn number says how much
+reliability diagram shows: the {{ terms.rate }} expected at these {{ terms.probabilities }}, minus the {{
+terms.probability }}. Hidden is the rest. {% if terms.ratio %}{{ terms.ratio | begin }} is the {{ terms.rate }} divided
+by the mean {{ terms.probability }}. {% endif %}The drawn number says how much
 more (+) or less (−) often {{ terms.of_rows("a group", one=true) }} {{ terms.than("other " ~ terms.equal_rows()) }} that
 belong to the same groups above it in this list. Its p-value asks whether that number is zero, and its 95&nbsp;%
-interval holds the values that the same
-test does not reject. {% if view.slopes %}Where the {{ terms.probability }} says less or more, the number is the rise of
+interval holds the values that the same test does not reject. {% if view.slopes %}Where the {{ terms.probability }}
+says less or more, the number is the rise of
 the {{ terms.rate }} from the lower to the upper third of the group's {{ terms.probabilities }}, minus that of {{
 terms.equal_rows() }}, had they the {{ terms.rate }} of the group. {% endif %}Both allow for the choice
 among all groups tested, and so does the number itself: a group that is
 chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
 {{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome{% if view.slopes
 %}; of a rise, it is the difference between the two thirds{% endif %}. Its 95&nbsp;% interval
-is
-of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more %}
+is of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more
+%}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
 <p class="caption">{{ view.accounted | count }} more value{{ "s of columns differ" if view.accounted > 1 else

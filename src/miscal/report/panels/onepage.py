@@ -37,7 +37,7 @@ before.smece | size }} to {{ after.smece | size }} points</b>.{% endif %}</p>
 <table class="sheet-findings">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th><th scope="col"
 class="number">{{ terms.heads[0] | begin }}</th><th scope="col" class="number">{{ terms.heads[1] | begin }}</th><th
-scope="col" class="number">Against equal {{ terms.probability }}, points</th><th scope="col"
+scope="col" class="number">Against equal {{ terms.brief }}, points</th><th scope="col"
 class="number">Odds</th></tr></thead>
 <tbody>
 {% for row in view.findings %}

@@ -103,14 +103,12 @@ row.sided) }}</td>
 {% endmacro %}
 {% if view.none %}
 <p class="empty">No {{ words.row }} lies in an {{ terms.over_or_under }} regime: wherever a local estimate could be
-made,
-the estimated field is {{ "within " ~ (view.epsilon | brief_points) ~ " of zero" if view.epsilon is not none
+made, the estimated field is {{ "within " ~ (view.epsilon | brief_points) ~ " of zero" if view.epsilon is not none
 else "too close to zero" }}.</p>
 {% else %}
 <p class="lead">Nobody named these groups. The rows were divided by the estimated field alone, according to whether it
 lies {{ view.beyond }} below zero, {{ view.beyond }} above zero, or between the two; {{ terms.rate }} and {{
-terms.probability }} were then
-compared{{ words.kind }}.
+terms.probability }} were then compared{{ words.kind }}.
 {% if view.whole %}
 The {{ view.whole }} regime holds {{ view.whole_share | percent(0) }} of the {{ words.rows }}: it is what any
 reliability diagram shows, so diagrams and tables of its own are left out below.

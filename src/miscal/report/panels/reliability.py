@@ -80,11 +80,9 @@ correction:
 </div>
 {% endfor %}
 <p class="caption">Vertical lines are 95&nbsp;% intervals of the {{ terms.rate }} in each group; larger dots stand for
-more
-rows.
+more rows. <span class="axes-log-odds">Rates of 0 and 100&nbsp;% stand at the edges.</span>
 After correction, the regimes are still those of the uncorrected {{ terms.probabilities }}. A small p-value means that
-a calibrated
-model would rarely show so large an smECE.</p>
+a calibrated model would rarely show so large an smECE.</p>
 """
 
 

@@ -107,8 +107,7 @@ at the outcomes that they are measured on; the p-values are adjusted for their n
 of what a reliability diagram shows (visible) and of the difference from {{ terms.equal_rows() }} (hidden). Each is
 confirmed where it differs from zero in the direction of its regime beyond chance, and opposite where its interval lies
 on the other side of zero. The scale of every card goes from {{ (0 - view.reach) | points(decimals - 1) }} to {{
-view.reach |
-points(decimals - 1) }} points.</p>
+view.reach | points(decimals - 1) }} points.</p>
 {% for title, cards in view.groups.items() %}
 {% set unsure = cards | rejectattr("confirmed") | list %}
 {% if view.groups | length > 1 or cards[0].part.field == "hidden" %}

@@ -87,8 +87,7 @@ Both lower limits are of {{ view.summary.certificate.n | count }} {{ words.rows 
 {% endif %}
 Ranges are 95&nbsp;% intervals. The page asks several questions: one of each lower limit, one of the list of findings,
 one of the regimes and one of their parts. Where the model is calibrated, each of them finds something in at most one
-run of
-twenty, so a page that asks several finds something more often than that.
+run of twenty, so a page that asks several finds something more often than that.
 One point is a hundredth of a probability: a
 difference of 0.021 is 2.1 points.</p>
 """
