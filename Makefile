@@ -72,8 +72,8 @@ test-all: venv
 BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted \
-	ledger_nulls dependent_rows audit_groups validity validity_fits small_maps \
-	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns claims_confirmed) \
+	planted_errors ledger_nulls dependent_rows audit_groups validity validity_fits small_maps \
+	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
