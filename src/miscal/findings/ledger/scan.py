@@ -59,7 +59,7 @@ from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, TERM, TREND, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, TREND, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
@@ -345,6 +345,8 @@ class _Scan:
             strongest = int(np.argmax(np.where(able, strength, 0.0)))
             if (value := self._behind_term(strongest, able, strength)) is not None:
                 return value
+            if (trend := self._behind_interval(strongest, able, strength)) is not None:
+                return trend
             waits = self._mixed(strongest) and ((able & ~self.clusters).any() or mixed >= self.settings.max_mixed)
             if not waits:
                 return strongest
@@ -366,6 +368,16 @@ class _Scan:
         named = self.values & ~self.is_slope & able & (like >= self.settings.described_overlap)
         behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
+
+    def _behind_interval(self, interval: int, able: np.ndarray, strength: np.ndarray) -> int | None:
+        """Trend of a column of an interval or line, if it is nearly as strong: it tells of the whole column at once."""
+        kind, condition = self.kinds[interval], self.groups.conditions[self.of[interval]]
+        if kind not in (INTERVAL, THRESHOLDS, SLANTED):
+            return None
+        axes = (condition.axis,) if kind == INTERVAL else condition.columns
+        least = strength[interval] - self.settings.alias_distance
+        trends = (place for place in self.groups.trends if self.groups.conditions[place].axis in axes)
+        return next((place for place in trends if able[place] and strength[place] >= least), None)
 
     def _mixed(self, group: int) -> bool:
         """Whether a group is a cluster that names do not describe, though columns have names to give."""
