@@ -71,9 +71,9 @@ test-all: venv
 # large cells of bench_scaling, an hour.
 BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
-	worlds power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted ledger_nulls dependent_rows \
-	audit_groups validity validity_fits small_maps \
-	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns) \
+	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted \
+	planted_errors ledger_nulls dependent_rows audit_groups validity validity_fits small_maps \
+	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
@@ -100,8 +100,8 @@ bench/bench_scoring: $(VENV)/.done-bench
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
 
-bench/worlds bench/power bench/monitor bench/paper_experiments bench/ledger_nulls bench/dependent_rows \
-		bench/audit_groups bench/validity bench/validity_fits: $(VENV)/.done-bench
+bench/worlds bench/power bench/sharpness bench/learned_power bench/monitor bench/paper_experiments \
+		bench/ledger_nulls bench/dependent_rows bench/audit_groups bench/validity bench/validity_fits: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench

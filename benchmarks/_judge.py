@@ -67,6 +67,11 @@ class Judge:
         total, variance = self.total(group, given)
         return total / np.sqrt(variance) if variance > 1e-9 else 0.0
 
+    def size(self, group: np.ndarray) -> float:
+        """Outcome of the group less that of other rows of equal confidence, in [-1, 1]; 0 where nothing is left."""
+        within = float(np.sum(self._centre(group.astype(float)) ** 2))
+        return self.total(group)[0] / within if within > 1e-9 else 0.0
+
     def p_value(self, group: np.ndarray, given: Sequence[np.ndarray] = ()) -> float:
         """Two-sided; exact where it is small and nothing is given."""
         p = float(2 * ndtr(-abs(self.z(group, given))))

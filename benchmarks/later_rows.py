@@ -151,7 +151,7 @@ def watched(run: Path, later: pl.DataFrame, days: np.ndarray) -> list[dict]:
     """Look at the later rows day by day."""
     looks = []
     for day in np.unique(days):
-        document = monitor(run, later.filter(pl.Series(days == day)), at=str(day), by_id=False)
+        document = monitor(run, later.filter(pl.Series(days == day)), at=str(day))
         looks.append({
             "day": str(day), "rows": document.looks[-1].rows,
             "alarms": sorted({one.kind for one in document.alarms}), "refit": document.advice.refit,
@@ -292,6 +292,8 @@ def main() -> None:
     show_losses(args, found)
     show_decay(args, found)
     census = [one for one in found if one["set"] == "census"]
+    if not census:
+        return
     strong = [one for record in census for one in record["found"] if one.get("power", 0.0) >= POWER]
     kept = sum(one["kept"] for one in strong)
     met = target(f"census: {kept} of {len(strong)} findings with power {POWER} keep their sign, at least {KEPT}",

@@ -13,6 +13,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_SLICE_ROWS, net_benefit, threshold_grid
 from miscal.findings.decision_wording import decision_sentence, started
 from miscal.findings.decisions import Thresholds, decide, promise
+from miscal.findings.ledger import find, named_groups
 
 N = 600
 
@@ -167,6 +168,20 @@ def test_a_group_is_named_on_the_side_on_which_its_promise_is_broken_and_the_wor
     for told in at(found, 0.5).findings:
         assert told.before.broken
         assert not told.before.observed.interval[0] <= told.before.promised <= told.before.observed.interval[1]
+
+
+def test_the_rows_of_each_finding_come_in_the_order_of_the_findings():
+    rng = np.random.default_rng(11)
+    n = 1200
+    kind, age = rng.choice(["law", "art", "sums"], n).astype(object), rng.uniform(20, 60, n)
+    half = np.full(n, 0.5)
+    y = (rng.random(n) < 0.5 - 0.3 * (kind == "law") + 0.3 * (age > 50)).astype(float)
+    rows = LabelledRows(y, half, half, hidden=0 * y, row=np.arange(n))
+    found = find(rows, named_groups({"kind": kind, "age": age}))
+    assert len(found.findings) >= 2
+    for one, inside in zip(found.findings, found.members, strict=True):
+        assert one.n == inside.sum()
+        assert one.accuracy == pytest.approx(y[inside].mean())
 
 
 def test_costs_name_the_threshold_that_they_imply_and_it_is_told_first():

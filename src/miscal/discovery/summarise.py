@@ -21,7 +21,7 @@ from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms
-from miscal.discovery.fitted_rows import ALL, FittedRows
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.missing_columns import costs
 from miscal.discovery.over_time import over_time
@@ -38,6 +38,9 @@ from miscal.findings.decisions import Thresholds, decide
 
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
+
+_WHICH = {ALL: "", TEST: "test ", TIME: "later "}
+"""Which rows testify, before the word "rows"."""
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
 """Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
@@ -161,7 +164,7 @@ def _remarks(
     unnamed: Sequence[UnnamedGroups],
 ) -> list[str]:
     words = vocabulary(rows.triples.kind)
-    what, correct = "" if rows.evidence == ALL else "test ", rows.testified.correct
+    what, correct = _WHICH[rows.evidence], rows.testified.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
@@ -173,7 +176,7 @@ def _remarks(
             + (
                 ", while the rows learned from have both: the numbers may say more about how the rows were split than "
                 "about the model"
-                if what
+                if rows.evidence == TEST
                 else ""
             )
         )
@@ -193,7 +196,7 @@ def _remarks(
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
     alike = equal_inputs_warning(rows), warning_of(unnamed, rows.triples.kind)
-    texts = (rare, *_few_count(_weights(rows)), *alike, _drifted(rows) if what else None)
+    texts = (rare, *_few_count(_weights(rows)), *alike, _drifted(rows) if rows.evidence == TEST else None)
     return [*remarks, *(text for text in texts if text is not None)]
 
 

@@ -4,9 +4,10 @@
    by two paired standard errors (with few rows, one is asked of a temperature: :mod:`miscal.calibration.global_map`).
    Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
-   for each k-means cluster.
-3. Refined scores, where there are many columns and at least 2,000 rows: kernels over (stacked score, confidence,
-   leading components).
+   for each k-means cluster; of columns with levels, shifts of all levels, shifts and slopes of the groups that stand
+   out, and trees that see the columns alone.
+3. Refined scores, where there are many columns, none of them with levels, and at least 2,000 rows: kernels over
+   (stacked score, confidence, leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
    does so only if a first fold finds it worth its cost.
 5. A non-negative stack of their out-of-fold shifts, or a first score alone where that beats a stack with refined ones.

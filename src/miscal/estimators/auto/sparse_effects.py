@@ -210,10 +210,10 @@ class _Backfitting:
             self.effects[term] = new
 
     def pairs(self) -> list[Term]:
-        """Pairs of columns that gain most beyond the effects so far."""
-        most = [c for c, size in enumerate(self._rows.sizes) if size > 1][: AUTO.most_paired_columns]
+        """Pairs of columns, the first 25 with levels, that gain most beyond the effects so far."""
+        paired = [c for c, size in enumerate(self._rows.sizes) if size > 1][: AUTO.most_paired_columns]
         gains: list[tuple[float, Term]] = []
-        for columns in combinations(most, 2):
+        for columns in combinations(paired, 2):
             term = Term(columns)
             if (size := term.size(self._rows.sizes)) <= AUTO.most_pair_groups:
                 *_, prior = self._seen(term, term.groups(self._rows.codes, self._rows.sizes), size, np.zeros(size))

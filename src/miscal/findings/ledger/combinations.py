@@ -102,8 +102,11 @@ def slanted(columns: Mapping[str, np.ndarray], settings: LedgerSettings) -> Iter
 
 
 def _chosen(columns: Mapping[str, np.ndarray], settings: LedgerSettings) -> dict[str, np.ndarray]:
-    """Take the columns named first: pairs of all would be too many."""
-    return dict(list(columns.items())[: settings.combined_numbers])
+    """Take the columns named first: pairs of all would be too many, and of many rows they would take much memory."""
+    n, many = len(next(iter(columns.values()), ())), settings.combined_numbers
+    while many > 2 and n * many * (many - 1) / 2 > settings.combined_rows:
+        many -= 1
+    return dict(list(columns.items())[:many])
 
 
 def _spread(values: np.ndarray) -> float:

@@ -63,8 +63,10 @@ class LedgerSettings:
     max_triples: int = 2_000
     """Values of three columns at most, the largest groups first."""
     combined_numbers: int = 6
-    """Columns of numbers, those named first, of which two are taken together: every two hold as many rows as 20 times
-    the table, and memory grows with that."""
+    """Columns of numbers, those named first, of which two are taken together."""
+    combined_rows: int = 1_000_000
+    """Rows times pairs of such columns at most, beyond which fewer columns are taken: the groups of a pair hold thirty
+    times the rows of the table, 400 bytes a row."""
     slanted_shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
     """Shares of the rows on one side of a slanted line."""
     bins: int = 40
