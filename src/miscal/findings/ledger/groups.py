@@ -200,7 +200,11 @@ class _Found:
             return
         key = np.packbits(rows).tobytes()
         if key in self.places:
-            self.also[self.places[key]].append(condition)
+            place = self.places[key]
+            if kind < self.kinds[place]:
+                # the better name comes first, in whatever order columns stand
+                self.conditions[place], condition, self.kinds[place] = condition, self.conditions[place], kind
+            self.also[place].append(condition)
             return
         self.places[key] = len(self.conditions)
         self._append(condition, kind, rows)
