@@ -292,6 +292,8 @@ def main() -> None:
     show_losses(args, found)
     show_decay(args, found)
     census = [one for one in found if one["set"] == "census"]
+    if not census:
+        return
     strong = [one for record in census for one in record["found"] if one.get("power", 0.0) >= POWER]
     kept = sum(one["kept"] for one in strong)
     met = target(f"census: {kept} of {len(strong)} findings with power {POWER} keep their sign, at least {KEPT}",

@@ -5,8 +5,8 @@
 The scan tests each value of the set's one column of metadata, with 20 rows and more, by the statistic of `_judge.py`
 (its own code, its own fixed folds), and keeps what Holm rejects. A value that the scan finds is in the ledger as a
 finding or as the other name of one, or in the words that describe a found group, or among the values that differ by
-themselves and that the findings account for; or it must not be significant given the findings (p over .05). Missed
-otherwise.
+themselves and that the findings account for; or it is not significant given the findings (p over .05). Otherwise it
+must stand in the table of its column with its size and mark, and is counted as `in the table`; missed if it does not.
 `before` is what the report of miscal at commit 33ccfff, before there was a ledger, named: how many of the scan's values
 were in the name of a confirmed part, + those in a name that joins several. Confirmed meant that the part's residual
 differs from zero, whether a reliability diagram shows it or not.
@@ -43,7 +43,7 @@ from miscal.findings.ledger.values import EXPLAINED, FINDING
 
 FIELDS = ("set", "seed")
 MIN_GROUP_ROWS, LEVEL = 20, 0.05
-KINDS = ("told", "described", "accounted", "explained", "missed", "added")
+KINDS = ("told", "described", "accounted", "explained", "in the table", "missed", "added")
 SLOPE_KINDS = ("told", "explained", "told otherwise", "in the table", "lost", "added")
 # miscal 33ccfff: discover FILE --confidence f --correct y --embeddings X.npy --text text --metadata COLUMN
 BEFORE = {
@@ -90,7 +90,8 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     given = [one.rows for one in meant if one is not None]
     names = {told.words for one in shifts for told in (one.condition, *one.alias_conditions)}
     alone = {one.condition.words for one in ledger.accounted if one.effect == SHIFT}
-    told, described, accounted, explained, missed = [], [], {}, {}, {}
+    table = {one.condition.words for one in ledger.values}
+    told, described, accounted, explained, marked, missed = [], [], {}, {}, {}, {}
     for name in scan:
         p = judge.p_value(groups[name], given) if given else 0.0
         if name in names:
@@ -102,14 +103,14 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
         elif p > LEVEL:
             explained[name] = p
         else:
-            missed[name] = p
+            (marked if name in table else missed)[name] = p
     own = {one: {told.words for told in (one.condition, *one.alias_conditions)} for one in shifts}
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,
         "ledger": [one.description for one in shifts], "slopes": slopes(ledger, judge, groups),
         "told": told, "described": described,
-        "accounted": accounted, "explained": explained, "missed": missed, "added": added,
+        "accounted": accounted, "explained": explained, "in the table": marked, "missed": missed, "added": added,
         "unread": sum(one is None for one in meant), "seconds": seconds,
     }  # fmt: skip
 
@@ -146,12 +147,13 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
     """Show a row for each set, and what the ledger adds."""
     shown = [
         [r["set"], r["rows"], r["candidates"], len(r["ledger"]), len(r["scan"]), len(r["told"]), len(r["described"]),
-         len(r["accounted"]), len(r["explained"]), len(r["missed"]), len(r["added"]),
+         len(r["accounted"]), len(r["explained"]), len(r["in the table"]), len(r["missed"]), len(r["added"]),
          BEFORE.get(r["set"], ""), f"{r['seconds']:.1f}"]
         for r in records
     ]  # fmt: skip
     head = ["set", "rows", "candidates", "ours", "scan", "of the scan in the ledger", "in a found group's words",
-            "listed as accounted for", "explained by it", "missed", "added by the ledger", "before", "s"]  # fmt: skip
+            "listed as accounted for", "explained by it", "in the table", "missed", "added by the ledger", "before",
+            "s"]  # fmt: skip
     show(args, "ledger_sets", "findings of the ledger, of a scan of values, and of the version before", head, shown)
     words = [
         [r["set"], kind, re.sub("; rows .* are typical$", "", name),

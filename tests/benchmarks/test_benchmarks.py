@@ -80,9 +80,11 @@ def test_a_value_that_the_ledger_lacks_is_missed_unless_its_findings_explain_it(
     told = sets.compare(rows, "kind", 0)
     assert "kind = law" in told["told"]
     assert told["missed"] == {}
-    empty = replace(sets.ledger_of(rows), findings=())
-    monkeypatch.setattr(sets, "ledger_of", lambda rows, seed: empty)
-    assert "kind = law" in sets.compare(rows, "kind", 0)["missed"]
+    whole = sets.ledger_of(rows)
+    for kind, left in {"in the table": {}, "missed": {"values": ()}}.items():
+        less = replace(whole, findings=(), **left)
+        monkeypatch.setattr(sets, "ledger_of", lambda rows, seed, less=less: less)
+        assert "kind = law" in sets.compare(rows, "kind", 0)[kind]
 
 
 def test_strong_findings_of_a_half_hold_in_the_other(script):
@@ -124,5 +126,5 @@ def test_draws_of_a_null_world_are_counted(script):
     nulls = script("ledger_nulls")
     records = [nulls.one_table(world, 300, 0, 2) for world in nulls.WORLDS]
     assert all(record["wrong"] <= record["draws"] == 2 for record in records)
-    f, p = nulls.confidence_and_chance("non-monotone", np.linspace(-2, 2, 50))
+    f, p = nulls.confidence_and_chance("non-monotone", np.zeros(50), np.linspace(-2, 2, 50))
     assert (np.diff(p[np.argsort(f)]) < 0).any()

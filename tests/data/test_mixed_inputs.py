@@ -173,13 +173,16 @@ def test_of_an_answer_and_its_key_the_key_is_a_leak():
     assert left_out(data, allow_leak="key,said") == {}
     numbers = data.with_columns(pl.col("said", "key").replace_strict({c: i for i, c in enumerate("ABCD")}))
     assert left_out(numbers) == {"key": "said"}
+    # blanks are no answers
+    holes = data.with_columns(said=pl.when(pl.int_range(N) < 5).then(None).otherwise(pl.col("said")))
+    assert left_out(holes) == {"key": "said"}
 
 
 def test_answers_that_are_now_and_then_unlike_a_key_are_no_leak():
     data = keyed()
     noise = RNG.random(N) < 0.2
     data = data.with_columns(key=pl.when(pl.Series(noise)).then(pl.lit("A")).otherwise(pl.col("key")))
-    assert equal_pairs(data, ["said", "key"], data["correct"].to_numpy(), data["confidence"].to_numpy()) == {}
+    assert equal_pairs(data, ["said", "key"], data["correct"].to_numpy(), data["confidence"].to_numpy(), 0) == {}
 
 
 @pytest.mark.slow

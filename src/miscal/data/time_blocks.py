@@ -30,7 +30,7 @@ def time_blocks(time: NDArray, group: NDArray | None = None, *, blocks: int = BL
     Examples
     --------
     >>> time_blocks(np.array([3, 1, 2, 2, 5, 4]), blocks=3).tolist()
-    [1, 0, 0, 0, 2, 1]
+    [1, 0, 1, 1, 2, 2]
     >>> time_blocks(np.array([1, 2, 3, 4]), np.array(["a", "b", "b", "b"]), blocks=2).tolist()
     [0, 1, 1, 1]
     """

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
+from miscal.base.vocabulary import ANSWER, vocabulary
 from miscal.data.triples import Triples
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import Restarts, log_evidence, log_of_several, mean_log_factors, variance_proxy
@@ -177,7 +178,9 @@ def watch_of(rng):
                   Restarts.begin(Line.bets(key.partition(":")[0])), place=None if key == "level" else int(key[-1]))
              for key, error in {"level": 0.05, **dict.fromkeys(members, 0.1)}.items()]  # fmt: skip
     gain = Line(GAIN, GAIN, GAIN, shares[GAIN], 0.0, 0.0, ORDINARY, Restarts.begin(Line.bets(GAIN)))
-    return Watch.begin(ALPHA, 0.25, MonitorPlan(questions_of(None, 0.02, shares), (gain, *lines)), reference)
+    return Watch.begin(
+        ALPHA, 0.25, MonitorPlan(questions_of(None, 0.02, shares, vocabulary(ANSWER)), (gain, *lines)), reference
+    )
 
 
 def test_a_group_that_is_off_in_the_third_of_four_looks_raises_the_alarm_there_and_is_named_and_dated():
@@ -256,7 +259,7 @@ def test_advice_is_no_alarm():
 
 @pytest.mark.parametrize("tolerance", [None, 0.0, 0.3])
 def test_a_tolerance_is_of_advice_too(tolerance):
-    asked = questions_of(tolerance, 0.02, {"unsupported": 0.1})
+    asked = questions_of(tolerance, 0.02, {"unsupported": 0.1}, vocabulary(ANSWER))
     assert {one.kind: one.tolerance for one in asked}["total"] == (LEAST_ADVICE if tolerance is None else tolerance)
 
 

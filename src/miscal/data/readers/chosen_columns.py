@@ -28,7 +28,8 @@ def with_readings(
         readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
         roles = roles.without([one.name for one in readings if one.left_out is not None])
     readings = tuple(replace(one, role=_role_in(one, roles)) for one in readings)
-    features = used([one for one in readings if one.name in inputs.features], needed=inputs.kind == "features")
+    named = [one for one in readings if one.name in inputs.features]
+    features = used(named, needed=inputs.kind == "features" and text is None)
     # texts that a person names are seen, too, unless an embedding is there
     of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
     return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
@@ -60,7 +61,8 @@ def without_leaks(
     found = leaks(frame, [one.name for one in readings if one.name not in allowed], *known, seed)
     left = [one.name for one in readings if one.name not in found]
     # of an answer and its key, the key goes
-    keys = {_key(pair, roles, allowed): (pair, area) for pair, area in equal_pairs(frame, left, *known).items()}
+    pairs = equal_pairs(frame, left, *known, seed)
+    keys = {_key(pair, roles, allowed): (pair, area) for pair, area in pairs.items()}
     alone = {name: replace(one, left_out=LEAK, leak=found[name]) for one in readings if (name := one.name) in found}
     marked = tuple(alone.get(one.name) or _marked(one, keys) for one in readings)
     gone = {*found, *(name for name in keys if name is not None)}

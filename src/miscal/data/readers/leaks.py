@@ -59,16 +59,26 @@ def leaks(
 
     if not names:
         return {}
-    some = np.random.default_rng((seed, MOST_ROWS)).permutation(len(correct))[:MOST_ROWS]
-    y = correct[some]
-    if min(y.sum(), len(y) - y.sum()) < FOLDS or roc_auc_score(y, confidence[some]) >= GOOD_CONFIDENCE:
+    some = _looked_at(correct, confidence, seed)
+    if some is None:
         return {}
+    y = correct[some]
     found = {}
     for name in names:
         told = _told(column_of(frame, name)[some], name, y)
         if told is not None and (area := float(roc_auc_score(y, told))) >= LEAST_AUC:
             found[name] = area
     return found
+
+
+def _looked_at(correct: np.ndarray, confidence: np.ndarray, seed: int) -> np.ndarray | None:
+    """Choose the rows that are looked at; None where nothing can be said, or the confidence itself tells as much."""
+    from sklearn.metrics import roc_auc_score
+
+    some = np.random.default_rng((seed, MOST_ROWS)).permutation(len(correct))[:MOST_ROWS]
+    y = correct[some]
+    few = min(y.sum(), len(y) - y.sum()) < FOLDS
+    return None if few or roc_auc_score(y, confidence[some]) >= GOOD_CONFIDENCE else some
 
 
 def _told(series: pl.Series, name: str, y: np.ndarray) -> np.ndarray | None:
@@ -104,7 +114,7 @@ def _rates(codes: np.ndarray, y: np.ndarray, folds) -> np.ndarray:
 
 
 def equal_pairs(
-    frame: pl.DataFrame, names: Sequence[str], correct: np.ndarray, confidence: np.ndarray
+    frame: pl.DataFrame, names: Sequence[str], correct: np.ndarray, confidence: np.ndarray, seed: int
 ) -> dict[tuple[str, str], float]:
     """Find two columns whose equality tells the outcome nearly perfectly: the answer given, and the key.
 
@@ -112,10 +122,12 @@ def equal_pairs(
     ----------
     frame : polars.DataFrame
     names : sequence of str
-        Columns that may be such a pair; those of one type and of up to 200 levels are compared.
+        Columns that may be such a pair: texts, or whole numbers, of up to 200 levels.
     correct : array of shape (n,), 0 or 1
         Of the rows that teach.
     confidence : array of shape (n,), in [0, 1]
+    seed : int
+        Of the rows that are looked at where there are more than 10,000.
 
     Returns
     -------
@@ -127,32 +139,38 @@ def equal_pairs(
     --------
     >>> y = np.arange(200) % 3 == 0
     >>> told = pl.DataFrame({"said": ["A", "B"] * 100, "key": [("A", "B")[(i + (i % 3 > 0)) % 2] for i in range(200)]})
-    >>> equal_pairs(told, ["said", "key"], y.astype(float), np.full(200, 0.5))
+    >>> equal_pairs(told, ["said", "key"], y.astype(float), np.full(200, 0.5), 0)
     {('said', 'key'): 1.0}
     """
-    from sklearn.metrics import roc_auc_score
-
-    if (
-        min(correct.sum(), len(correct) - correct.sum()) < FOLDS
-        or roc_auc_score(correct, confidence) >= GOOD_CONFIDENCE
-    ):
+    some = _looked_at(correct, confidence, seed)
+    if some is None:
         return {}
-    columns = {name: _levels(column_of(frame, name)) for name in names}
-    found = {}
-    for one, other in combinations((name for name, levels in columns.items() if levels is not None), 2):
-        a, b = columns[one], columns[other]
-        # of columns without a common value, no row can be equal
-        if a.dtype != b.dtype or not set(a.unique()) & set(b.unique()):
-            continue
-        area = float(roc_auc_score(correct, a.eq_missing(b).to_numpy()))
-        if max(area, 1 - area) >= LEAST_AUC:
-            found[one, other] = max(area, 1 - area)
+    right, found = correct[some] > 0, {}
+    for columns in (_texts(frame, names), _whole_numbers(frame, names)):
+        for one, other in combinations(columns, 2):
+            equal = (columns[one] == columns[other])[some]
+            # of a yes or no, the mean of the shares that are told among right and among wrong answers
+            area = float(equal[right].mean() + 1 - equal[~right].mean()) / 2
+            if max(area, 1 - area) >= LEAST_AUC:
+                found[one, other] = max(area, 1 - area)
     return found
 
 
-def _levels(series: pl.Series) -> pl.Series | None:
-    """Values of a column that has levels, as text or whole numbers; None of any other."""
-    texts = series.dtype in (pl.String, pl.Categorical, pl.Enum)
-    if not (texts or series.dtype.is_integer()) or not 1 < series.n_unique() <= MOST_LEVELS:
-        return None
-    return series.cast(pl.String if texts else pl.Int64)
+def _texts(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Columns of texts with levels, as codes that are equal where the texts are, int (n,) each."""
+    kinds = (pl.String, pl.Categorical, pl.Enum)
+    texts = {name: column_of(frame, name).cast(pl.String) for name in names if column_of(frame, name).dtype in kinds}
+    texts = {name: series for name, series in texts.items() if 1 < series.n_unique() <= MOST_LEVELS}
+    known = sorted({text for series in texts.values() for text in series.drop_nulls().unique().to_list()})
+    codes = dict(zip(known, range(len(known)), strict=True))
+    return {
+        name: series.replace_strict(codes, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
+        for name, series in texts.items()
+    }
+
+
+def _whole_numbers(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Columns of few whole numbers, int (n,) each; those with blanks are left out."""
+    series = {name: column_of(frame, name) for name in names}
+    whole = {name: one for name, one in series.items() if one.dtype.is_integer() and one.null_count() == 0}
+    return {name: one.to_numpy() for name, one in whole.items() if 1 < one.n_unique() <= MOST_LEVELS}

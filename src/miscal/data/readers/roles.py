@@ -151,7 +151,7 @@ def with_naming(
     """
     others = (shown_text(table, text), embedding_rows)
     taken = roles.reserved | {name: "other" for name in others if name is not None}
-    if features not in (None, AUTO):
+    if AUTO in (metadata, names_only) and features not in (None, AUTO):
         taken |= dict.fromkeys(match(features, table.columns, taken), "features")
     only = unreserved(table.columns, taken) if names_only == AUTO else split_names(names_only)
     named = unreserved(table.columns, {*taken, *only}) if metadata == AUTO else split_names(metadata)

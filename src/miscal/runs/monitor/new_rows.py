@@ -272,7 +272,7 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
     correct, _ = outcomes(values_of, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
     names, unit = None, np.arange(len(correct))
     if roles.grouping is not None:
-        names = _group_names(beside, roles.grouping)
+        names = group_names(beside, roles.grouping)
         _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
         unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
@@ -294,7 +294,8 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
     )
 
 
-def _group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
+def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
+    """Return the name of each row's group, as text (n,)."""
     series = column_of(beside.frame, grouping.column)
     if series.dtype.is_nested():
         what = label("group", grouping.column)
