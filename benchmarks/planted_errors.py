@@ -4,9 +4,9 @@
 
 Each world (see `_planted_errors.py`) shifts the log-odds of a calibrated confidence in one way that columns tell.
 Methods learn from --rows rows, and are judged by the truth on as many others. MCGrad is given the columns as they are,
-with categories as categories, and tuned on a fifth of the rows (see `_column_peers.py`); but for the world of 400 levels
-it does without the column that has them, with which it stops before its first round. Target: nearer to the truth than
-MCGrad in every world, on average over the draws, and where nothing is planted no farther by more than 0.2 points.
+with categories as categories, and tuned on a fifth of the rows (see `_column_peers.py`); but for the world of 400
+levels it does without the column that has them, with which it stops before its first round. Target: nearer to the truth
+than MCGrad in every world, on average over the draws, and where nothing is planted no farther by more than 0.2 points.
 """
 
 from __future__ import annotations
