@@ -126,5 +126,5 @@ def test_draws_of_a_null_world_are_counted(script):
     nulls = script("ledger_nulls")
     records = [nulls.one_table(world, 300, 0, 2) for world in nulls.WORLDS]
     assert all(record["wrong"] <= record["draws"] == 2 for record in records)
-    f, p = nulls.confidence_and_chance("non-monotone", np.linspace(-2, 2, 50))
+    f, p = nulls.confidence_and_chance("non-monotone", np.zeros(50), np.linspace(-2, 2, 50))
     assert (np.diff(p[np.argsort(f)]) < 0).any()

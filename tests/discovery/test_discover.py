@@ -205,7 +205,7 @@ def test_all_rows_testify_unless_some_are_set_apart(data, found, tested):
         assert getattr(summary.global_, name) == getattr(tested[0].summary.global_, name)
     with pytest.raises(InputError, match=r"evidence 'all' .* the data name a split"):
         discover(replace(data, split=np.where(np.arange(500) % 2, "train", "test")), evidence="all")
-    with pytest.raises(InputError, match="evidence must be 'all' or 'test'; got 'some'"):
+    with pytest.raises(InputError, match="evidence must be 'all', 'test' or 'time'; got 'some'"):
         discover(data, evidence="some")
 
 

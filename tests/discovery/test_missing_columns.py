@@ -114,7 +114,7 @@ def test_the_command_streams_rows_without_the_column(run, ending, tmp_path):
     new = table(1, 2_000).drop("kind")
     writers = {"csv": new.write_csv, "parquet": new.write_parquet, "jsonl": new.write_ndjson}
     writers[ending](tmp_path / f"new.{ending}")
-    done = calibrate_file(run[0], tmp_path / f"new.{ending}", tmp_path / "out.parquet", missing_as_blank=("kind",))
+    done = calibrate_file(run[0], tmp_path / f"new.{ending}", tmp_path / "out.parquet", missing_as_blank=["kind"])
     assert done.tally.blank == {"'kind' taken as blank": 2_000}
     assert done.tally.global_only == 0
     assert any("'kind' taken as blank in 2,000 of 2,000 rows" in said for said in done.warnings)

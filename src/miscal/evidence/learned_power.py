@@ -107,7 +107,8 @@ def _detectable(
     """Find the size by bisection; `signs`, (places, n), say where each place is, and in which direction it is off."""
     rows, wanted = test.rows, ndtr(settings.z_power)
     mass = np.broadcast_to(rows.mass, signs.shape)
-    share = float(np.average(signs != 0, weights=mass))
+    # rounding may carry the mean of ones past 1
+    share = min(1.0, float(np.average(signs != 0, weights=mass)))
     low, high = 0.0, 1.0
     if test.power(planted(rows, signs, high), level) < wanted:
         return DetectablePlace(place=place, share=share, size=None, average=None)

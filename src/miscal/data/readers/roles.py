@@ -165,8 +165,9 @@ def with_naming(
                 f"{what}: {roles.confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
                 "leave it out"
             )
-    if roles.time is not None and taken.get(roles.time) != "features":
-        # times name what is found, and are no input: what is learned of a day says nothing of later ones
+    if roles.time is not None and roles.time not in split_names(features or ()):
+        # times name what is found, and are an input only where a person names them as one: what is learned of a day
+        # says nothing of later ones
         only = tuple(dict.fromkeys([*only, roles.time]))
     seen = tuple(name for name in named if name not in only)
     return replace(roles, metadata=seen, names_only=only, named=AUTO not in (metadata, names_only))

@@ -151,7 +151,8 @@ def named_groups(
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
     found = _Found(n, settings)
     cells: list[ColumnGroups] = []
-    numbers: dict[str, np.ndarray] = {}
+    bins: dict[str, Bins] = {}
+    # values before intervals: of names for the same rows the first is kept
     for name, values in columns.items():
         part, wide = _cells(name, values, settings)
         if part is None:
@@ -161,11 +162,13 @@ def named_groups(
             found.parts.append(part)
             found.add_cells(part, VALUE)
         else:
-            found.add_intervals(wide)
+            bins[name] = wide
             found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
-            if not wide.date:
-                numbers[name] = numbers_of(values)[0]
-        found.add_all(INTERVAL, stretches(name, values, settings.few_values))
+    for part in cells:
+        if part.column in bins:
+            found.add_intervals(bins[part.column])
+        found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values))
+    numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
     found.columns = cells
     found.add_trends(columns)
     found.add_pairs(cells)

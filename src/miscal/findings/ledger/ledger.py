@@ -18,10 +18,11 @@ from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cu
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
-from miscal.findings.ledger.scan import TestedGroup, scan
+from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, slope_left
+from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected

@@ -61,37 +61,15 @@ from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, TREND, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
 from miscal.findings.ledger.strata import Strata, stored
+from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import sum_p_value, trend_size
 
 _NO_VARIANCE = 1e-9
 _VARIANCE_OF_SCORES = 1e-6
 """Of ranks that are all but equal, beside a group's own: rounding leaves so much of a slope that there is none of."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestedGroup(Tested):
-    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
-
-    Attributes
-    ----------
-    group : int
-        Its place among the groups.
-    effect : str
-        ``"shift"``, or ``"slope"`` where it is the slope of the group that is beyond the cut.
-    aliases : tuple of int
-        Other groups of nearly the same rows, with the same effect.
-    by : int or None
-        Of one that was not chosen: place, among those chosen, of the one that alone accounts for most of it. None
-        for one that was chosen, and where none was.
-    """
-
-    group: int
-    effect: str = SHIFT
-    aliases: tuple[int, ...] = ()
-    by: int | None = None
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,9 @@ def calibrate_file(
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)
-    options = {**columns, "on_invalid": on_invalid}
+    # jobs are looked up by their options
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
+    options = {**given, "on_invalid": on_invalid}
     if isinstance(columns.get("embeddings"), (str, Path)):
         # as another process finds it
         options["embeddings"] = str(resolve(columns["embeddings"]))

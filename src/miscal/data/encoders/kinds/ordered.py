@@ -32,7 +32,7 @@ class OrderedColumn:
     >>> risks = pl.Series(["low", "high", None], dtype=pl.Enum(["low", "medium", "high"]))
     >>> risk = OrderedColumn.fit(risks, "risk")
     >>> risk.names, risk.numbers(risks).tolist(), risk.codes(risks).tolist()
-    (('risk', 'risk is blank'), [[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]], [[0], [2], [3]])
+    (('risk', 'risk is blank'), [[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]], [[0], [2], [3]])
     """
 
     type: ClassVar[str] = "ordered"
