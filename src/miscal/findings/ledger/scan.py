@@ -45,7 +45,7 @@ among what becomes as clear given those.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -64,34 +64,12 @@ from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
 from miscal.findings.ledger.strata import Strata, stored
-from miscal.findings.ledger.tested_group import TestedGroup
+from miscal.findings.ledger.tested_group import Scanned, TestedGroup
 from miscal.findings.ledger.trends import sum_p_value, trend_size
 
 _NO_VARIANCE = 1e-9
 _VARIANCE_OF_SCORES = 1e-6
 """Of ranks that are all but equal, beside a group's own: rounding leaves so much of a slope that there is none of."""
-
-
-@dataclass(frozen=True)
-class Scanned:
-    """What a scan found.
-
-    Attributes
-    ----------
-    chosen : tuple of TestedGroup
-        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
-    alone : tuple of TestedGroup
-        Values and bins of columns, and slopes of them, that are beyond the cut by themselves and were not chosen, the
-        strongest first, with `p_given` and `by`. With nothing hidden there are none unless a group was chosen: the two
-        are tested at the same cut.
-    slopes : dict of int to Measure
-        Of each value and bin with rows enough: how much more its accuracy rises from the lower to the upper third of
-        its confidences, by itself, with the 95 % interval of this one (:func:`.slopes.slope_size`).
-    """
-
-    chosen: tuple[TestedGroup, ...] = ()
-    alone: tuple[TestedGroup, ...] = ()
-    slopes: dict[int, Measure] = field(default_factory=dict)
 
 
 def scan(

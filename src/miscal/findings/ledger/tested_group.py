@@ -1,9 +1,10 @@
-"""What the scan says of one candidate."""
+"""What the scan says: of one candidate, and of all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from miscal.base.document import Measure
 from miscal.findings.ledger.sizes import Tested
 from miscal.findings.ledger.slopes import SHIFT
 
@@ -29,3 +30,25 @@ class TestedGroup(Tested):
     effect: str = SHIFT
     aliases: tuple[int, ...] = ()
     by: int | None = None
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan found.
+
+    Attributes
+    ----------
+    chosen : tuple of TestedGroup
+        In the order of choice. With nothing hidden there are none in at least 95 % of tables.
+    alone : tuple of TestedGroup
+        Values and bins of columns, and slopes of them, that are beyond the cut by themselves and were not chosen, the
+        strongest first, with `p_given` and `by`. With nothing hidden there are none unless a group was chosen: the two
+        are tested at the same cut.
+    slopes : dict of int to Measure
+        Of each value and bin with rows enough: how much more its accuracy rises from the lower to the upper third of
+        its confidences, by itself, with the 95 % interval of this one (:func:`.slopes.slope_size`).
+    """
+
+    chosen: tuple[TestedGroup, ...] = ()
+    alone: tuple[TestedGroup, ...] = ()
+    slopes: dict[int, Measure] = field(default_factory=dict)

@@ -15,10 +15,10 @@ from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Stored
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.groups import ColumnGroups, Groups
-from miscal.findings.ledger.scan import Scanned
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import hidden_interval, hidden_size, left_by
 from miscal.findings.ledger.slopes import SHIFT, SLOPE
+from miscal.findings.ledger.tested_group import Scanned
 from miscal.findings.residuals import observed_over_expected
 
 FINDING, EXPLAINED, NOT_DISTINGUISHABLE = "finding", "explained", "not distinguishable"
