@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.base.document import Measure
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.data.periods import PERIODS, period_starts
 from miscal.discovery.fitted_rows import TIME, FittedRows
 from miscal.discovery.summary import FindingOverTime, OverTime, PeriodNumbers, TimeBlock
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.enrichment import written_date
-from miscal.findings.ledger.sizes import hidden_interval, hidden_size
+from miscal.findings.ledger.sizes import hidden_size, residual_size
 
 MOST_PERIODS = 40
 ROWS_OF_A_PERIOD = 50
@@ -110,15 +109,13 @@ def _periods(
 
 def _numbers(name: str, own: LabelledRows, corrected: LabelledRows) -> PeriodNumbers:
     accuracy, confidence = average(own.correct, own.weight), average(own.confidence, own.weight)
-    effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
-    ends = hidden_interval(own.correct, own.confidence, SIGNIFICANCE, effect, own.weight)
     return PeriodNumbers(
         start=name,
         n=len(own),
         accuracy=accuracy,
         confidence=confidence,
         corrected=average(corrected.confidence, own.weight),
-        residual=Measure(value=accuracy - confidence, interval=ends),
+        residual=residual_size(own, SIGNIFICANCE),
         hidden=hidden_size(own, SIGNIFICANCE),
         after=hidden_size(corrected, SIGNIFICANCE),
     )

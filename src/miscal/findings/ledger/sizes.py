@@ -227,9 +227,39 @@ def hidden_size(own: LabelledRows, level: float) -> Measure:
     >>> [round(number, 3) for number in (left.value, *left.interval)]
     [-0.2, -0.288, -0.1]
     """
+    return _mean_size(own, own.expected, level)
+
+
+def _mean_size(own: LabelledRows, compared: np.ndarray, level: float) -> Measure:
+    """Mean of y less what it is compared with, and its interval."""
     effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
-    value = average(own.correct, own.weight) - average(own.expected, own.weight)
-    return Measure(value=value, interval=hidden_interval(own.correct, own.expected, level, effect, own.weight))
+    value = average(own.correct, own.weight) - average(compared, own.weight)
+    return Measure(value=value, interval=hidden_interval(own.correct, compared, level, effect, own.weight))
+
+
+def residual_size(own: LabelledRows, level: float) -> Measure:
+    """Accuracy less confidence of the rows of a group, with the interval of :func:`hidden_size`.
+
+    Parameters
+    ----------
+    own : LabelledRows
+        The rows of the group alone, at least one.
+    level : float
+        How often the interval may miss, two-sided, in (0, 1).
+
+    Returns
+    -------
+    Measure
+        Mean of y - f, in [-1, 1]; negative where over-confident.
+
+    Examples
+    --------
+    >>> half = np.full(100, 0.5)
+    >>> found = residual_size(LabelledRows(np.repeat([1.0, 0.0], [30, 70]), half, half), 0.05)
+    >>> [round(number, 3) for number in (found.value, *found.interval)]
+    [-0.2, -0.288, -0.1]
+    """
+    return _mean_size(own, own.confidence, level)
 
 
 def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) -> Measure:

@@ -10,13 +10,13 @@ from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Measure, Part, Text
 from miscal.base.json_values import clean_text
-from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Stored
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings
-from miscal.findings.ledger.sizes import hidden_interval, hidden_size, left_by
+from miscal.findings.ledger.sizes import hidden_size, left_by, residual_size
 from miscal.findings.ledger.slopes import SHIFT, SLOPE
 from miscal.findings.ledger.tested_group import Scanned
 from miscal.findings.residuals import observed_over_expected
@@ -178,9 +178,6 @@ def _values(
         own = rows.take(inside)
         confidence, level = average(own.confidence, own.weight), settings.significance
         accuracy = average(own.correct, own.weight)
-        # the interval of the hidden residual, with the confidence in place of the rate expected
-        effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
-        ends = hidden_interval(own.correct, own.confidence, level, effect, own.weight)
         shift, slope = (marks.of(part, cell, sizes, effect) for effect in (SHIFT, SLOPE))
         yield ColumnValue(
             column=part.column,
@@ -189,7 +186,7 @@ def _values(
             share=float(rows.mass[inside].sum() / total),
             accuracy=accuracy,
             confidence=confidence,
-            residual=Measure(value=accuracy - confidence, interval=ends),
+            residual=residual_size(own, level),
             hidden=hidden_size(own, level),
             after=left_by(corrected, inside, level),
             mark=shift.mark,

@@ -65,11 +65,7 @@ class Cycle(Condition):
         return Wording("", f"{self.column} {told}")
 
     def lacks(self, frame: Frame) -> str | None:
-        if (lacking := frame.lacks(self.column)) is not None:
-            return lacking
-        numbers, dates = frame.numbers(self.column)
-        dated = numbers is not None and (dates or np.isnan(numbers).all())
-        return None if dated else f"column {self.column!r} of the rows holds no dates"
+        return frame.lacks_dates(self.column)
 
     def rows(self, frame: Frame) -> Mask:
         numbers, _ = frame.numbers(self.column)

@@ -52,6 +52,11 @@ class Period(Condition):
 
     @property
     def wording(self) -> Wording:
+        return Wording("", f"{self.column} {self.stretch}")
+
+    @property
+    def stretch(self) -> str:
+        """Where it lies, without the column."""
         if self.start is None:
             phrase = "known" if self.stop is None else f"before {_month(self.stop) or self.stop}"
         elif self.stop is None:
@@ -62,14 +67,10 @@ class Period(Condition):
             phrase = months
         else:
             phrase = f"between {self.start} and {self.last}"
-        return Wording("", f"{self.column} {phrase}")
+        return phrase
 
     def lacks(self, frame: Frame) -> str | None:
-        if (lacking := frame.lacks(self.column)) is not None:
-            return lacking
-        numbers, dates = frame.numbers(self.column)
-        dated = numbers is not None and (dates or np.isnan(numbers).all())
-        return None if dated else f"column {self.column!r} of the rows holds no dates"
+        return frame.lacks_dates(self.column)
 
     def rows(self, frame: Frame) -> Mask:
         numbers, _ = frame.numbers(self.column)

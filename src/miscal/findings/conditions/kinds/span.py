@@ -44,6 +44,11 @@ class Span(Condition):
 
     @property
     def wording(self) -> Wording:
+        return Wording("", f"{self.column} {self.stretch}")
+
+    @property
+    def stretch(self) -> str:
+        """Where it lies, without the column."""
         last = self.high - 1 if self.whole and self.high is not None else None
         if self.low is None:
             phrase = "known" if self.high is None else f"below {self._told(self.high)}"
@@ -55,7 +60,7 @@ class Span(Condition):
         else:
             phrase = f"from {self._told(self.low)} to {self._told(last)}"
             phrase = phrase if self.low < last else f"= {self._told(self.low)}"
-        return Wording("", f"{self.column} {phrase}")
+        return phrase
 
     def _told(self, number: float) -> str:
         return f"{number:.0f}" if self.whole else written(number, False)

@@ -46,10 +46,8 @@ class Trend(Condition):
 
     @property
     def wording(self) -> Wording:
-        upper, lower = (
-            one.words.removeprefix(f"{self.column} ") for one in (self.upper_end, _end(self, below=self.lower))
-        )
-        return Wording("", f"{self.higher}, {upper} against {lower}")
+        lower = _end(self, below=self.lower)
+        return Wording("", f"{self.higher}, {self.upper_end.stretch} against {lower.stretch}")
 
     @property
     def higher(self) -> str:
@@ -57,7 +55,7 @@ class Trend(Condition):
         return f"{'later' if isinstance(self.upper, str) else 'higher'} {self.column}"
 
     @property
-    def upper_end(self) -> Condition:
+    def upper_end(self) -> Period | Span:
         """Its rows as a condition of their own."""
         return _end(self, above=self.upper)
 
@@ -68,7 +66,7 @@ class Trend(Condition):
         return self.upper_end.rows(frame)
 
 
-def _end(trend: Trend, above: float | str | None = None, below: float | str | None = None) -> Condition:
+def _end(trend: Trend, above: float | str | None = None, below: float | str | None = None) -> Period | Span:
     if isinstance(above, str) or isinstance(below, str):
         start, stop = (None if end is None else str(end) for end in (above, below))
         return Period(trend.column, start, stop, None)
