@@ -6,6 +6,7 @@ import pytest
 import miscal
 from miscal.discovery.estimating import expected_outcome
 from miscal.findings.conditions.frame import Frame
+from miscal.findings.conditions.kinds.trend import Trend
 
 from .test_statements import world
 
@@ -30,6 +31,10 @@ def test_what_is_left_is_the_mean_over_the_rows_of_the_finding(split):
         assert (row["after"], row["after_low"], row["after_high"]) == (one.after.value, *one.after.interval)
         if one.source == "named":
             inside = one.condition.rows(Frame(500, columns)) & testifies
-            assert one.after.value == pytest.approx(left[inside].mean())
+            rest = 0.0
+            if isinstance(one.condition, Trend):
+                # what is left of a trend is the difference between its two ends
+                rest = left[one.condition.lower_end.rows(Frame(500, columns)) & testifies].mean()
+            assert one.after.value == pytest.approx(left[inside].mean() - rest)
             named += 1
     assert named

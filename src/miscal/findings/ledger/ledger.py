@@ -21,7 +21,7 @@ from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
-from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, slope_left
+from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, left_between, slope_left
 from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.ledger.values import ColumnValue, column_values
@@ -332,8 +332,8 @@ def _left(
     trend: TrendRows | None,
     settings: LedgerSettings,
 ) -> Measure:
-    if trend is not None:
-        return slope_left(corrected, trend.score != 0, trend.score, settings.significance)
+    if corrected is not None and trend is not None:
+        return left_between(corrected, trend.lower, trend.upper, settings.significance)
     if slope:
         return slope_left(corrected, inside, confidence, settings.significance)
     return left_by(corrected, inside, settings.significance)

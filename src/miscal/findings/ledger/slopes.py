@@ -299,13 +299,39 @@ def slope_left(corrected: LabelledRows | None, inside: np.ndarray, confidence: n
     Returns
     -------
     Measure
-        In [-2, 2], with the interval of two independent means (the square-and-add method of Zou and Donner, 2008).
+        As of :func:`left_between`; undefined where all confidences are equal, or without a correction.
     """
     parts = thirds(confidence[inside])
     if corrected is None or parts is None:
         return Measure(value=None)
-    own = corrected.take(inside)
-    lower, upper = (hidden_size(own.take(part), level) for part in parts)
+    return left_between(corrected.take(inside), *parts, level)
+
+
+def left_between(corrected: LabelledRows, lower: np.ndarray, upper: np.ndarray, level: float) -> Measure:
+    """Return the hidden residual that a correction leaves of some rows, less that of others.
+
+    Parameters
+    ----------
+    corrected : LabelledRows
+        Rows after a correction.
+    lower, upper : bool array of shape (n,)
+        Which of them are compared, apart and neither empty: `upper` less `lower`.
+    level : float
+        How often the interval may miss.
+
+    Returns
+    -------
+    Measure
+        In [-2, 2], with the interval of two independent means (the square-and-add method of Zou and Donner, 2008).
+
+    Examples
+    --------
+    >>> half, first = np.full(200, 0.5), np.arange(200) < 100
+    >>> rows = LabelledRows(np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 40, 60]), half, half)
+    >>> round(left_between(rows, first, ~first, 0.05).value, 2)
+    -0.2
+    """
+    lower, upper = (hidden_size(corrected.take(part), level) for part in (lower, upper))
     value = (upper.value or 0.0) - (lower.value or 0.0)
     (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (lower, upper))
     return Measure(value=value, interval=(value - np.hypot(high_end, low_top), value + np.hypot(high_top, low_end)))

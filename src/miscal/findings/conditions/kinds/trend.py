@@ -46,8 +46,7 @@ class Trend(Condition):
 
     @property
     def wording(self) -> Wording:
-        lower = _end(self, below=self.lower)
-        return Wording("", f"{self.higher}, {self.upper_end.stretch} against {lower.stretch}")
+        return Wording("", f"{self.higher}, {self.upper_end.stretch} against {self.lower_end.stretch}")
 
     @property
     def higher(self) -> str:
@@ -58,6 +57,11 @@ class Trend(Condition):
     def upper_end(self) -> Period | Span:
         """Its rows as a condition of their own."""
         return _end(self, above=self.upper)
+
+    @property
+    def lower_end(self) -> Period | Span:
+        """The rows that its own are compared with."""
+        return _end(self, below=self.lower)
 
     def lacks(self, frame: Frame) -> str | None:
         return self.upper_end.lacks(frame)
