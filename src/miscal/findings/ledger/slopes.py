@@ -331,9 +331,9 @@ def left_between(corrected: LabelledRows, lower: np.ndarray, upper: np.ndarray, 
     >>> round(left_between(rows, first, ~first, 0.05).value, 2)
     -0.2
     """
-    lower, upper = (hidden_size(corrected.take(part), level) for part in (lower, upper))
-    value = (upper.value or 0.0) - (lower.value or 0.0)
-    (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (lower, upper))
+    below, above = (hidden_size(corrected.take(part), level) for part in (lower, upper))
+    value = (above.value or 0.0) - (below.value or 0.0)
+    (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (below, above))
     return Measure(value=value, interval=(value - np.hypot(high_end, low_top), value + np.hypot(high_top, low_end)))
 
 
