@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal import calibration, synthetic
+    from miscal import metrics, synthetic
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
@@ -52,11 +52,11 @@ __all__ = [
     "RunComparison",
     "Triples",
     "__version__",
-    "calibration",
     "compare",
     "discover",
     "honest_field",
     "load_model",
+    "metrics",
     "monitor",
     "read_run",
     "read_triples",
@@ -88,7 +88,7 @@ _HOMES = {
     "write_comparison": "runs.compare.command",
     "write_run": "report",
 }
-_ROOMS = ("calibration", "study", "synthetic")
+_ROOMS = ("calibration", "metrics", "study", "synthetic")
 
 
 def __getattr__(name: str) -> Any:
