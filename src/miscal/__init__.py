@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal import calibration, synthetic
+    from miscal import metrics, synthetic
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
     from miscal.report import write_run
+    from miscal.report.displays import (
+        DecisionDisplay,
+        FieldDisplay,
+        FindingsDisplay,
+        MapDisplay,
+        ReliabilityDisplay,
+    )
     from miscal.runs.compare.command import write_comparison
     from miscal.runs.compare.comparison import compare
     from miscal.runs.compare.document import RunComparison
@@ -32,19 +39,24 @@ if TYPE_CHECKING:
     from miscal.runs.monitor.document import Monitoring
 
 __all__ = [
+    "DecisionDisplay",
     "Discovery",
+    "FieldDisplay",
     "FieldEstimate",
+    "FindingsDisplay",
+    "MapDisplay",
     "MiscalError",
     "MiscalibrationField",
     "Monitoring",
+    "ReliabilityDisplay",
     "RunComparison",
     "Triples",
     "__version__",
-    "calibration",
     "compare",
     "discover",
     "honest_field",
     "load_model",
+    "metrics",
     "monitor",
     "read_run",
     "read_triples",
@@ -54,11 +66,16 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DecisionDisplay": "report.displays",
     "Discovery": "discovery.discover",
+    "FieldDisplay": "report.displays",
     "FieldEstimate": "estimators.estimate",
+    "FindingsDisplay": "report.displays",
+    "MapDisplay": "report.displays",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
     "Monitoring": "runs.monitor.document",
+    "ReliabilityDisplay": "report.displays",
     "RunComparison": "runs.compare.document",
     "Triples": "data.triples",
     "compare": "runs.compare.comparison",
@@ -71,7 +88,7 @@ _HOMES = {
     "write_comparison": "runs.compare.command",
     "write_run": "report",
 }
-_ROOMS = ("calibration", "study", "synthetic")
+_ROOMS = ("calibration", "metrics", "study", "synthetic")
 
 
 def __getattr__(name: str) -> Any:
