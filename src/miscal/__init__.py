@@ -18,25 +18,22 @@ if TYPE_CHECKING:
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
-    from miscal.discovery.discover import Discovery, discover
-    from miscal.discovery.run import read_run
-    from miscal.discovery.saved_model import load_model
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
-    from miscal.report import write_run
-    from miscal.runs.compare.command import write_comparison
     from miscal.runs.compare.comparison import compare
     from miscal.runs.compare.document import RunComparison
+    from miscal.runs.discover import discover
     from miscal.runs.monitor.command import monitor
     from miscal.runs.monitor.document import Monitoring
+    from miscal.runs.run import Run, load
 
 __all__ = [
-    "Discovery",
     "FieldEstimate",
     "MiscalError",
     "MiscalibrationField",
     "Monitoring",
+    "Run",
     "RunComparison",
     "Triples",
     "__version__",
@@ -44,32 +41,26 @@ __all__ = [
     "compare",
     "discover",
     "honest_field",
-    "load_model",
+    "load",
     "monitor",
-    "read_run",
     "read_triples",
     "synthetic",
-    "write_comparison",
-    "write_run",
 ]
 
 _HOMES = {
-    "Discovery": "discovery.discover",
     "FieldEstimate": "estimators.estimate",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
     "Monitoring": "runs.monitor.document",
+    "Run": "runs.run",
     "RunComparison": "runs.compare.document",
     "Triples": "data.triples",
     "compare": "runs.compare.comparison",
-    "discover": "discovery.discover",
+    "discover": "runs.discover",
     "honest_field": "estimators.honest",
-    "load_model": "discovery.saved_model",
+    "load": "runs.run",
     "monitor": "runs.monitor.command",
-    "read_run": "discovery.run",
     "read_triples": "data.readers",
-    "write_comparison": "runs.compare.command",
-    "write_run": "report",
 }
 _ROOMS = ("calibration", "study", "synthetic")
 
@@ -87,4 +78,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
