@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
+    from miscal.report.displays import (
+        DecisionDisplay,
+        FieldDisplay,
+        FindingsDisplay,
+        MapDisplay,
+        ReliabilityDisplay,
+    )
     from miscal.runs.compare.comparison import compare
     from miscal.runs.compare.document import RunComparison
     from miscal.runs.discover import discover
@@ -29,10 +36,15 @@ if TYPE_CHECKING:
     from miscal.runs.run import Run, load
 
 __all__ = [
+    "DecisionDisplay",
+    "FieldDisplay",
     "FieldEstimate",
+    "FindingsDisplay",
+    "MapDisplay",
     "MiscalError",
     "MiscalibrationField",
     "Monitoring",
+    "ReliabilityDisplay",
     "Run",
     "RunComparison",
     "Triples",
@@ -48,10 +60,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DecisionDisplay": "report.displays",
+    "FieldDisplay": "report.displays",
     "FieldEstimate": "estimators.estimate",
+    "FindingsDisplay": "report.displays",
+    "MapDisplay": "report.displays",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
     "Monitoring": "runs.monitor.document",
+    "ReliabilityDisplay": "report.displays",
     "Run": "runs.run",
     "RunComparison": "runs.compare.document",
     "Triples": "data.triples",

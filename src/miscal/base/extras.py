@@ -7,6 +7,7 @@ from miscal.base.errors import InputError
 EXTRAS = {
     "paper": ("torch", "matplotlib"),
     "study": ("matplotlib",),
+    "plot": ("matplotlib",),
     "llm": ("torch", "transformers", "accelerate", "gguf", "huggingface-hub"),
     "datasets": ("datasets", "pyarrow"),
     "embed": ("sentence-transformers",),

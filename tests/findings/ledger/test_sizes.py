@@ -73,21 +73,33 @@ def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
         assert abs(one.beyond.value - plain * shrinkage(abs(one.z), 3.0)) < 0.1
 
 
+@given(st.floats(0.05, 0.95), st.floats(0.02, 0.98), st.floats(0.02, 0.98))
+def test_a_size_is_the_difference_of_two_rates_however_large_the_group_is(share, own, others):
+    inside = np.arange(4_000) < 4_000 * share
+    rate = np.where(inside, own, others)
+    factors = inside - inside.mean()
+    expected = np.full(4_000, rate.mean())
+    variance = float(np.sum(factors**2 * expected * (1 - expected)))
+    total = float(factors @ (rate - expected))
+    z = total / np.sqrt(variance)
+    found = size(GroupTest(factors, total, variance, z, 1e-3), expected, direction=factors)
+    assert found.value == pytest.approx(shrinkage(abs(z), 1e-3) * (own - others), abs=1e-6)
+
+
 @given(st.floats(-6, 6), st.floats(0.02, 0.98), st.floats(2.0, 4.5))
 def test_no_end_is_beyond_what_chances_allow(z, rate, least):
-    inside = np.arange(100) < 40
-    factors, variance = inside - 0.4, 24 * rate * (1 - rate)
-    found = size(GroupTest(factors, z * np.sqrt(variance), variance, z, least), inside, np.full(100, rate))
+    factors, variance = (np.arange(100) < 40) - 0.4, 24 * rate * (1 - rate)
+    found = size(GroupTest(factors, z * np.sqrt(variance), variance, z, least), np.full(100, rate), direction=factors)
     low, high = found.interval
-    assert -rate <= low <= found.value <= high <= 1 - rate
+    assert -1 <= low <= found.value <= high <= 1
 
 
 def test_a_flipped_table_has_the_flipped_size():
-    inside, rate = np.arange(200) < 60, np.linspace(0.1, 0.8, 200)
-    factors = inside - 0.3
+    factors, rate = (np.arange(200) < 60) - 0.3, np.linspace(0.1, 0.8, 200)
     variance = float(np.sum(factors**2 * rate * (1 - rate)))
-    one = size(GroupTest(factors, 11.0, variance, 11 / np.sqrt(variance), 3.0), inside, rate)
-    other = size(GroupTest(factors, -11.0, variance, -11 / np.sqrt(variance), 3.0), inside, 1 - rate)
+    z = 11 / np.sqrt(variance)
+    one = size(GroupTest(factors, 11.0, variance, z, 3.0), rate, direction=factors)
+    other = size(GroupTest(factors, -11.0, variance, -z, 3.0), 1 - rate, direction=factors)
     assert one.value == pytest.approx(-other.value)
     assert one.interval == pytest.approx((-other.interval[1], -other.interval[0]))
 

@@ -7,7 +7,8 @@ p-values rows are the independent units and weights say how much each matters; r
 - One number: :func:`smece`, :func:`ece`, :func:`brier`, :func:`log_loss`; :func:`log_losses` of each row.
 - With interval, noise floor and p-value: :func:`measure_smece`, :func:`measure_ece`, :func:`measure_gap`.
 - All metrics at once, each with its interval: :func:`global_scores`. A new metric is a :class:`Metric` in `METRICS`.
-- Slices: :func:`worst_slice_gap`. Diagrams: :func:`reliability_curve`. Means: :func:`mean_interval`,
+- Slices: :func:`worst_slice_gap`. Diagrams: :func:`reliability_curve`,
+  :func:`smooth_reliability_curve`. Means: :func:`mean_interval`,
   :func:`paired_difference` of two methods on the same rows, :func:`wilson` for shares.
 - Decisions at a threshold: :func:`threshold_grid`, :func:`implied_threshold`, :func:`net_benefit`,
   :func:`net_benefit_gain`; deferral of the least confident rows: :func:`risk_at_coverage`, :func:`risk_coverage_area`,
@@ -63,6 +64,7 @@ from miscal.calibration.metrics.scores import (
     wilson,
 )
 from miscal.calibration.metrics.smooth import smece
+from miscal.calibration.metrics.smooth_curve import SmoothReliabilityCurve, smooth_reliability_curve
 
 __all__ = [
     "GAIN_COVERAGES",
@@ -75,6 +77,7 @@ __all__ = [
     "MeanEstimate",
     "Metric",
     "ReliabilityCurve",
+    "SmoothReliabilityCurve",
     "WorstSlice",
     "brier",
     "clipped",
@@ -101,6 +104,7 @@ __all__ = [
     "smece_bootstrap",
     "smece_interval",
     "smece_null",
+    "smooth_reliability_curve",
     "threshold_grid",
     "wilson",
     "worst_slice_gap",

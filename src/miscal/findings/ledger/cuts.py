@@ -216,13 +216,15 @@ class _Test:
 
     def size(self, rows: np.ndarray, z: float, least: float) -> Measure:
         """How much more often a group is right; its score is one weighted sum of residuals, of variance 1."""
-        factors = np.zeros(len(rows))
+        factors, direction = np.zeros(len(rows)), np.zeros(len(rows))
         for place, (inside, weight) in enumerate(self.blocks):
-            a = self._factor(place, inside, rows[inside])
+            direction[inside] = self._apart(place, inside, rows[inside])
+            a = self.mass[inside] * direction[inside]
             variance = self._variance(place, inside, a) * self._effect(place, inside, rows[inside])
             factors[inside] = weight * a / np.sqrt(variance) if variance > _NO_VARIANCE else 0.0
         factors /= np.linalg.norm([weight for _, weight in self.blocks])
-        return size(GroupTest(factors, float(factors @ self.every.residual), 1.0, z, least), rows, self.every.expected)
+        test = GroupTest(factors, float(factors @ self.every.residual), 1.0, z, least)
+        return size(test, self.every.expected, direction=direction)
 
     def _combined(self, score, rows: np.ndarray) -> float:
         scores = [
@@ -248,8 +250,10 @@ class _Test:
         return float(np.sum(shuffle_variances(centred(self.rows[place].residual, stratum), a, stratum)))
 
     def _factor(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
-        mass = self.mass[inside]
-        return mass * centred(group.astype(np.float64), self.strata[place], mass)
+        return self.mass[inside] * self._apart(place, inside, group)
+
+    def _apart(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
+        return centred(group.astype(np.float64), self.strata[place], self.mass[inside])
 
     def _exact(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
         law, seen = law_of_right(self.rows[place].correct, group, self.narrow[place])

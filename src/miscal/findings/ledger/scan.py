@@ -387,7 +387,7 @@ class _Scan:
         test = self._test(candidate, left, variance, z, least)
         if (trend := self.groups.trends.get(candidate)) is not None:
             return trend_size(self.rows, trend, test)
-        return size(test, self.groups.rows(candidate), self.rows.expected)
+        return size(test, self.rows.expected, direction=self.strata.centred(left))
 
     def _test(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> GroupTest:
         factors = self.strata.factors(left)

@@ -27,6 +27,8 @@ from miscal.findings.residuals import proportion_interval
 
 RAREST = 1e-3
 """A chance that other rows found to be 0 or 1 is not known to be."""
+_STAYING = 0.02
+"""Rows that move by less than this part of the farthest stay: they are many, and change next to nothing."""
 _FARTHEST = 15.0
 """Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
@@ -99,29 +101,24 @@ def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
 
 
 def size(
-    test: GroupTest,
-    inside: np.ndarray,
-    expected: np.ndarray,
-    *,
-    direction: np.ndarray | None = None,
-    measured: np.ndarray | None = None,
+    test: GroupTest, expected: np.ndarray, *, direction: np.ndarray, measured: np.ndarray | None = None
 ) -> Measure:
     """Return the size that a test is about, corrected for choice, and the interval that inverts the test.
 
-    The test is inverted over shifts of the log-odds of the rows of the group, so that no end lies beyond what chances
-    between 0 and 1 allow, and the variance is that of the shifted outcomes.
+    The test is inverted over shifts of the log-odds, so that no end lies beyond what chances between 0 and 1 allow, and
+    the variance is that of the shifted outcomes. Where the direction is that of the factors, the rows of a group move
+    one way and the rows that they are compared with the other, so that about as many outcomes are 1 as before.
 
     Parameters
     ----------
     test : GroupTest
-    inside : bool array of shape (n,)
-        The rows of the group.
     expected : float64 array of shape (n,), in [0, 1]
         E[y | f], learned from other rows.
-    direction : float64 array of shape (k,), optional
-        How far the log-odds of each of the k rows of the group are shifted; all as far by default.
-    measured : float64 array of shape (k,), optional
-        Factors by which changes of their chances add up to the size; by default those of the test, as a mean.
+    direction : float64 array of shape (n,)
+        How far the log-odds of each row are shifted, 0 where they stay.
+    measured : float64 array of shape (n,), optional
+        Factors by which changes of the chances add up to the size; by default those of the test, divided by what a
+        difference of 1 between the group and the rows it is compared with adds to its sum.
 
     Returns
     -------
@@ -131,23 +128,26 @@ def size(
 
     Examples
     --------
-    >>> inside, half = np.arange(200) < 100, np.full(200, 0.5)
-    >>> residual = np.where(np.arange(200) % 100 < 70, 0.5, -0.5) * np.where(inside, 1, -1)
-    >>> factors = inside - 0.5
-    >>> test = GroupTest(factors, float(factors @ residual), 200 / 16, z=5.66, least=3.0)
-    >>> found = size(test, inside, half)
+    Of one half 85 % are right, of the other 15 %.
+
+    >>> factors = np.repeat([0.5, -0.5], 100)
+    >>> residual = np.where(np.arange(200) % 100 < 85, 0.5, -0.5) * np.sign(factors)
+    >>> test = GroupTest(factors, float(factors @ residual), 200 / 16, z=9.9, least=3.0)
+    >>> found = size(test, np.full(200, 0.5), direction=factors)
     >>> [round(number, 2) for number in (found.value, *found.interval)]
-    [0.4, 0.2, 0.5]
+    [0.7, 0.52, 0.82]
     """
+    far = float(np.abs(direction).max(initial=0.0))
+    moved = np.abs(direction) > _STAYING * far
     chance = np.clip(expected, RAREST, 1 - RAREST)
-    odds, within, factors = logit(chance[inside]), chance[inside], test.factors[inside]
-    along = np.ones(len(factors)) if direction is None else direction
-    far, reach = float(np.abs(along).max(initial=0.0)), float(factors @ along)
+    odds, within = logit(chance[moved]), chance[moved]
+    along, factors = direction[moved], test.factors[moved]
+    reach = float(factors @ along)
     if reach <= 0 or test.variance <= 0:
         return Measure(value=None)
-    farthest, told = _FARTHEST / far, factors / reach if measured is None else measured
-    outside = float(np.sum((test.factors**2 * chance * (1 - chance))[~inside]))
-    before = outside + float(np.sum(factors**2 * within * (1 - within)))
+    farthest, told = _FARTHEST / far, factors / reach if measured is None else measured[moved]
+    still = float(np.sum((test.factors**2 * chance * (1 - chance))[~moved]))
+    before = still + float(np.sum(factors**2 * within * (1 - within)))
     plain = test.total / np.sqrt(test.variance)
     # an exact p-value above the normal one stretches the scale of the test
     stretch = min(1.0, test.z / plain) if plain * test.z > 0 else 1.0
@@ -155,7 +155,7 @@ def size(
     def shifted(shift: float) -> tuple[float, float]:
         rate = expit(odds + shift * along)
         mean = float(factors @ (rate - within))
-        variance = test.variance * (outside + float(np.sum(factors**2 * rate * (1 - rate)))) / before
+        variance = test.variance * (still + float(np.sum(factors**2 * rate * (1 - rate)))) / before
         return float(told @ (rate - within)), stretch * (test.total - mean) / np.sqrt(
             max(variance, np.finfo(float).tiny)
         )

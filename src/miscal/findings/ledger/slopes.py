@@ -216,12 +216,11 @@ def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np
     parts = thirds(rows.confidence[level.rows])
     if parts is None:
         return Measure(value=None)
-    mass, inside = rows.mass[level.rows], np.zeros(len(rows), bool)
-    inside[level.rows] = True
+    mass = rows.mass[level.rows]
     lower, upper = (mass * part / max(float(mass @ part), np.finfo(float).tiny) for part in parts)
-    expected = rows.expected.copy()
-    expected[level.rows] = level.own
-    return size(test, inside, expected, direction=lifts, measured=upper - lower)
+    expected, direction, measured = rows.expected.copy(), np.zeros(len(rows)), np.zeros(len(rows))
+    expected[level.rows], direction[level.rows], measured[level.rows] = level.own, lifts, upper - lower
+    return size(test, expected, direction=direction, measured=measured)
 
 
 def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

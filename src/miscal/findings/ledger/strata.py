@@ -47,7 +47,11 @@ class Strata:
 
     def factors(self, column: np.ndarray) -> np.ndarray:
         """Return what each residual is multiplied by in the sum of a column, (n,)."""
-        return self.mass * centred(column, self.stratum, self.mass)
+        return self.mass * self.centred(column)
+
+    def centred(self, column: np.ndarray) -> np.ndarray:
+        """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
+        return centred(column, self.stratum, self.mass)
 
     def sums(self, columns: csc_array, residual: np.ndarray) -> np.ndarray:
         """Return the sum of each column, (m,)."""

@@ -84,8 +84,7 @@ def trend_size(rows: LabelledRows, trend: TrendRows, test: GroupTest) -> Measure
         confidence. Its interval holds those values that the test does not reject.
     """
     upper, lower = (rows.mass * end / max(float(rows.mass @ end), 1.0) for end in (trend.upper, trend.lower))
-    inside = trend.score != 0
-    return size(test, inside, rows.expected, direction=trend.score[inside], measured=(upper - lower)[inside])
+    return size(test, rows.expected, direction=trend.score, measured=upper - lower)
 
 
 def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) -> float:

@@ -1,0 +1,12 @@
+"""Drawings on matplotlib axes, alike: made of finished values, drawn by `plot`, and described by `alt_text`.
+
+matplotlib is imported when something is drawn, and not before; ``pip install "miscal[plot]"`` brings it.
+"""
+
+from miscal.report.displays.decisions import DecisionDisplay
+from miscal.report.displays.field import FieldDisplay
+from miscal.report.displays.findings import FindingsDisplay
+from miscal.report.displays.map import MapDisplay
+from miscal.report.displays.reliability import ReliabilityDisplay
+
+__all__ = ["DecisionDisplay", "FieldDisplay", "FindingsDisplay", "MapDisplay", "ReliabilityDisplay"]

@@ -1,0 +1,146 @@
+"""Decisions at a threshold: what the model promises of the rows it acts on, and what was observed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from miscal.base.number_wording import rate, threshold_text
+from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
+from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.discovery.summary import Summary
+from miscal.findings.decisions import Decision, Thresholds, decide
+from miscal.report.displays.display import Display, check_some, percent_axis
+from miscal.report.formatting import count
+from miscal.report.texts import begin
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STATES = {"before": "observed", "after": "observed after the correction"}
+
+
+class DecisionDisplay(Display):
+    """Promised and observed rates of the rows at or above each threshold.
+
+    Parameters
+    ----------
+    decisions : sequence of Decision
+        By rising threshold.
+    kind : {"answer", "event"}, default "answer"
+        What the probability is of.
+    corrected : bool, default True
+        Whether there is a correction to draw beside the probabilities as given.
+
+    Attributes
+    ----------
+    decisions, kind, corrected
+        As given.
+    ax_, figure_
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(400)
+    >>> shown = DecisionDisplay.from_predictions(rng.random(400) < p**2, p, threshold=0.8)
+    >>> "Threshold 80 %: of 99 rows at or above it, 90 % are promised" in shown.alt_text
+    True
+    """
+
+    def __init__(self, decisions: Sequence[Decision], *, kind: Kind = ANSWER, corrected: bool = True) -> None:
+        check_some(decisions, "decisions")
+        self.decisions, self.kind, self.corrected = tuple(decisions), kind, corrected
+        self._words = vocabulary(kind)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        sample_weight: Any = None,
+        threshold: Any = (),
+        cost: Any = None,
+        kind: Kind = EVENT,
+        ax: Any = None,
+    ) -> Self:
+        """Draw what acting on probabilities leads to.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Outcomes, 0 or 1.
+        y_prob : array-like of shape (n,)
+            Probabilities in [0, 1].
+        sample_weight : array-like of shape (n,), optional
+            Non-negative; all 1 by default.
+        threshold : float or sequence of float in (0, 1), optional
+            Beside a grid of thresholds in the range of the probabilities.
+        cost : (float, float), optional
+            What a miss and what a needless action cost; the threshold that they imply is drawn, too.
+        kind : {"event", "answer"}, default "event"
+            What the probability is of.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        DecisionDisplay
+
+        Raises
+        ------
+        InputError
+            If an array is empty, not finite or out of range, lengths differ, or a threshold is not in (0, 1).
+        """
+        rows = check_rows(y_true, y_prob, sample_weight)
+        found = decide(rows, rows.confidence, Thresholds.of(threshold, cost))
+        return cls(found, kind=kind, corrected=False).plot(ax)
+
+    @classmethod
+    def from_summary(cls, summary: Summary, *, ax: Any = None) -> Self:
+        """Draw the decisions of a run, before and after its correction."""
+        return cls(summary.decisions, kind=summary.kind).plot(ax)
+
+    @property
+    def alt_text(self) -> str:
+        """Every threshold in words."""
+        words = self._words
+        lines = [f"Promised and observed {words.rate} of the rows at or above each threshold."]
+        for one in self.decisions:
+            side = one.before
+            told = f"Threshold {threshold_text(one.threshold)}: of {count(side.n)} rows at or above it"
+            if side.n:
+                told += f", {rate(side.promised or 0.0)} are promised and {rate(side.observed.value or 0.0)} observed"
+                told += f" ({rate(side.low)} to {rate(side.high)}), {'broken' if side.broken else 'kept within chance'}"
+            lines.append(f"{told}.")
+        return " ".join(lines)
+
+    def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
+        words = self._words
+        shades = {"before": colour["c0"], "after": colour["c2"]}
+        for state in ("before", "after") if self.corrected else ("before",):
+            told = [(one.threshold, side) for one in self.decisions if (side := getattr(one, state)).n]
+            at, sides = [threshold for threshold, _ in told], [side for _, side in told]
+            ax.plot(at, [side.promised for side in sides], color=shades[state], lw=1, ls=(0, (4, 3)),
+                    label=_STATES[state].replace("observed", "promised"))  # fmt: skip
+            for threshold, side in told:
+                ax.plot([threshold] * 2, [side.low, side.high], color=shades[state], lw=1, alpha=0.6)
+                hollow = {} if side.broken else {"mfc": colour["paper"]}
+                ax.plot(threshold, side.observed.value, "o", color=shades[state], ms=5, **hollow)
+            ax.plot([], [], "o", color=shades[state], label=_STATES[state])
+        ax.set_ylim(0, 1.02 * self._highest())
+        for axis in (ax.xaxis, ax.yaxis):
+            percent_axis(axis)
+        ax.set(xlabel="threshold, %", ylabel=f"{words.rate} of {words.cases} at or above it, %")
+        title = f"{begin(words.cases)} that are {words.acted}; filled dots: the promise is broken"
+        ax.set_title(title, fontsize="small", color=colour["muted"])
+        ax.legend(fontsize="small", frameon=False, loc="best")
+
+    def _highest(self) -> float:
+        states = ("before", "after") if self.corrected else ("before",)
+        sides = [side for one in self.decisions for state in states if (side := getattr(one, state)).n]
+        # intervals of few rows may leave the drawing
+        return max([*(side.high if side.n >= 30 else side.observed.value or 0.0 for side in sides),
+                    *(side.promised or 0.0 for side in sides)])  # fmt: skip

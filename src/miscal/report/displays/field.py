@@ -1,0 +1,145 @@
+"""One column of a run: how much more or less often each of its values comes true than rows of equal probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from miscal.base.arrays import nearest, value_list
+from miscal.base.errors import InputError
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.discovery.column_tables import Tables
+from miscal.findings.ledger import ColumnValue
+from miscal.report.displays.display import Display, check_some, literal, percent_axis
+from miscal.report.formatting import bounds, count, points
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = 30
+"""Values that are drawn: those that most rows have, in their order."""
+
+
+class FieldDisplay(Display):
+    """The hidden residual along a column, before and after the correction.
+
+    Parameters
+    ----------
+    values : sequence of ColumnValue
+        Of one column, in the order in which they are shown.
+    kind : {"answer", "event"}, default "answer"
+        What the probability is of.
+
+    Attributes
+    ----------
+    column : str
+    values, kind
+        As given; the 30 values with the most rows are drawn.
+    ax_, figure_
+        Where it was drawn.
+
+    Examples
+    --------
+    >>> from miscal.base.document import Measure
+    >>> from miscal.findings.conditions.kinds.value import Value
+    >>> off = Measure(value=-0.2, interval=(-0.3, -0.1))
+    >>> law = ColumnValue(column="topic", condition=Value("topic", "law", "text"), n=90, share=0.1, accuracy=0.5,
+    ...                   confidence=0.7, residual=off, hidden=off, mark="finding", finding=1)
+    >>> FieldDisplay([law]).alt_text
+    'topic, hidden residual by value: law (90 rows) −20.0 points (−30.0 to −10.0), finding 1.'
+    """
+
+    def __init__(self, values: Sequence[ColumnValue], *, kind: Kind = ANSWER) -> None:
+        check_some(values, "values of the column")
+        most = sorted(range(len(values)), key=lambda place: -values[place].n)[:MOST]
+        self.values, self.kind = tuple(values[place] for place in sorted(most)), kind
+        self.column = values[0].column
+        self._words = vocabulary(kind)
+        self.size = (max(5.0, min(11.0, 1.5 + 0.6 * len(self.values))), 4.2)
+
+    @classmethod
+    def from_tables(cls, tables: Tables, column: str, *, kind: Kind = ANSWER, ax: Any = None) -> Self:
+        """Draw a named column of a run.
+
+        Parameters
+        ----------
+        tables : mapping of str to tuple of ColumnValue
+            The tables of the run (:func:`miscal.discovery.column_tables.tables_of` makes them of ``columns.parquet``).
+        column : str
+            One of them.
+        kind : {"answer", "event"}, default "answer"
+            What the probability is of.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        FieldDisplay
+
+        Raises
+        ------
+        InputError
+            If the run has no table of that column.
+        """
+        if column not in tables:
+            near = nearest(str(column), tables)
+            hint = f"; did you mean {near!r}?" if near else ""
+            known = value_list(list(tables)) if tables else "none"
+            raise InputError(f"column {column!r} is not among the named columns of the run ({known}){hint}")
+        return cls(tables[column], kind=kind).plot(ax)
+
+    @property
+    def alt_text(self) -> str:
+        """Every value that is drawn, in words."""
+        told = "; ".join(
+            f"{one.value} ({count(one.n)} rows) {points(one.hidden.value)} points ({bounds(one.hidden.interval)}), "
+            f"{one.told}"
+            for one in self.values
+        )
+        return f"{self.column}, hidden residual by value: {told}."
+
+    def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
+        words = self._words
+        shades = {True: colour["over"], False: colour["under"]}
+        for place, one in enumerate(self.values):
+            value = one.hidden.value
+            if value is None:
+                continue
+            proven = one.mark == "finding"
+            shade = shades[value < 0] if proven else colour["good"]
+            low, high = one.hidden.interval or (None, None)
+            if low is not None and high is not None:
+                ax.plot([place, place], [low, high], color=shade, lw=1.4)
+            ax.plot(place, value, "o", color=shade, ms=7 if proven else 5)
+            if one.after.value is not None:
+                ax.plot(place + 0.18, one.after.value, "o", mfc="none", mec=colour["muted"], ms=5)
+        for label, style in self._legend(colour).items():
+            ax.plot([], [], ls="", marker="o", label=label, **style)
+        rotated = len(self.values) > 6
+        names = [literal(one.value, 26) for one in self.values]
+        ax.set_xticks(range(len(names)), names, rotation=45 if rotated else 0, ha="right" if rotated else "center")
+        ax.axhline(0.0, color=colour["muted"], lw=0.8)
+        percent_axis(ax.yaxis)
+        ax.set(xlabel=literal(self.column), ylabel=f"{words.rate} against\n{words.equal_rows()}, points")
+        ax.legend(fontsize="small", frameon=False)
+
+    def _legend(self, colour: dict[str, str]) -> dict[str, dict[str, str]]:
+        """Return what is explained, and how it is drawn: only what occurs."""
+        known = [one for one in self.values if one.hidden.value is not None]
+        found = {
+            f"finding, {self._words.often('over')}": any(
+                one.mark == "finding" and one.hidden.value < 0 for one in known
+            ),
+            f"finding, {self._words.often('under')}": any(
+                one.mark == "finding" and one.hidden.value > 0 for one in known
+            ),
+            "no finding": any(one.mark != "finding" for one in known),
+            "left after the correction": any(one.after.value is not None for one in known),
+        }
+        styles = [
+            {"color": colour["over"]},
+            {"color": colour["under"]},
+            {"color": colour["good"]},
+            {"mfc": "none", "mec": colour["muted"]},
+        ]
+        return {label: style for (label, there), style in zip(found.items(), styles, strict=True) if there}

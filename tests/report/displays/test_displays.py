@@ -1,0 +1,153 @@
+"""Displays: drawn on given axes, described in words, and made of the same numbers whatever came in."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from miscal import DecisionDisplay, FieldDisplay, FindingsDisplay, MapDisplay, ReliabilityDisplay
+from miscal.base.document import Measure
+from miscal.base.errors import InputError
+from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.ledger import ColumnValue, Finding
+
+pytest.importorskip("matplotlib")
+from matplotlib import pyplot
+from matplotlib.figure import Figure
+
+OFF = Measure(value=-0.2, interval=(-0.3, -0.1))
+NUMBERS = {"n": 90, "share": 0.1, "accuracy": 0.5, "confidence": 0.7, "hidden": OFF, "beyond": OFF, "after": OFF}
+COST = "cost < $5 and > $1"
+
+
+def outcomes(n=300):
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    return (rng.random(n) < p**2).astype(int), p
+
+
+def finding(value="law"):
+    condition = Value(COST, value, "text")
+    return Finding(
+        description=f"{COST} = {value}", condition=condition, source="named", columns=(COST,), residual=-0.2,
+        visible=0.0, odds_ratio=0.5, p_value=0.001, p_adjusted=0.01, sign="over", **NUMBERS,
+    )  # fmt: skip
+
+
+def value_of(name="law"):
+    condition = Value(COST, name, "text")
+    return ColumnValue(column=COST, condition=condition, residual=OFF, mark="finding", finding=1, **NUMBERS)
+
+
+def points():
+    rng = np.random.default_rng(1)
+    places = {f"{pane}_{k}": rng.normal(size=40) for pane in ("learned", "raw") for k in (1, 2)}
+    fields = {name: rng.normal(size=40) / 10 for name in ("delta", "hidden", "visible")}
+    told = {"confidence": rng.random(40), "correct": rng.integers(0, 2, 40), "regime": ["over", None] * 20}
+    return pl.DataFrame(places | fields | told | {"meta.topic": ["a", "b", None, "d"] * 10})
+
+
+MADE = {
+    "reliability": lambda: ReliabilityDisplay.from_predictions(*outcomes(), by=["a", "b"] * 150, ax=axes()),
+    "findings": lambda: FindingsDisplay([finding()]),
+    "no findings": lambda: FindingsDisplay([]),
+    "field": lambda: FieldDisplay([value_of(), value_of("art")]),
+    "decisions": lambda: DecisionDisplay.from_predictions(*outcomes(), threshold=0.7, cost=(3, 1), ax=axes()),
+    **{
+        f"map by {by}": lambda by=by: MapDisplay(points(), colour=by) for by in ("hidden", "correct", "regime", "topic")
+    },
+}
+
+
+def axes():
+    return Figure().add_subplot()
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_display_draws_on_the_axes_it_is_given_and_opens_no_figure(name):
+    given, before = axes(), pyplot.get_fignums()
+    display = MADE[name]()
+    assert display.plot(given) is display
+    assert (display.ax_, display.figure_) == (given, given.figure)
+    assert display.alt_text.endswith(".")
+    assert given.has_data() or given.texts
+    # what texts and formulas make of a name is an error, if it is one, when the figure is drawn
+    given.figure.savefig(io.BytesIO())
+    assert pyplot.get_fignums() == before
+
+
+def test_without_axes_a_figure_is_made():
+    shown = FindingsDisplay([finding()]).plot()
+    assert pyplot.fignum_exists(shown.figure_.number)
+    pyplot.close(shown.figure_)
+
+
+def test_without_matplotlib_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r'needs matplotlib, which is not installed: run pip install "miscal\[plot\]"'):
+        FindingsDisplay([finding()]).plot()
+
+
+def test_an_estimator_is_drawn_as_the_probabilities_of_its_second_class_or_of_the_named_one():
+    y, p = outcomes()
+
+    class Model:
+        classes_ = np.array(["no", "yes"])
+
+        def predict_proba(self, X):
+            return np.column_stack([1 - X, X])
+
+    labels = np.where(y == 1, "yes", "no")
+    known = ReliabilityDisplay.from_predictions(y, p, ax=axes())
+    by_default = ReliabilityDisplay.from_estimator(Model(), p, labels, ax=axes())
+    named = ReliabilityDisplay.from_predictions(labels, p, pos_label="yes", ax=axes())
+    for other in (by_default, named):
+        np.testing.assert_array_equal(other.curves["all rows"].accuracy, known.curves["all rows"].accuracy)
+    assert by_default.name == "Model"
+    other = ReliabilityDisplay.from_estimator(Model(), p, labels, pos_label="no", ax=axes())
+    assert other.curves["all rows"].accuracy.mean() == pytest.approx(
+        1 - known.curves["all rows"].accuracy.mean(), abs=0.02
+    )
+    with pytest.raises(InputError, match="pos_label must be one of 'no', 'yes'; got 'maybe'"):
+        ReliabilityDisplay.from_estimator(Model(), p, labels, pos_label="maybe")
+    with pytest.raises(InputError, match="must be a fitted classifier with predict_proba"):
+        ReliabilityDisplay.from_estimator(object(), p, labels)
+
+
+def test_an_index_of_pandas_moves_no_row():
+    y, p = outcomes()
+    order = np.random.default_rng(3).permutation(300)
+    shuffled = ReliabilityDisplay.from_predictions(
+        pd.Series(y, index=order), pd.Series(p), by=pd.Series(p > 0.5), ax=axes()
+    )
+    plain = ReliabilityDisplay.from_predictions(y, p, by=p > 0.5, ax=axes())
+    for name, curve in plain.curves.items():
+        np.testing.assert_array_equal(curve.accuracy, shuffled.curves[name].accuracy)
+
+
+def test_every_row_is_in_one_curve_at_most_six():
+    y, p = outcomes(900)
+    rare = np.random.default_rng(0).choice(list("abcdefghij"), 900)
+    shown = ReliabilityDisplay.from_predictions(y, p, by=rare, ax=axes())
+    assert len(shown.curves) == 6
+    assert sum(curve.n for curve in shown.curves.values()) == 900
+    ranges = ReliabilityDisplay.from_predictions(y, p, by=np.where(p < 0.1, np.nan, p), ax=axes())
+    assert [curve.n for curve in ranges.curves.values()][:4] == pytest.approx([(p >= 0.1).sum() / 4] * 4, abs=1)
+    assert sum(curve.n for curve in ranges.curves.values()) == 900
+    with pytest.raises(InputError, match="by has no value that 30 rows or more have"):
+        ReliabilityDisplay.from_predictions(y[:40], p[:40], by=[str(k) for k in range(40)])
+
+
+def test_what_cannot_be_drawn_is_refused_in_one_line():
+    y, p = outcomes()
+    with pytest.raises(InputError, match="y_prob must be one-dimensional"):
+        ReliabilityDisplay.from_predictions(y, np.column_stack([1 - p, p]))
+    with pytest.raises(InputError, match=r"colour must be one of .*; got 'topics'; did you mean 'topic'\?"):
+        MapDisplay(points(), colour="topics")
+    with pytest.raises(InputError, match="pane must be one of learned, raw; got 'inputs'"):
+        MapDisplay(points(), pane="inputs")
+    with pytest.raises(InputError, match="column 'topic' is not among the named columns of the run"):
+        FieldDisplay.from_tables({"law": (value_of(),)}, "topic")
