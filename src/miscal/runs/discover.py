@@ -154,14 +154,13 @@ def discover(
     >>> import miscal
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> region = rng.choice(["north", "south"], 400)
-    >>> p = rng.uniform(0.3, 0.9, 400)
-    >>> y = rng.random(400) < p - 0.3 * (region == "south")
-    >>> loans = {"risk": p, "defaulted": y, "region": region}
-    >>> found = miscal.discover(loans, probability="risk", event="defaulted", n_jobs=1, map="pca")
-    >>> found.findings["description"].to_list()
-    ['region is south']
-    >>> found.correct({"risk": [0.6], "region": ["south"]})["corrected"].item() < 0.5
+    >>> region, risk = rng.choice(["north", "south"], 300), rng.uniform(0.3, 0.7, 300)
+    >>> defaulted = rng.random(300) < risk + np.where(region == "south", 0.28, -0.28)
+    >>> loans = {"risk": risk, "defaulted": defaulted, "region": region}
+    >>> found = miscal.discover(loans, probability="risk", event="defaulted", evidence="test", n_jobs=1)
+    >>> found.findings["columns"].to_list()
+    [['region']]
+    >>> found.correct({"risk": [0.5], "region": ["south"]})["corrected"].item() > 0.6
     True
     """
     given = {name: value for name, value in locals().items() if name in COLUMNS}
