@@ -110,7 +110,7 @@ def test_names_of_the_package_exist(page):
 
 def test_a_stale_name_is_noticed():
     with pytest.raises(ModuleNotFoundError):
-        resolve("miscal.metrics.smece")
+        resolve("miscal.scores.smece")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

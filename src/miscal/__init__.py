@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal import calibration, synthetic
+    from miscal import metrics, synthetic
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
@@ -49,11 +49,11 @@ __all__ = [
     "RunComparison",
     "Triples",
     "__version__",
-    "calibration",
     "compare",
     "discover",
     "honest_field",
     "load",
+    "metrics",
     "monitor",
     "read_triples",
     "synthetic",
@@ -79,7 +79,7 @@ _HOMES = {
     "monitor": "runs.monitor.command",
     "read_triples": "data.readers",
 }
-_ROOMS = ("calibration", "study", "synthetic")
+_ROOMS = ("calibration", "metrics", "study", "synthetic")
 
 
 def __getattr__(name: str) -> Any:
