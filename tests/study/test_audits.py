@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from miscal import discover
 from miscal.calibration.metrics import worst_slice
 from miscal.data.splits import permuted_split
 from miscal.data.triples import Triples
+from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.study.audits import audit
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
