@@ -173,10 +173,10 @@ def _findings(summary: Summary) -> list[str]:
 
 
 def _decisions(summary: Summary) -> list[str]:
-    """Say what acting at the thresholds asked for leads to, or at the one that is told first where none was."""
+    """Say what acting at the thresholds asked for leads to; where none was, only of a promise that is broken."""
     words, lines = vocabulary(summary.kind), []
     asked = [one for one in summary.decisions if one.source != "grid"]
-    for one in asked or [one for one in summary.decisions if one.start]:
+    for one in asked or [one for one in summary.decisions if one.start and one.broken]:
         lines.append(f"threshold   {acted_on(one, words)}")
         if one.net_benefit is not None:
             lines.append(f"{' ' * 12}{gain_in_words(one.net_benefit, one.threshold, words)}")

@@ -146,12 +146,12 @@ def choose_inputs(
     if beside or features == AUTO:
         return XSource("features", seen, **known)
     if table.embeddings is not None:
-        note = f"x was read from {table.embeddings.name}, which lies beside the data"
+        note = f"the inputs were read from {table.embeddings.name}, which lies beside the data"
         return XSource("embeddings", seen, embeddings=table.embeddings, notes=(note,), **known)
     if shown is not None:
-        notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
+        notes = () if text else (f"the inputs are the texts of the column {shown!r}, since nothing else was named",)
         return XSource("text", seen, notes=notes, **known)
-    note = "x was made from every column that plays no other part, since no inputs were named"
+    note = "the inputs are all columns that play no other part, since none were named"
     seen = (*every_other(table, reserved), *metadata)
     return XSource("features", seen, notes=(note,), **known)
 
