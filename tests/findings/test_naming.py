@@ -251,6 +251,13 @@ def test_features_that_tell_nothing_give_no_rule():
     assert feature_rules(x, ["a", "b", "c"], part, 2)[0] == ""
 
 
+def test_a_rule_names_the_level_of_a_category_and_not_a_bound_on_its_code():
+    kind = np.random.default_rng(0).integers(0, 3, 600)
+    x = np.column_stack([kind == 0, kind == 1, kind == 2]).astype(float)
+    names = [f"device={name}" for name in ("phone", "desktop", "tablet")]
+    assert feature_rules(x, names, (kind == 1).astype(int), 2) == ["device other than desktop", "device = desktop"]
+
+
 def test_rules_find_a_corner():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, size=(2000, 3))

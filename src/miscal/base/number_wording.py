@@ -16,6 +16,17 @@ def decimal(value: float, places: int) -> str:
     return f"{value:.1g}" if value and round(value, places) == 0 else f"{value:,.{places}f}"
 
 
+def score(value: float) -> str:
+    """Write a score with three decimals, or one digit that is not zero; what is left of rounding errors is zero.
+
+    Examples
+    --------
+    >>> score(0.0318), score(0.00021), score(-3e-17)
+    ('0.032', '0.0002', '0.000')
+    """
+    return decimal(value if abs(value) > 1e-9 else 0.0, 3)
+
+
 def significant(value: float, digits: int = 2) -> str:
     """Write a number with so many digits that count, never with an exponent.
 

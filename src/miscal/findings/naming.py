@@ -279,21 +279,32 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
         return ""
     short = [clean_label(name, settings.label_length) for name in names]
-    return " and ".join(_conditions(tree, int(leaves[best]), short, standard))
+    bounds = _bounds(tree, int(leaves[best]), standard)
+    return " and ".join(
+        _condition(short[place], side, bound, features[:, place]) for (place, side), bound in bounds.items()
+    )
 
 
-def _conditions(tree, leaf: int, names: Sequence[str], standard: Standard) -> list[str]:
-    """Conditions from the root to a leaf, merged where they bound the same side of the same feature."""
-    bounds: dict[tuple[str, str], str] = {}
+def _bounds(tree, leaf: int, standard: Standard) -> dict[tuple[int, str], str]:
+    """Bounds from the root to a leaf, by feature and side, merged where they bound the same side of the same one."""
+    bounds: dict[tuple[int, str], str] = {}
     node = 0
     while node != leaf:
         # nodes are numbered in depth-first order: the left subtree comes before the right child
         left = leaf < tree.children_right[node]
-        key = (names[tree.feature[node]], "≤" if left else ">")
+        key = (int(tree.feature[node]), "≤" if left else ">")
         # further down, a bound on the same side is tighter and takes the place of the one before
         bounds[key] = _bound(float(tree.threshold[node]), int(tree.feature[node]), standard)
         node = int(tree.children_left[node] if left else tree.children_right[node])
-    return [f"{name} {side} {bound}" for (name, side), bound in bounds.items()]
+    return bounds
+
+
+def _condition(name: str, side: str, bound: str, values: np.ndarray) -> str:
+    """Write a bound; of a level of a category, which is 0 or 1, whether rows have it."""
+    column, is_level, level = name.partition("=")
+    if not is_level or not np.isin(values, (0, 1)).all():
+        return f"{name} {side} {bound}"
+    return f"{column} = {level}" if side == ">" else f"{column} other than {level}"
 
 
 def _bound(threshold: float, feature: int, standard: Standard) -> str:

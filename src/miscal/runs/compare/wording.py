@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Interval, Measure
-from miscal.base.vocabulary import Vocabulary
+from miscal.base.number_wording import score
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.findings.slope_wording import rises
 from miscal.findings.verdict import in_points
 from miscal.runs.compare.document import (
@@ -185,12 +186,12 @@ def fields(agreement: FieldAgreement | None) -> str | None:
 
 def _apart(difference: Measure) -> str:
     # no minus before what rounds to zero
-    return f"{round(difference.value, 3) + 0.0:.3f} {_ends(difference.interval)}"
+    return f"{score(difference.value)} {_ends(difference.interval)}"
 
 
 def _saving(measure: Measure) -> str:
     # what is below zero is zero up to noise
-    return f"{max(measure.value, 0.0):.3f}"
+    return score(max(measure.value, 0.0))
 
 
 def _ends(interval: Interval, digits: int = 3) -> str:
@@ -223,17 +224,19 @@ def comparison_lines(found: RunComparison, out: Path) -> list[str]:
     list of str
         Lines to print.
     """
-    return [*(line for pair in found.pairs for line in _pair(pair)), f"{'page':<19}{out / 'compare.html'}"]
+    words = vocabulary(found.kind)
+    return [*(line for pair in found.pairs for line in _pair(pair, words)), f"{'page':<19}{out / 'compare.html'}"]
 
 
-def _pair(pair: RunPair) -> list[str]:
+def _pair(pair: RunPair, words: Vocabulary) -> list[str]:
     compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
     alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
+    names = {"accuracy": words.rate, "confidence": words.probability}
     return [
         *pair.verdict,
         "",
         f"{'rows':<19}{compared} ({pair.matched_by}){alone}",
-        *(_measure(name.replace("_", " "), one) for name, one in pair.measures.items()),
+        *(_measure(names.get(name, name.replace("_", " ")), one) for name, one in pair.measures.items()),
         *(f"{'note':<19}{note}" for note in pair.notes),
         "",
     ]
@@ -244,9 +247,10 @@ def _measure(name: str, one: MeasurePair) -> str:
         return f"{name:<19}too few rows"
     ends = one.difference.interval
     shown = "" if ends is None or None in ends else f" [{_signed(ends[0])}, {_signed(ends[1])}]"
-    return f"{name:<19}{one.a.value:.3f} and {one.b.value:.3f}, difference {_signed(one.difference.value)}{shown}"
+    both = f"{score(one.a.value)} and {score(one.b.value)}"
+    return f"{name:<19}{both}, difference {_signed(one.difference.value)}{shown}"
 
 
 def _signed(value: float) -> str:
-    # no minus before what rounds to zero
-    return f"{round(value, 3) + 0.0:+.3f}"
+    written = score(value)
+    return written if written.startswith("-") else f"+{written}"
