@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from _data import RealSet
-from miscal.calibration.metrics import worst_slice_gap
+from miscal.calibration.metrics import worst_slice
 from miscal.calibration.survey_design import correlation
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
@@ -21,7 +21,7 @@ def gap_found(data: RealSet, seed: int, record: dict) -> float:
     test = data.split(seed) == "test"
     f, delta = data.confidence[test], np.array(record["corrected"]) - data.confidence[test]
     regime = np.select([delta < -EPSILON, delta > EPSILON], ["over", "under"], "good")
-    return worst_slice_gap(data.correct[test], f, regime).value or 0.0
+    return worst_slice(data.correct[test], f, regime).value or 0.0
 
 
 def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> float:

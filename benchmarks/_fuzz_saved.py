@@ -12,9 +12,11 @@ from _fuzz_edits import EDITS, edited, json_edits
 from _fuzz_target import N, Target, rows
 from miscal.base.state_folder import CONFIG, TENSORS, VERSION, _content_digest
 from miscal.data.readers import read_triples
+from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import seal
 from miscal.discovery.saved_model import load_model, save_model
+from miscal.report import write_run
 from miscal.report.page import render
 
 
@@ -72,9 +74,9 @@ def _answers(told: Any) -> bool:
 
 def run_targets(folder: Path) -> list[Target]:
     """Make targets of a run folder, sealed again after the edit, and of the page drawn from it."""
-    found = miscal.discover(read_triples(rows(), features="x_1", metadata="kind", text="text"), evidence="test")
+    found = discover(read_triples(rows(), features="x_1", metadata="kind", text="text"), evidence="test")
     run = folder / "run"
-    miscal.write_run(found, run)
+    write_run(found, run)
     targets = []
     for name in ("summary.json", "field.parquet", "map.parquet"):
         path = run / name
@@ -100,7 +102,7 @@ def monitor_targets(folder: Path) -> list[Target]:
     rows().write_parquet(folder / "old.parquet")
     data = read_triples(folder / "old.parquet", features="x_1", metadata="kind")
     run, batches = folder / "run", [rows(seed).to_dict(as_series=False) for seed in (1, 2)]
-    miscal.write_run(miscal.discover(data, evidence="test"), run, report=False)
+    write_run(discover(data, evidence="test"), run, report=False)
     miscal.monitor(run, batches[0])
     place = run / "monitor" / "state"
     kept, tensors = json.loads((place / CONFIG).read_text()), (place / TENSORS).read_bytes()

@@ -46,7 +46,7 @@ from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.run import Run, read_run
+from miscal.discovery.run import RunContent, read_run
 from miscal.report import write_run
 from miscal.runs.monitor.command import monitor
 from miscal.runs.monitor.membership import frame_of
@@ -122,7 +122,7 @@ def _columns(name: str) -> tuple[str, str, str | None]:
     return FILES[name.partition(",")[0]][2:]
 
 
-def replicated(run: Run, new: NewLabelled, frame: Any, days: np.ndarray | None, seed: int) -> list[dict]:
+def replicated(run: RunContent, new: NewLabelled, frame: Any, days: np.ndarray | None, seed: int) -> list[dict]:
     """Judge the findings of a run by later rows."""
     rows = Triples(np.arange(len(new), dtype=np.float32)[:, None], new.confidence, new.correct)
     rows = replace(rows, group=days)

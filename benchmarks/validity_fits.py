@@ -27,14 +27,13 @@ import time
 
 import numpy as np
 
-import miscal
 from _script import limit_threads, options, results, target
 from _validity_counts import Told, counts_of, missed, outside, show_statements
 from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.data.triples import Triples
-from miscal.discovery.discover import Discovery
+from miscal.discovery.discover import Discovery, discover
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import NAMED
 
@@ -102,7 +101,7 @@ def one_run(world: str, n: int, draw: int) -> dict:
     """Draw a table, run the whole of discover, and hold what it says against the truth."""
     limit_threads()
     table, start = Table(world, n, np.random.default_rng((draw, n, WORLDS.index(world), 121))), time.perf_counter()
-    found = miscal.discover(table.triples(), seed=draw, n_jobs=1, map_method="pca")
+    found = discover(table.triples(), seed=draw, n_jobs=1, map_method="pca")
     seconds, told = time.perf_counter() - start, Told()
     for judge in (of_certificate, of_regimes, of_scores, of_findings):
         judge(table, found, world, told)

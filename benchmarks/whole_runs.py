@@ -25,9 +25,9 @@ import time
 import numpy as np
 from scipy.stats import binomtest
 
-import miscal
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
+from miscal.discovery.discover import discover
 from miscal.discovery.summary import Summary
 
 FIELDS = ("world", "n", "draw")
@@ -65,7 +65,7 @@ def one_run(world: str, n: int, draw: int) -> dict:
     limit_threads()
     rng = np.random.default_rng((draw, n, list(WORLDS).index(world), 71))
     rows, start = drawn(world, n, rng), time.perf_counter()
-    summary = miscal.discover(rows, seed=draw, n_jobs=1, map_method="pca").summary
+    summary = discover(rows, seed=draw, n_jobs=1, map_method="pca").summary
     seconds = time.perf_counter() - start
     false = claims(summary, calibrated=world in ("calibrated", "saturated"))
     return {"world": world, "n": n, "draw": draw, "seconds": seconds, **false}

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import typer.main
@@ -51,6 +52,22 @@ def test_python_with_arrays(predictions):
     np.testing.assert_array_equal(space["again"].calibrate(space["X_new"], space["f_new"]), space["corrected"])
 
 
+def test_python_page(tmp_path, monkeypatch, few_folds):
+    rng = np.random.default_rng(0)
+
+    def loans(n):
+        region, risk = rng.choice(["north", "south"], n), rng.uniform(0.3, 0.7, n)
+        defaulted = rng.random(n) < risk + np.where(region == "south", 0.28, -0.28)
+        return pd.DataFrame({"risk": risk, "defaulted": defaulted, "region": region})
+
+    monkeypatch.chdir(tmp_path)
+    space = {"loans": loans(240), "new_loans": loans(60)}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
+    exec(compile("\n".join(blocks), "python.md", "exec"), space)
+    assert space["corrected"].index.equals(space["new_loans"].index)
+    assert space["again"].summary == space["found"].summary
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_commands_and_options_exist(page):
     commands = typer.main.get_command(build()).commands
@@ -93,7 +110,7 @@ def test_names_of_the_package_exist(page):
 
 def test_a_stale_name_is_noticed():
     with pytest.raises(ModuleNotFoundError):
-        resolve("miscal.metrics.smece")
+        resolve("miscal.scores.smece")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

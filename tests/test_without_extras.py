@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal import discover, read_triples, write_run
+from miscal import read_triples
 from miscal.base.errors import InputError
 from miscal.base.extras import EXTRAS
+from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
+from miscal.report import write_run
 
 HIDE = f"""
 import sys

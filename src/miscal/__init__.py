@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal import calibration, synthetic
+    from miscal import metrics, synthetic
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
-    from miscal.discovery.discover import Discovery, discover
-    from miscal.discovery.run import read_run
-    from miscal.discovery.saved_model import load_model
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
-    from miscal.report import write_run
     from miscal.report.displays import (
         DecisionDisplay,
         FieldDisplay,
@@ -32,15 +28,15 @@ if TYPE_CHECKING:
         MapDisplay,
         ReliabilityDisplay,
     )
-    from miscal.runs.compare.command import write_comparison
     from miscal.runs.compare.comparison import compare
     from miscal.runs.compare.document import RunComparison
+    from miscal.runs.discover import discover
     from miscal.runs.monitor.command import monitor
     from miscal.runs.monitor.document import Monitoring
+    from miscal.runs.run import Run, load
 
 __all__ = [
     "DecisionDisplay",
-    "Discovery",
     "FieldDisplay",
     "FieldEstimate",
     "FindingsDisplay",
@@ -49,25 +45,22 @@ __all__ = [
     "MiscalibrationField",
     "Monitoring",
     "ReliabilityDisplay",
+    "Run",
     "RunComparison",
     "Triples",
     "__version__",
-    "calibration",
     "compare",
     "discover",
     "honest_field",
-    "load_model",
+    "load",
+    "metrics",
     "monitor",
-    "read_run",
     "read_triples",
     "synthetic",
-    "write_comparison",
-    "write_run",
 ]
 
 _HOMES = {
     "DecisionDisplay": "report.displays",
-    "Discovery": "discovery.discover",
     "FieldDisplay": "report.displays",
     "FieldEstimate": "estimators.estimate",
     "FindingsDisplay": "report.displays",
@@ -76,19 +69,17 @@ _HOMES = {
     "MiscalibrationField": "estimators.field",
     "Monitoring": "runs.monitor.document",
     "ReliabilityDisplay": "report.displays",
+    "Run": "runs.run",
     "RunComparison": "runs.compare.document",
     "Triples": "data.triples",
     "compare": "runs.compare.comparison",
-    "discover": "discovery.discover",
+    "discover": "runs.discover",
     "honest_field": "estimators.honest",
-    "load_model": "discovery.saved_model",
+    "load": "runs.run",
     "monitor": "runs.monitor.command",
-    "read_run": "discovery.run",
     "read_triples": "data.readers",
-    "write_comparison": "runs.compare.command",
-    "write_run": "report",
 }
-_ROOMS = ("calibration", "study", "synthetic")
+_ROOMS = ("calibration", "metrics", "study", "synthetic")
 
 
 def __getattr__(name: str) -> Any:
@@ -104,4 +95,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

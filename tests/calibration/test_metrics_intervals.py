@@ -17,7 +17,7 @@ from miscal.calibration.metrics import (
     smece_bootstrap,
     smece_interval,
     smece_null,
-    worst_slice_gap,
+    worst_slice,
 )
 from miscal.calibration.metrics.inference import p_value_of
 from miscal.calibration.metrics.smooth import smece_of_residuals
@@ -201,7 +201,7 @@ def test_gap_of_hidden_miscalibration():
 def test_gap_slices_equal_smece_of_their_rows():
     y, f, regime = hidden(300, 1)
     weight = np.random.default_rng(0).exponential(size=300)
-    found = worst_slice_gap(y, f, regime, sample_weight=weight)
+    found = worst_slice(y, f, regime, sample_weight=weight)
     for name, value in found.slices.items():
         rows = regime == name
         assert value == pytest.approx(smece(y[rows], f[rows], sample_weight=weight[rows]), abs=1e-9)
@@ -216,7 +216,7 @@ def test_a_slice_of_all_rows_has_a_gap_of_exactly_0(worst, weighted):
     for n in (40, 77, 301):
         y, f = (rng.random(n) < 0.5).astype(float), rng.random(n)
         regime, weight = np.full(n, worst), rng.exponential(size=n) if weighted else None
-        assert worst_slice_gap(y, f, regime, sample_weight=weight).value == 0.0
+        assert worst_slice(y, f, regime, sample_weight=weight).value == 0.0
         found = measure_gap(y, f, regime, sample_weight=weight, n_draws=20)
         assert (found.value, found.interval, found.floor, found.p_value) == (0.0, (0.0, 0.0), 0.0, 1.0)
         drawn = slice_bootstrap(y, f, regime, weights=weight, n_draws=20)
@@ -236,7 +236,7 @@ def test_intervals_known_before_are_those_found_again(name):
 def test_small_slices_do_not_count():
     y, f, regime = hidden(300, 2)
     regime = np.where(np.arange(300) < 29, "over", np.where(regime == "under", "under", "good"))
-    assert worst_slice_gap(y, f, regime).worst == "under"
+    assert worst_slice(y, f, regime).worst == "under"
     nothing = measure_gap(y, f, np.full(300, None))
     assert (nothing.value, nothing.interval, nothing.floor, nothing.p_value, nothing.worst) == (None,) * 5
     assert nothing.smece == pytest.approx(smece(y, f))

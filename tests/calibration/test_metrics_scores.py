@@ -25,7 +25,7 @@ from miscal.calibration.metrics import (
     smece_interval,
     smece_null,
     wilson,
-    worst_slice_gap,
+    worst_slice,
 )
 from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.scores import mean_residual
@@ -225,7 +225,7 @@ FUNCTIONS = [
     measure_smece,
     measure_ece,
     global_scores,
-    lambda y, f: worst_slice_gap(y, f, ["over"] * len(f)),
+    lambda y, f: worst_slice(y, f, ["over"] * len(f)),
     lambda y, f: measure_gap(y, f, ["over"] * len(f)),
 ]
 
@@ -258,8 +258,8 @@ def test_bad_input_is_refused(function, y, f):
         lambda: mean_interval([]),
         lambda: mean_interval([0.1, np.inf]),
         lambda: mean_interval(["a"]),
-        lambda: worst_slice_gap([0, 1], [0.5, 0.5], ["over"]),
-        lambda: worst_slice_gap([0, 1], [0.5, 0.5], ["over", "over"], min_rows=0),
+        lambda: worst_slice([0, 1], [0.5, 0.5], ["over"]),
+        lambda: worst_slice([0, 1], [0.5, 0.5], ["over", "over"], min_rows=0),
         lambda: smece_null([]),
         lambda: smece_null([1.5, 0.2]),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import miscal
+from miscal.discovery.discover import discover
 from miscal.discovery.estimating import expected_outcome
 from miscal.findings.conditions.frame import Frame
 from miscal.findings.conditions.kinds.trend import Trend
@@ -19,7 +20,7 @@ def test_what_is_left_is_the_mean_over_the_rows_of_the_finding(split):
     if split:
         data["split"], options = np.resize(["train", "test", "train", "test", "val"], 500), {"split": "split"}
     triples = miscal.read_triples(data, features="x_*", metadata="kind", **options)
-    found = miscal.discover(triples, seed=0, map_method="pca", n_jobs=1)
+    found = discover(triples, seed=0, map_method="pca", n_jobs=1)
     assert found.summary.findings
     corrected = found.table["corrected"].to_numpy()
     left = triples.correct - expected_outcome(triples, 0, corrected)

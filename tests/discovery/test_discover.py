@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import miscal
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
 from miscal.calibration.calibrators import Identity
@@ -19,6 +18,7 @@ from miscal.cli.printed_summary import summary_lines
 from miscal.data.encoders.tfidf import TextTfidfSvd
 from miscal.data.triples import Triples
 from miscal.discovery import estimating
+from miscal.discovery.discover import discover as discover_triples
 from miscal.discovery.progress import Progress
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal
@@ -88,7 +88,7 @@ def quick():
 
 
 def discover(rows, **options):
-    return miscal.discover(rows, n_jobs=1, **options)
+    return discover_triples(rows, n_jobs=1, **options)
 
 
 def triples(n=500, seed=0, strength=0.3, **options):

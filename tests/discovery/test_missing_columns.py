@@ -10,6 +10,7 @@ import pytest
 import miscal
 from miscal.base.errors import InputError, MissingColumn
 from miscal.calibration.metrics.scores import log_losses
+from miscal.discovery.discover import discover
 from miscal.discovery.run import write_files
 from miscal.discovery.saved_model import load_model
 from miscal.estimators.honest import ChangedRows
@@ -37,7 +38,7 @@ def table(seed, n=N):
 def run(tmp_path_factory):
     """Folder of a run, and what it found."""
     folder = tmp_path_factory.mktemp("run")
-    found = miscal.discover(miscal.read_triples(table(0)), map_method="pca", n_jobs=1)
+    found = discover(miscal.read_triples(table(0)), map_method="pca", n_jobs=1)
     write_files(found, folder)
     return folder, found
 

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import miscal
+from miscal.discovery.discover import discover
 
 from .test_statements import world
 
@@ -22,7 +23,7 @@ def found():
     ways = {"metadata": {"metadata": "kind"}, "features": {"features": "kind"}, "names only": {"names_only": "kind"}}
     ways |= {"without": {}}
     read = {name: miscal.read_triples(data, embeddings=EMBEDDED, **way) for name, way in ways.items()}
-    return {name: miscal.discover(triples, **settings) for name, triples in read.items()}
+    return {name: discover(triples, **settings) for name, triples in read.items()}
 
 
 def test_a_column_gives_the_same_field_as_metadata_and_as_a_feature(found):

@@ -5,6 +5,7 @@ import pytest
 
 import miscal
 from miscal.base.document import MeasureAgainstNull
+from miscal.discovery.discover import discover
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
 from miscal.evidence.certificates import Certificate
@@ -82,7 +83,7 @@ def test_no_two_statements_of_a_run_contradict_each_other(seed, shift, monkeypat
     # a third of the fits; the many runs below make them all
     monkeypatch.setattr("miscal.estimators.honest._FOLDS_OF_FEW", 3)
     triples = miscal.read_triples(world(seed, shift=shift), features="x_*", metadata="kind")
-    assert contradictions(miscal.discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
+    assert contradictions(discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
 
 
 @pytest.mark.slow
@@ -90,7 +91,7 @@ def test_no_two_statements_of_a_run_contradict_each_other(seed, shift, monkeypat
 @pytest.mark.parametrize("n", [300, 1000])
 def test_nor_do_they_in_many_runs(seed, n):
     triples = miscal.read_triples(world(seed, n, shift=0.25 * (seed % 6)), features="x_*", metadata="kind")
-    assert contradictions(miscal.discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
+    assert contradictions(discover(triples, seed=seed, map_method="pca", n_jobs=1).summary) == []
 
 
 def claim(p_field, p_structure):

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-import miscal
 from miscal.base.errors import InputError
 from miscal.calibration.metrics import smece
 from miscal.data.readers import read_triples, reread
 from miscal.data.triples import Triples
+from miscal.discovery.discover import discover
 
 pytestmark = pytest.mark.usefixtures("few_folds")
 
@@ -30,7 +30,7 @@ def rows(frame, weight="w"):
 
 
 def run(triples):
-    return miscal.discover(triples, seed=0, n_jobs=1, map_method="pca")
+    return discover(triples, seed=0, n_jobs=1, map_method="pca")
 
 
 @pytest.fixture(scope="module")

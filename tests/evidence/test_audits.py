@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.calibration.metrics import brier, smece, worst_slice_gap
+from miscal.calibration.metrics import brier, smece, worst_slice
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.null import bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
@@ -148,7 +148,7 @@ def test_bootstrap_spreads_round_the_observed_gap_and_share():
     y, f, delta = planted()
     regime = cut(delta)
     found = slice_bootstrap(y, f, regime, n_draws=400)
-    gap = worst_slice_gap(y, f, regime)
+    gap = worst_slice(y, f, regime)
     assert found.worst == gap.worst
     assert found.gap.value == pytest.approx(gap.value)
     assert found.gap.low < gap.value < found.gap.high
@@ -287,7 +287,7 @@ def test_thresholds_are_weighted():
         threshold_sensitivity(y, f, lambda _: regime, epsilons=(0.05,), weights=one) for one in (None, weight)
     )
     assert unlike.share_over == pytest.approx(np.average(regime == "over", weights=weight))
-    assert unlike.gap == pytest.approx(worst_slice_gap(y, f, regime, sample_weight=weight).value)
+    assert unlike.gap == pytest.approx(worst_slice(y, f, regime, sample_weight=weight).value)
     assert threshold_sensitivity(y, f, lambda _: regime, epsilons=(0.05,), weights=np.full(400, 3.0))[0].gap == (
         pytest.approx(alike.gap)
     )

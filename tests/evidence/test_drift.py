@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import miscal
+from miscal.discovery.discover import discover
 from miscal.evidence.drift import drift, drift_warning
 
 
@@ -86,7 +87,7 @@ def test_a_run_warns_of_test_rows_of_another_kind():
     triples = miscal.read_triples(table, features="x_*", split="split")
     warned = [
         one
-        for one in miscal.discover(triples, seed=0, n_jobs=1, map_method="pca").summary.warnings
+        for one in discover(triples, seed=0, n_jobs=1, map_method="pca").summary.warnings
         if "at equal confidence" in one
     ]
     assert len(warned) == 1

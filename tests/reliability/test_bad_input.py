@@ -54,7 +54,7 @@ METRICS = {
     "measure_smece": lambda y, f: metrics.measure_smece(y, f, **FEW),
     "measure_ece": lambda y, f: metrics.measure_ece(y, f, **FEW),
     "measure_gap": lambda y, f: metrics.measure_gap(y, f, REGIME[: len(y)], **FEW),
-    "worst_slice_gap": lambda y, f: metrics.worst_slice_gap(y, f, REGIME[: len(y)]),
+    "worst_slice": lambda y, f: metrics.worst_slice(y, f, REGIME[: len(y)]),
     "global_scores": lambda y, f: metrics.global_scores(y, f, **FEW),
 }
 WITHOUT_X = METRICS | {f"{name}.fit": lambda y, f, kind=kind: kind().fit(y, f) for name, kind in CALIBRATORS.items()}
@@ -346,7 +346,7 @@ def test_inputs_of_few_bits_are_computed_in_single_precision(field, name, dtype)
 # --- laws ---------------------------------------------------------------------------------------------------------
 
 PAIRS = st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=2, max_size=40)
-WITHOUT_DRAWS = ["smece", "ece", "brier", "log_loss", "reliability_curve", "worst_slice_gap"]
+WITHOUT_DRAWS = ["smece", "ece", "brier", "log_loss", "reliability_curve", "worst_slice"]
 
 
 @pytest.mark.promise("I10")
@@ -359,8 +359,8 @@ def test_the_order_of_rows_is_no_matter(name, pairs, random):
     y, f = (np.array([pair[k] for pair in pairs], dtype=float) for k in (0, 1))
 
     def call(at):
-        if name == "worst_slice_gap":
-            return metrics.worst_slice_gap(y[at], f[at], REGIME[: len(y)][at], min_rows=1)
+        if name == "worst_slice":
+            return metrics.worst_slice(y[at], f[at], REGIME[: len(y)][at], min_rows=1)
         return METRICS[name](y[at], f[at])
 
     for one, other in zip(numbers_in(call(np.arange(len(y)))), numbers_in(call(np.array(order))), strict=True):

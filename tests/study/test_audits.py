@@ -5,10 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from miscal import discover
-from miscal.calibration.metrics import worst_slice_gap
+from miscal.calibration.metrics import worst_slice
 from miscal.data.splits import permuted_split
 from miscal.data.triples import Triples
+from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.study.audits import audit
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
@@ -108,7 +108,7 @@ def test_seeds_and_their_pairs_are_those_of_fits_by_hand(result, tables, fields)
         assert row["seed"] == seed
         assert row["delta_std"] == pytest.approx(delta.std(), rel=1e-5)
         regime = np.select([delta < -0.05, delta > 0.05], ["over", "under"], "good")
-        gap = worst_slice_gap(rows.correct[test], rows.confidence[test], regime, min_rows=1)
+        gap = worst_slice(rows.correct[test], rows.confidence[test], regime, min_rows=1)
         assert (row["worst"], row["gap"]) == (gap.worst, pytest.approx(gap.value))
         assert row["share_worst"] == pytest.approx(np.mean(regime == gap.worst))
     assert [(row["seed_a"], row["seed_b"]) for row in tables["seed_pairs"]] == [(2, 3), (2, 4), (3, 4)]

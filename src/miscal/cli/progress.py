@@ -1,81 +1,16 @@
-"""Progress on standard error: a moving line on a terminal; elsewhere nothing, or plain lines for long commands."""
+"""Progress of a study on standard error: a moving line on a terminal, plain lines elsewhere."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from miscal.base.number_wording import duration, percent
+from miscal.base.number_wording import duration
 from miscal.cli.exit_status import one_line
+from miscal.runs.shown_progress import time_left
 
 if TYPE_CHECKING:
-    from rich.progress import Task
-    from rich.text import Text
-
-    from miscal.discovery.progress import Progress
     from miscal.study.run import CellProgress
-
-
-@contextmanager
-def stages() -> Iterator[Callable[[str], None]]:
-    """Show which stage is running and for how long; silence where standard error is no terminal.
-
-    Yields
-    ------
-    callable
-        To be called with the name of each stage as it starts.
-    """
-    if not sys.stderr.isatty():
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda name: bar.update(task, description=name)
-
-
-@contextmanager
-def discovery_stages() -> Iterator["Callable[[Progress], None]"]:
-    """Show the stages of a discovery, the time that is left and what was found so far.
-
-    A terminal shows one moving line for the stage that runs, and above it a line for each that has ended. A log gets
-    the lines of the stages that have ended, without control characters.
-
-    Yields
-    ------
-    callable
-        To be called with every :class:`~miscal.discovery.progress.Progress`.
-    """
-    if not sys.stderr.isatty():
-        yield _write_line
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bar
-    from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.text import Text
-
-    class Left(ProgressColumn):
-        """The time left, counted down from the last estimate."""
-
-        def render(self, task: "Task") -> "Text":
-            return Text(_left(task.fields["left"], time.monotonic() - task.fields["since"]))
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), Left())
-    console = Console(stderr=True, highlight=False, markup=False)
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("starting", total=None, left=None, since=time.monotonic())
-
-        def show(now: "Progress") -> None:
-            if now.share == 1.0:
-                console.print(_line(now))
-            share = f" {percent(now.share)}" if 0.0 < now.share < 1.0 else ""
-            bar.update(task, description=f"{now.stage}{share}", left=now.left, since=time.monotonic())
-
-        yield show
 
 
 @contextmanager
@@ -104,7 +39,7 @@ def study_cells() -> Iterator["Callable[[CellProgress], None]"]:
         def show(step: "CellProgress") -> None:
             if step.seconds is not None:
                 console.print(_cell_line(step))
-            bar.update(task, description=step.says, completed=step.done, total=step.of, left=_left(step.left, 0.0))
+            bar.update(task, description=step.says, completed=step.done, total=step.of, left=time_left(step.left, 0.0))
 
         yield show
 
@@ -128,41 +63,5 @@ def _cell_line(step: "CellProgress") -> str:
     count = f"{step.done:>3} of {step.of}"
     if step.message is not None:
         return f"{count:<12}{'FAILED':<12}" + one_line(f"{step.says}: {step.message}")
-    left = f"   ({_left(step.left, 0.0)})" if step.left else ""
+    left = f"   ({time_left(step.left, 0.0)})" if step.left else ""
     return f"{count:<12}{duration(step.seconds):>9}   {step.says}{left}"
-
-
-def _write_line(now: "Progress") -> None:
-    if now.share == 1.0:
-        print(_line(now), file=sys.stderr, flush=True)
-
-
-def _line(now: "Progress") -> str:
-    """Return the line of a stage that has ended.
-
-    Examples
-    --------
-    >>> from miscal.discovery.progress import Progress
-    >>> _line(Progress("field", 1.0, 9.31, 4.2, "The model says 75 % on average."))
-    'field        9.3 s   The model says 75 % on average.'
-    """
-    return f"{now.stage:<10}{now.seconds:>6.1f} s   {now.found}".rstrip()
-
-
-def _left(left: float | None, since: float) -> str:
-    """Say how much time is left, `since` seconds after it was estimated.
-
-    Examples
-    --------
-    >>> _left(95.0, 2.0), _left(1.0, 3.0), _left(None, 0.0)
-    ('about 1 min 35 s left', 'nearly done', '')
-    """
-    if left is None:
-        return ""
-    seconds = left - since
-    if seconds < 1.0:
-        return "nearly done"
-    # no estimate is better than to a tenth
-    step = 1 if seconds < 20 else 5
-    minutes, rest = divmod(round(seconds / step) * step, 60)
-    return f"about {f'{minutes} min ' if minutes else ''}{rest} s left"

@@ -235,7 +235,9 @@ def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, s
     """Correct some rows that a field has not seen, with columns blank."""
     blanked = BlankedRows.of(triples, unseen, seed)
     changed = blanked.changed(triples)
-    corrected = model.correct(changed.X, triples.confidence[changed.row]).corrected if len(changed.row) else None
+    # past the check of how likely inputs are: these are unlike the others on purpose
+    fitted = model.to_saved().fitted
+    corrected = fitted.correct(changed.X, triples.confidence[changed.row]).corrected if len(changed.row) else None
     return {"blanked": blanked, "changed": corrected}
 
 

@@ -4,8 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miscal.data.readers import reread
+import numpy as np
+
+from miscal.data.readers import Table, open_table, reread
+from miscal.data.readers.matrix import TENSOR
+from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
+from miscal.data.triples import Triples
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
 from miscal.discovery.fitted_rows import TEST, TIME
@@ -19,14 +24,50 @@ if TYPE_CHECKING:
     from miscal.findings.input_clusters import InputClusters
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run folder, read back.
+@dataclass(frozen=True, eq=False)
+class GivenRows:
+    """What was given in memory, to be kept with a run: the columns that were read and the embeddings."""
+
+    table: "pl.DataFrame | None" = None
+    embeddings: np.ndarray | None = None
+
+    def write(self, folder: Path) -> None:
+        """Write them into the folder of a run."""
+        if self.table is not None:
+            self.table.write_parquet(folder / ROWS_FILE, compression="zstd")
+        if self.embeddings is not None:
+            from safetensors.numpy import save_file
+
+            save_file({TENSOR: np.ascontiguousarray(self.embeddings)}, folder / EMBEDDINGS_FILE)
+
+
+@dataclass(frozen=True, eq=False)
+class RunMemory:
+    """What a run that was made in this process needs no folder for.
 
     Attributes
     ----------
-    path : Path
-        The folder.
+    found : Discovery
+    triples : Triples
+        The rows, as they were given to the discovery.
+    rows : GivenRows
+        What a folder must keep so that they can be read again from it.
+    given : object
+        The data as they were given: a frame, a path, triples.
+    """
+
+    found: Discovery
+    triples: Triples
+    rows: GivenRows
+    given: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunContent:
+    """What a run holds: made in this process, read back from its folder, or both.
+
+    Attributes
+    ----------
     summary : Summary
         ``summary.json``.
     table : polars.DataFrame
@@ -37,14 +78,30 @@ class Run:
         ``findings.parquet``.
     columns : polars.DataFrame
         ``columns.parquet``; without rows where the run was made before there was such a file.
+    path : Path or None
+        The folder; None where there is none yet.
+    memory : RunMemory or None
+        None where it was read back.
     """
 
-    path: Path
     summary: Summary
     table: "pl.DataFrame"
     map: "pl.DataFrame"
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
+    path: Path | None = None
+    memory: RunMemory | None = None
+
+    @classmethod
+    def of(cls, memory: RunMemory) -> "RunContent":
+        """Return what a run holds that was made in this process."""
+        found = memory.found
+        return cls(found.summary, found.table, found.map, found.findings, found.columns, memory=memory)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its folder."""
+        return "the run" if self.path is None else str(self.path)
 
     @property
     def testifies(self) -> "pl.Series":
@@ -54,38 +111,73 @@ class Run:
         # with evidence "time", folds are blocks, of which the first only teaches
         return self.table["fold"].fill_null(0) >= (1 if self.summary.evidence == TIME else 0)
 
-    def load_model(self) -> "SavedModel":
-        """Load the saved model."""
-        return load_model(self.path)
+    def load_model(self) -> SavedModel:
+        """Return the saved model."""
+        return load_model(self.path) if self.memory is None else saved_model(self.memory.found)
 
     def load_clusters(self) -> "InputClusters | None":
-        """Load how inputs were clustered; None where they were not."""
-        return load_clusters(self.path)
+        """Return how inputs were clustered; None where they were not."""
+        return load_clusters(self.path) if self.memory is None else self.memory.found.clusters
 
-    def triples(self) -> Any:
-        """Read the rows of the run again, refusing data that changed since."""
-        return reread(self.summary.settings["source"])
+    @property
+    def source(self) -> dict[str, Any]:
+        """Where the rows come from, and the options by which they are read."""
+        source = self.summary.settings["source"]
+        return source if self.path is None else found_in(self.path, source)
+
+    def triples(self, **changed: Any) -> Triples:
+        """Return the rows of the run; read again where it was read back, refusing data that changed since.
+
+        Parameters
+        ----------
+        **changed
+            Options of reading that may be others than in the run.
+        """
+        return reread(self.source, **changed) if self.memory is None else self.memory.triples
+
+    def same_data(self, other: "RunContent") -> bool:
+        """Say whether the rows of another run are of the same file, or of the same object in memory."""
+        if self.memory is not None and other.memory is not None and self.memory.given is other.memory.given:
+            return True
+        digest = self.source.get("sha256")
+        return digest is not None and digest == other.source.get("sha256")
+
+    def data(self) -> Table:
+        """Open the table that the rows were read from."""
+        source = self.source
+        given = None if self.memory is None else self.memory.rows.table
+        options = source["options"]
+        where = source["path"] if given is None else given
+        return open_table(where, encoding=options["encoding"], csv_escape=options.get("csv_escape"))
 
 
-def write_files(found: Discovery, folder: Path) -> None:
-    """Write summary, tables and model into an empty folder, and seal it."""
+def saved_model(found: Discovery) -> SavedModel:
+    """Return the model of a discovery, with what is saved beside it."""
+    read = {one.name: one.cost_if_missing for one in found.summary.columns}
+    costs = {name: cost.value for name, cost in read.items() if cost is not None and cost.value is not None}
+    column = found.summary.data.columns.confidence
+    return SavedModel(found.model.to_saved(), found.encoder, column, found.summary.kind, costs)
+
+
+def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -> None:
+    """Write summary, tables, model and rows that were given in memory into an empty folder, and seal it."""
     # no timestamps and one thread's row groups: the same discovery gives the same bytes
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
     found.findings.write_parquet(folder / "findings.parquet", compression="zstd")
     found.columns.write_parquet(folder / COLUMNS_FILE, compression="zstd")
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
-    column = found.summary.data.columns.confidence
-    read = {one.name: one.cost_if_missing for one in found.summary.columns}
-    costs = {name: cost.value for name, cost in read.items() if cost is not None and cost.value is not None}
-    place, kind = folder / "model", found.summary.kind
-    save_model(found.model, found.encoder, place, confidence=column, kind=kind, costs=costs)
+    model = saved_model(found)
+    about = {"confidence": model.confidence, "kind": model.kind, "costs": model.costs}
+    save_model(found.model, model.encoder, folder / "model", **about)
     if found.clusters is not None:
         save_clusters(found.clusters, folder / "model")
+    if rows is not None:
+        rows.write(folder)
     seal(folder)
 
 
-def read_run(folder: str | Path) -> Run:
+def read_run(folder: str | Path) -> RunContent:
     """Read a run folder back, after checking that nothing in it has changed.
 
     Parameters
@@ -95,7 +187,7 @@ def read_run(folder: str | Path) -> Run:
 
     Returns
     -------
-    Run
+    RunContent
         Summary and tables.
 
     Raises
@@ -113,4 +205,4 @@ def read_run(folder: str | Path) -> Run:
     tables = [own_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
     path = folder / COLUMNS_FILE
     columns = own_parquet(path) if path.exists() else columns_table(())
-    return Run(folder, summary, *tables, columns=columns)
+    return RunContent(summary, *tables, columns=columns, path=folder)

@@ -15,7 +15,11 @@ from miscal.base.files import digest, refuse_existing, replace_file, resolve, wh
 
 MANIFEST = "manifest.json"
 COLUMNS_FILE = "columns.parquet"
-CHECKED = ("summary.json", "field.parquet", "findings.parquet", COLUMNS_FILE, "map.parquet", "audit.json")
+# the last two as miscal.data.readers.provenance calls them, which takes long to import
+CHECKED = (
+    "summary.json", "field.parquet", "findings.parquet", COLUMNS_FILE, "map.parquet", "audit.json", "rows.parquet",
+    "rows.safetensors",
+)  # fmt: skip
 """Files whose sha256 the manifest keeps; the model folder has a manifest of its own, the report can be redrawn."""
 
 OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})

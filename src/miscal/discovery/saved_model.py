@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
+from miscal.base.frames import FrameKind
 from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
@@ -15,8 +16,6 @@ from miscal.data.readers.outcomes import Asked
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from miscal.estimators.field import MiscalibrationField
     from miscal.findings.input_clusters import InputClusters
 
@@ -87,27 +86,30 @@ class SavedModel:
         own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind, "costs": self.costs}
         return open_new_rows(source, encoder=self.encoder, **own, **options)
 
-    def correct(self, source: Any, **options: Any) -> "pl.DataFrame":
+    def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
         """Correct new rows that fit into memory.
 
         Parameters
         ----------
         source : path or table
             As for :func:`miscal.data.readers.read_triples`.
+        frames : FrameKind, optional
+            The kind of frame to return; by default that of `source`.
         **options
             Those of :meth:`open`.
 
         Returns
         -------
-        polars.DataFrame
+        frame
             ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``,
-            ``reason``.
+            ``reason``. A frame of pandas keeps its index; of a file it is one of polars.
         """
         from miscal.discovery.corrected_rows import correct_rows
 
         opened = self.open(source, **options)
         (piece,) = opened.pieces(1 << 62)
-        return correct_rows(self.estimator.fitted, opened.read(piece))
+        table = correct_rows(self.estimator.fitted, opened.read(piece))
+        return (frames or FrameKind.of(source)).frame(table, table["row"].to_numpy())
 
 
 def save_model(

@@ -1,5 +1,6 @@
 """The two tables of a run: the field at every row, and two-dimensional maps of the rows for the report."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
 from miscal.discovery.shown_text import shortened_texts
 from miscal.discovery.summary import MapInfo
+from miscal.findings.decisions import Decision
 from miscal.findings.enrichment import written_date
 from miscal.findings.ledger import with_features
 
@@ -158,3 +160,29 @@ def _text(value: Any, limit: int | None = None) -> str | None:
         return None
     text = clean_text(str(value)[:limit])
     return text if limit is None or len(str(value)) <= limit else text + "…"
+
+
+def decisions_table(decisions: Sequence[Decision]) -> "pl.DataFrame":
+    """Return what acting at each threshold leads to, a row for each, as :class:`Decision` says of its parts.
+
+    ``before`` and ``after`` are by the confidences as given and by the corrected ones, of the rows that are acted on;
+    with ``below``, of the others. ``promised`` and ``observed`` are the means of probability and outcome, both in
+    [0, 1], with the 95 % interval of the latter.
+    """
+    import polars as pl
+
+    rows = []
+    for one in decisions:
+        row: dict[str, Any] = {"threshold": one.threshold, "source": one.source, "start": one.start}
+        for side in ("before", "after", "before_below", "after_below"):
+            promise = getattr(one, side)
+            low, high = promise.observed.interval or (None, None)
+            observed = {"observed": promise.observed.value, "observed_low": low, "observed_high": high}
+            told = {"n": promise.n, "promised": promise.promised, **observed, "p_adjusted": promise.p_adjusted}
+            row |= {f"{side}_{name}": value for name, value in told.items()}
+        row |= {"raised": one.raised, "lowered": one.lowered}
+        gain = None if one.net_benefit is None else one.net_benefit.gain
+        low, high = (gain and gain.interval) or (None, None)
+        row |= {"net_benefit_gain": gain and gain.value, "net_benefit_gain_low": low, "net_benefit_gain_high": high}
+        rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_weight
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics import MIN_SLICE_ROWS, worst_slice_gap
+from miscal.calibration.metrics import MIN_SLICE_ROWS, worst_slice
 from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
 from miscal.calibration.metrics.confidence_cells import ConfidenceCells, merge, simulate, smece_statistic
 from miscal.calibration.survey_design import SurveyDesign
@@ -102,7 +102,7 @@ def slice_bootstrap(
     >>> found.gap.low < found.gap.value and found.share.low < 0.5 < found.share.high
     True
     """
-    observed = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=weights)
+    observed = worst_slice(correct, confidence, regime, min_rows=min_rows, sample_weight=weights)
     if observed.worst is None or observed.value is None:
         return SliceBootstrap(None, None, None)
     rows = check_rows(correct, confidence, groups=groups)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from miscal.base.checks import check_confidence, check_correct, check_weight
-from miscal.calibration.metrics import MIN_SLICE_ROWS, brier, worst_slice_gap
+from miscal.calibration.metrics import MIN_SLICE_ROWS, brier, worst_slice
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -101,7 +101,7 @@ def _at(
     by: str,
 ) -> Threshold:
     shares = {f"share_{name}": float(np.average(regime == name, weights=weight)) for name in ("over", "under")}
-    found = worst_slice_gap(correct, confidence, regime, min_rows=min_rows, sample_weight=weight)
+    found = worst_slice(correct, confidence, regime, min_rows=min_rows, sample_weight=weight)
     if not found.slices:
         return Threshold(float(epsilon), **shares, gap=None, worst=None, share_worst=None, brier_gap=None)
     inside = {name: regime == name for name in found.slices}

@@ -9,10 +9,16 @@ from miscal.discovery.run_folder import run_folder
 
 if TYPE_CHECKING:
     from miscal.discovery.discover import Discovery
+    from miscal.discovery.run import GivenRows
 
 
 def write_run(
-    found: "Discovery | Callable[[], Discovery]", out: str | Path, *, overwrite: bool = False, report: bool = True
+    found: "Discovery | Callable[[], Discovery]",
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    report: bool = True,
+    rows: "GivenRows | None" = None,
 ) -> "Discovery":
     """Write a discovery as a run folder, whole or not at all.
 
@@ -27,6 +33,8 @@ def write_run(
         Replace an existing run folder.
     report : bool, default True
         Draw ``report.html`` too.
+    rows : GivenRows, optional
+        What was given in memory, to be kept so that the run can be audited and compared from its folder.
 
     Returns
     -------
@@ -48,7 +56,7 @@ def write_run(
         from miscal.report.page import write_page
         from miscal.report.source import source_of
 
-        write_files(discovery, folder)
+        write_files(discovery, folder, rows)
         if report:
             columns = tables_of(discovery.columns)
             source = source_of(discovery.summary, discovery.table, discovery.map, columns, name=resolve(out).name)

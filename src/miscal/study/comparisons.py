@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.metrics.scores import log_losses, mean_interval
-from miscal.discovery.run import Run, read_run
+from miscal.discovery.run import RunContent, read_run
 from miscal.evidence.stability import seed_stability
 from miscal.runs.compare.compared_rows import TEXT, Match, kind_of
 from miscal.runs.compare.estimates import correlation_with_interval, mean_of
@@ -164,13 +164,13 @@ def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     return table["corrected"].to_numpy()[place]
 
 
-def duel_rows(labels: Labels, auto: Run, paper: Run, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
+def duel_rows(labels: Labels, auto: RunContent, paper: RunContent, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Compare the corrections of two methods, row by row.
 
     Parameters
     ----------
     labels : Labels
-    auto, paper : Run
+    auto, paper : RunContent
         Of the same rows, in the same order, by either method.
     unit : (n,) int64
         Rows that count as one, because their inputs are equal or their group is.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.runs.compare.compared_rows import (
     ID,
     TEXT,
@@ -79,13 +79,13 @@ class OpenRun:
         return space_of(self.rows.source, self.encoder)
 
 
-def open_run(labels: Labels, run: Run, encoder: str | None = None) -> OpenRun:
+def open_run(labels: Labels, run: RunContent, encoder: str | None = None) -> OpenRun:
     """Read the rows of a pair's run.
 
     Parameters
     ----------
     labels : Labels
-    run : Run
+    run : RunContent
     encoder : str, optional
         As for :func:`space_of`.
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from sklearn.base import clone
 
-import miscal
 from miscal.base.errors import InputError, ResourceError
 from miscal.data.triples import Triples
+from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.kernel import exponent_factors, smooth, weights_from_factors
 from miscal.estimators.paper import phi as phi_module
@@ -55,7 +55,7 @@ def test_without_a_gpu_auto_is_the_cpu_and_cuda_an_error_that_says_what_to_do(no
         with pytest.raises(InputError, match=r"torch finds none here: .*--device cpu"):
             asked()
     with pytest.raises(InputError, match="torch finds none here"):
-        miscal.discover(rows(200), method="paper", device="cuda")
+        discover(rows(200), method="paper", device="cuda")
 
 
 @pytest.mark.parametrize("method", ["auto", "paper"])

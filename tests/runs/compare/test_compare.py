@@ -11,6 +11,7 @@ from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
+from miscal.discovery.run import RunContent
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
@@ -35,7 +36,7 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
     triples = Triples.of(X, confidence=confidence, correct=correct)
     return RunRows(
         name=name,
-        run=SimpleNamespace(summary=summary),
+        run=RunContent(summary, None, None, None, None),
         X=triples.X,
         row=row,
         text=None,
@@ -215,7 +216,7 @@ def test_rows_of_one_file_are_matched_by_their_numbers():
     one, _ = world(n=400)
     few = rows_of("few", one.correct, one.confidence, one.X, one.columns["kind"], order=np.arange(100, 300))
     found = match_rows(one, few)
-    assert found.by == "row numbers of the same file"
+    assert found.by == "row numbers of the same data"
     assert one.row[found.a].tolist() == few.row[found.b].tolist() == list(range(100, 300))
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-import miscal
 from miscal.data.readers import read_triples
+from miscal.discovery.discover import discover
 from miscal.discovery.run import write_files
 from miscal.study.opened_runs import PairRun
 from miscal.study.pair_result import Labels
@@ -35,7 +35,7 @@ def write_run(table, folder, labels, split, **inputs):
     table.write_parquet(folder / "data.parquet")
     triples = read_triples(folder / "data.parquet", **(inputs or {"features": "x_*"}))
     split = None if split is None else np.array(split)
-    found = miscal.discover(
+    found = discover(
         replace(triples, split=split), method="paper", options=SMALL, n_jobs=1, map_method="pca",
         evidence=None if split is not None else "all",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import miscal
 from miscal.data.triples import Triples
+from miscal.discovery.discover import discover
 from miscal.study.measures import purity as module
 from miscal.study.measures.purity import measure, nearest_others, purity
 from miscal.study.measures.spaces import one_of_each, unseen_spaces
@@ -198,7 +199,7 @@ def test_where_all_rows_testify_the_geometry_has_not_seen_the_rows_it_places(mon
 def test_what_auto_learns_forgets_the_category_and_keeps_the_error(evidence):
     triples, _ = world(n=800)
     triples = triples if evidence == "test" else replace(triples, split=None)
-    found = miscal.discover(triples, map_method="pca")
+    found = discover(triples, map_method="pca")
     rows = rows_of(PairResult(Labels("p", "d", "m"), "auto", MeasureSettings(), triples, found))
     assert rows["learned", "kind"]["purity"] < rows["raw", "kind"]["purity"] - 0.3
     for by in ("sign", "outcome"):
@@ -213,7 +214,7 @@ def test_where_nothing_is_hidden_the_learned_space_does_not_pretend_to_keep_the_
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(240, 4)), rng.random(240) < 0.5
         triples = Triples.of(X, confidence=np.full(240, 0.5), correct=y)
-        found = miscal.discover(triples, map_method="pca", seed=seed)
+        found = discover(triples, map_method="pca", seed=seed)
         settings = MeasureSettings(seed=seed)
         p.append(
             rows_of(PairResult(Labels("p", "d", "m"), "auto", settings, triples, found))["learned", "outcome"][

@@ -1,13 +1,14 @@
 """Calibration errors and scores: pure formulas of outcomes, confidences and weights.
 
-Residuals are y - f: positive means under-confident. All functions take ``(correct, confidence)`` and the keyword
-``sample_weight``. In a value, a weight of 2 is a row repeated and a weight of 0 a row dropped. In intervals, floors and
-p-values rows are the independent units and weights say how much each matters; repeat rows to count them as several.
+Residuals are y - f: positive means under-confident. All functions take outcomes, confidences and the keyword
+``sample_weight``; those that :mod:`miscal.metrics` offers call the first two ``y_true`` and ``y_prob``. In a value, a
+weight of 2 is a row repeated and a weight of 0 a row dropped. In intervals, floors and p-values rows are the
+independent units and weights say how much each matters; repeat rows to count them as several.
 
 - One number: :func:`smece`, :func:`ece`, :func:`brier`, :func:`log_loss`; :func:`log_losses` of each row.
 - With interval, noise floor and p-value: :func:`measure_smece`, :func:`measure_ece`, :func:`measure_gap`.
 - All metrics at once, each with its interval: :func:`global_scores`. A new metric is a :class:`Metric` in `METRICS`.
-- Slices: :func:`worst_slice_gap`. Diagrams: :func:`reliability_curve`,
+- Slices: :func:`worst_slice_gap`, of regimes :func:`worst_slice`. Diagrams: :func:`reliability_curve`,
   :func:`smooth_reliability_curve`. Means: :func:`mean_interval`,
   :func:`paired_difference` of two methods on the same rows, :func:`wilson` for shares.
 - Decisions at a threshold: :func:`threshold_grid`, :func:`implied_threshold`, :func:`net_benefit`,
@@ -34,6 +35,7 @@ from miscal.calibration.metrics.gap import (
     WorstSlice,
     clipped,
     measure_gap,
+    worst_slice,
     worst_slice_gap,
 )
 from miscal.calibration.metrics.inference import (
@@ -107,5 +109,6 @@ __all__ = [
     "smooth_reliability_curve",
     "threshold_grid",
     "wilson",
+    "worst_slice",
     "worst_slice_gap",
 ]

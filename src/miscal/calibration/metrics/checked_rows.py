@@ -16,11 +16,18 @@ _BLOCK = 1 << 20
 """Counts of rows that a block of draws holds, 8 MB each of a few arrays. Not tuned."""
 
 
-def check_rows(correct: Any, confidence: Any, sample_weight: Any = None, groups: Any = None) -> LabelledRows:
+def check_rows(
+    correct: Any,
+    confidence: Any,
+    sample_weight: Any = None,
+    groups: Any = None,
+    *,
+    names: tuple[str, str] = ("correct", "confidence"),
+) -> LabelledRows:
     """Check outcomes, confidences, weights and groups, and drop the rows of weight 0.
 
     Nothing is copied without need, and nothing may be written to: fresh memory pages for copies would cost more than
-    all arithmetic on them.
+    all arithmetic on them. Messages call outcomes and confidences by `names`.
 
     Raises
     ------
@@ -33,12 +40,25 @@ def check_rows(correct: Any, confidence: Any, sample_weight: Any = None, groups:
     >>> rows.confidence.tolist(), rows.shares.tolist(), rows.group
     ([0.5, 0.9], [0.25, 0.75], None)
     """
-    n = check_lengths(correct=correct, confidence=confidence, sample_weight=sample_weight)
+    n = check_lengths(**dict(zip(names, (correct, confidence), strict=True)), sample_weight=sample_weight)
     # sums over strided views differ in the last bit
-    y = np.ascontiguousarray(check_correct(correct, copy=False))
-    f = np.ascontiguousarray(check_confidence(confidence, copy=False))
+    y = np.ascontiguousarray(check_correct(correct, name=names[0], copy=False))
+    f = np.ascontiguousarray(check_confidence(confidence, name=names[1], copy=False))
     weight = None if sample_weight is None else check_weight(sample_weight, n)
     return labelled(y, f, check_groups(groups, n), weight)
+
+
+def check_predictions(y_true: Any, y_prob: Any, sample_weight: Any = None, groups: Any = None) -> LabelledRows:
+    """Check rows, as :func:`check_rows` does, by the names that scikit-learn's metrics give them.
+
+    Examples
+    --------
+    >>> check_predictions([1, 0], [0.5, 1.5])
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: y_prob must lie in [0, 1]; got 1 of 2 values outside it, ...
+    """
+    return check_rows(y_true, y_prob, sample_weight, groups, names=("y_true", "y_prob"))
 
 
 def labelled(correct: np.ndarray, confidence: np.ndarray, group: Any, weight: np.ndarray | None) -> LabelledRows:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.checked_rows import check_predictions
 from miscal.calibration.metrics.inference import effect_given_confidence
 from miscal.calibration.metrics.scores import bin_index, wilson
 
@@ -37,8 +37,8 @@ class ReliabilityCurve:
 
 
 def reliability_curve(
-    correct: Any,
-    confidence: Any,
+    y_true: Any,
+    y_prob: Any,
     n_bins: int = 15,
     strategy: str = "mass",
     *,
@@ -49,9 +49,9 @@ def reliability_curve(
 
     Parameters
     ----------
-    correct : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
+    y_prob : array-like of shape (n,)
         Confidences in [0, 1].
     n_bins : int, default 15
         Largest number of bins; empty ones are left out.
@@ -78,7 +78,7 @@ def reliability_curve(
     >>> curve.accuracy.tolist(), curve.n.tolist()
     ([0.5, 1.0], [2, 2])
     """
-    return curve_of(check_rows(correct, confidence, sample_weight, groups), n_bins, strategy)
+    return curve_of(check_predictions(y_true, y_prob, sample_weight, groups), n_bins, strategy)
 
 
 def curve_of(rows: LabelledRows, n_bins: int, strategy: str = "mass") -> ReliabilityCurve:

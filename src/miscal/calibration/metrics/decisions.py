@@ -23,7 +23,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows, drawn_counts
+from miscal.calibration.metrics.checked_rows import check_predictions, check_rows, drawn_counts
 from miscal.calibration.metrics.inference import DRAWS, RandomState, generator
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, MeanEstimate, mean_of_values
 from miscal.calibration.survey_design import fewness
@@ -117,14 +117,14 @@ def implied_threshold(cost: tuple[float, float]) -> float:
     return needless / (missed + needless)
 
 
-def net_benefit(correct: Any, confidence: Any, threshold: float, *, sample_weight: Any = None) -> float:
+def net_benefit(y_true: Any, y_prob: Any, threshold: float, *, sample_weight: Any = None) -> float:
     """Net benefit of acting on the rows with at least some confidence (Vickers & Elkin, 2006).
 
     Parameters
     ----------
-    correct : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Outcomes, 0 or 1: whether acting was right.
-    confidence : array-like of shape (n,)
+    y_prob : array-like of shape (n,)
         In [0, 1].
     threshold : float
         In [0, 1). At 0 all rows are acted on; the net benefit of acting on all is ``rate - (1 - rate) t / (1 - t)``.
@@ -149,7 +149,7 @@ def net_benefit(correct: Any, confidence: Any, threshold: float, *, sample_weigh
     """
     if not 0 <= threshold < 1:
         raise InputError(f"threshold must be in [0, 1); got {threshold!r}")
-    return mean_net_benefit(check_rows(correct, confidence, sample_weight), threshold)
+    return mean_net_benefit(check_predictions(y_true, y_prob, sample_weight), threshold)
 
 
 def mean_net_benefit(rows: LabelledRows, threshold: float) -> float:

@@ -10,7 +10,7 @@ the error that they have in common, whose noise makes the worse of two slices lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.checked_rows import check_predictions, check_rows
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -119,10 +119,10 @@ def clipped(gap: float | None) -> float:
     return max(0.0, gap or 0.0)
 
 
-def worst_slice_gap(
+def worst_slice(
     correct: Any, confidence: Any, regime: Any, *, min_rows: int = MIN_SLICE_ROWS, sample_weight: Any = None
 ) -> WorstSlice:
-    """Find the worse calibrated slice, and by how much its smECE exceeds that of all rows.
+    """Find the worse calibrated regime, and by how much its smECE exceeds that of all rows.
 
     Parameters
     ----------
@@ -149,20 +149,69 @@ def worst_slice_gap(
 
     Examples
     --------
-    >>> gap = worst_slice_gap([0, 1] * 30, [0.5] * 60, ["over", "under"] * 30)
+    >>> gap = worst_slice([0, 1] * 30, [0.5] * 60, ["over", "under"] * 30)
     >>> round(gap.value, 4), round(gap.smece, 4)
     (0.5, 0.0)
     """
     return _worst_slice(*_check(correct, confidence, regime, sample_weight), min_rows)
 
 
-def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int) -> WorstSlice:
+def worst_slice_gap(
+    y_true: Any, y_prob: Any, *, slices: Any, min_rows: int = MIN_SLICE_ROWS, sample_weight: Any = None
+) -> float:
+    """Return by how much the smECE of the worst slice exceeds that of all rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Outcomes, 0 or 1.
+    y_prob : array-like of shape (n,)
+        Confidences in [0, 1].
+    slices : array-like of shape (n,)
+        The slice of each row: any values, of which equal ones are one slice. Rows without one (None, NaN) count only
+        towards the whole.
+    min_rows : int, default 30
+        Rows of positive weight that a slice needs, because the noise floor of few rows exceeds most gaps.
+    sample_weight : array-like of shape (n,), optional
+        Non-negative; all 1 by default.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; lower is better. Negative where all rows together are further off than each slice.
+
+    Raises
+    ------
+    InputError
+        If no slice has `min_rows` rows, an array is empty, not finite or out of range, or lengths differ.
+
+    Examples
+    --------
+    >>> round(worst_slice_gap([0, 1] * 30, [0.5] * 60, slices=["a", "b"] * 30), 4)
+    0.5
+    """
+    check_lengths(y_true=y_true, y_prob=y_prob, slices=slices, sample_weight=sample_weight)
+    names = np.asarray(slices, dtype=object)
+    known = np.array([name is not None and name == name for name in names.tolist()])
+    found, number = np.unique(names[known].astype(str), return_inverse=True)
+    label = np.full(len(names), len(found))
+    label[known] = number
+    if sample_weight is not None:
+        label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
+    rows = check_predictions(y_true, y_prob, sample_weight)
+    value = _worst_slice(rows, label, min_rows, found.tolist()).value
+    if value is None:
+        raise InputError(f"no slice has {min_rows} rows or more: give larger slices, or a smaller min_rows")
+    return value
+
+
+def _worst_slice(rows: LabelledRows, label: np.ndarray, min_rows: int, names: Sequence[str] = SIDES) -> WorstSlice:
     if min_rows != int(min_rows) or min_rows < 1:
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     weight, value = rows.shares, rows.shares * (rows.correct - rows.confidence)
     whole = smece_of_residuals(rows.confidence, value)
     slices = {}
-    for code, name in enumerate(SIDES):
+    for code, name in enumerate(names):
         inside = label == code
         if inside.sum() < min_rows:
             continue
@@ -251,7 +300,7 @@ def measure_gap(
     Parameters
     ----------
     correct, confidence, regime, min_rows, sample_weight
-        As for `worst_slice_gap`.
+        As for `worst_slice`.
     groups : array-like of shape (n,), optional
         Rows of equal value may hang together; by default all rows are independent. Draws have the largest of the design
         effects of all rows and of the slices.

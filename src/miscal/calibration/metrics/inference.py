@@ -23,7 +23,7 @@ import numpy as np
 from miscal.base.checks import check_confidence
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.checked_rows import check_predictions, check_rows
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -292,8 +292,8 @@ def effect_given_confidence(rows: LabelledRows) -> float:
 
 
 def measure_smece(
-    correct: Any,
-    confidence: Any,
+    y_true: Any,
+    y_prob: Any,
     *,
     sample_weight: Any = None,
     groups: Any = None,
@@ -311,7 +311,7 @@ def measure_smece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    return smece_of(check_rows(correct, confidence, sample_weight, groups), n_draws, random_state)
+    return smece_of(check_predictions(y_true, y_prob, sample_weight, groups), n_draws, random_state)
 
 
 def smece_of(rows: LabelledRows, n_draws: int, random_state: RandomState) -> ErrorEstimate:
@@ -322,8 +322,8 @@ def smece_of(rows: LabelledRows, n_draws: int, random_state: RandomState) -> Err
 
 
 def measure_ece(
-    correct: Any,
-    confidence: Any,
+    y_true: Any,
+    y_prob: Any,
     n_bins: int = 15,
     strategy: str = "width",
     *,
@@ -340,7 +340,7 @@ def measure_ece(
     >>> round(estimate.value, 4), estimate.distinguishable
     (0.5, True)
     """
-    rows = check_rows(correct, confidence, sample_weight, groups)
+    rows = check_predictions(y_true, y_prob, sample_weight, groups)
     return binned_error_of(rows, n_draws, random_state, n_bins, strategy)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_groups, check_rows, labelled
+from miscal.calibration.metrics.checked_rows import check_groups, check_predictions, labelled
 
 LOG_LOSS_CLIP = 1e-4
 """Log loss takes probabilities clipped to [1e-4, 1 - 1e-4], for every method alike: a smaller clip lets a few
@@ -51,14 +51,14 @@ class MeanEstimate:
     n: int
 
 
-def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+def brier(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
     """Brier score: the mean of (y - f)^2.
 
     Parameters
     ----------
-    correct : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
+    y_prob : array-like of shape (n,)
         Confidences in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default.
@@ -78,7 +78,7 @@ def brier(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> brier([1, 0], [0.5, 0.5])
     0.25
     """
-    return mean_value(check_rows(correct, confidence, sample_weight), squared_errors)
+    return mean_value(check_predictions(y_true, y_prob, sample_weight), squared_errors)
 
 
 def mean_value(rows: LabelledRows, values: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
@@ -97,14 +97,14 @@ def squared_errors(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     return np.square(correct - confidence)
 
 
-def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+def log_loss(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
     """Mean of -log(probability given to the outcome), natural logarithm, with f clipped to [1e-4, 1 - 1e-4].
 
     Parameters
     ----------
-    correct : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
+    y_prob : array-like of shape (n,)
         Confidences in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative; all 1 by default.
@@ -124,7 +124,7 @@ def log_loss(correct: Any, confidence: Any, *, sample_weight: Any = None) -> flo
     >>> round(log_loss([1, 0], [0.5, 1.0]), 4)
     4.9517
     """
-    return mean_value(check_rows(correct, confidence, sample_weight), log_losses)
+    return mean_value(check_predictions(y_true, y_prob, sample_weight), log_losses)
 
 
 def log_losses(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
@@ -183,16 +183,14 @@ def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.nda
     raise InputError(f"strategy must be 'width' or 'mass'; got {strategy!r}")
 
 
-def ece(
-    correct: Any, confidence: Any, n_bins: int = 15, strategy: str = "width", *, sample_weight: Any = None
-) -> float:
+def ece(y_true: Any, y_prob: Any, n_bins: int = 15, strategy: str = "width", *, sample_weight: Any = None) -> float:
     """Binned expected calibration error: the sum over bins of |weighted sum of residuals|.
 
     Parameters
     ----------
-    correct : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
+    y_prob : array-like of shape (n,)
         Confidences in [0, 1].
     n_bins : int, default 15
         Number of bins.
@@ -216,7 +214,7 @@ def ece(
     >>> ece([1, 0, 1, 1], [0.9, 0.9, 1.0, 1.0], n_bins=10)
     0.2
     """
-    return ece_of(check_rows(correct, confidence, sample_weight), n_bins, strategy)
+    return ece_of(check_predictions(y_true, y_prob, sample_weight), n_bins, strategy)
 
 
 def ece_of(rows: LabelledRows, n_bins: int = 15, strategy: str = "width") -> float:
@@ -350,7 +348,7 @@ def mean_residual(rows: LabelledRows) -> MeanEstimate:
 
     Examples
     --------
-    >>> mean_residual(check_rows([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75])).value
+    >>> mean_residual(check_predictions([0, 1, 0, 0], [0.75, 0.75, 0.75, 0.75])).value
     -0.5
     """
     found = mean_of_values(rows, rows.correct - rows.confidence, unit=1.0)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows, weighted_residuals
+from miscal.calibration.metrics.checked_rows import check_predictions, weighted_residuals
 from miscal.calibration.metrics.fixed_point import solve
 from miscal.calibration.metrics.heat import LEAST_CELLS, bin_residuals, cells_needed, power_of_two
 
@@ -55,14 +55,14 @@ def cells_of_rows(n: float) -> int:
     return max(LEAST_CELLS, power_of_two(_CELLS * n ** (1 / 6)))
 
 
-def smece(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
+def smece(y_true: Any, y_prob: Any, *, sample_weight: Any = None) -> float:
     """Smooth expected calibration error (SmoothECE), accurate to 1e-5.
 
     Parameters
     ----------
-    correct : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Outcomes: 1 (True) where the model was right, 0 (False) where not.
-    confidence : array-like of shape (n,)
+    y_prob : array-like of shape (n,)
         Confidences in [0, 1].
     sample_weight : array-like of shape (n,), optional
         Non-negative; a weight of 2 counts a row twice, a weight of 0 drops it. All 1 by default.
@@ -87,7 +87,7 @@ def smece(correct: Any, confidence: Any, *, sample_weight: Any = None) -> float:
     >>> smece([0, 1, 0, 0], [0.9, 0.9, 0.9, 0.9])
     0.65
     """
-    return smece_value(check_rows(correct, confidence, sample_weight))
+    return smece_value(check_predictions(y_true, y_prob, sample_weight))
 
 
 def smece_value(rows: LabelledRows) -> float:

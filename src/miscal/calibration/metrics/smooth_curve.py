@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.checked_rows import check_predictions
 from miscal.calibration.metrics.confidence_cells import merge
 from miscal.calibration.metrics.inference import DRAWS, ErrorEstimate, RandomState, smece_of
 from miscal.calibration.metrics.scores import wilson
@@ -102,7 +102,7 @@ def smooth_reliability_curve(
     >>> curve.confidence.tolist(), curve.accuracy.round(2).tolist(), round(curve.smece.value, 2)
     ([0.9], [0.25], 0.65)
     """
-    return smooth_curve_of(check_rows(y_true, y_prob, sample_weight), n_draws, random_state)
+    return smooth_curve_of(check_predictions(y_true, y_prob, sample_weight), n_draws, random_state)
 
 
 def smooth_curve_of(rows: LabelledRows, n_draws: int, random_state: RandomState) -> SmoothReliabilityCurve:

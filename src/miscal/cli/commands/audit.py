@@ -52,11 +52,11 @@ def command(
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
-    from miscal.cli.progress import stages
     from miscal.runs.audit.command import audit
     from miscal.runs.audit.wording import audit_lines
+    from miscal.runs.shown_progress import steps
 
     on = None if device is None else device.value
-    with stages() as progress:
+    with steps() as progress:
         found = audit(run_dir, null=null.value, n_draws=draws, n_seeds=seeds, device=on, progress=progress)
     print(found.to_json() if json else "\n".join(audit_lines(found.to_dict(), Path(run_dir))), end="" if json else "\n")

@@ -54,9 +54,9 @@ def command(
     The table has the columns row, delta, corrected, mass, supported and reason. Any number of rows is corrected in
     bounded memory; if the command was stopped, the same command goes on where it was.
     """
-    from miscal.cli.progress import stages
+    from miscal.runs.shown_progress import steps
 
-    with stages() as progress:
+    with steps() as progress:
         progress("loading")
         from miscal.runs.correct import calibrate_file
 

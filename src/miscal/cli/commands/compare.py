@@ -38,8 +38,8 @@ def command(
     Says which run is better calibrated, where they differ and where both fail, with intervals that are paired where
     the rows are the same.
     """
-    from miscal.cli.progress import stages
     from miscal.runs.compare.command import write_comparison
+    from miscal.runs.shown_progress import steps
 
     def make() -> "RunComparison":
         from miscal.runs.compare.comparison import compare
@@ -50,6 +50,6 @@ def command(
 
     from miscal.runs.compare.wording import comparison_lines
 
-    with stages() as progress:
+    with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
     print(found.to_json() if json else "\n".join(comparison_lines(found, Path(out))), end="" if json else "\n")

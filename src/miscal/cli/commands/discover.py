@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miscal.base.errors import InputError
 from miscal.cli import options
 from miscal.cli.options import Device, Method, OnInvalid
 
@@ -100,19 +99,12 @@ def command(
         "cost": cost,
     }
 
-    from miscal.estimators.registry import estimator_class, make_estimator
+    from miscal.runs.discover import check_method, read_rows
 
-    if option and method.value != "paper":
-        raise InputError("--option is for settings of --method paper: leave it out, or add --method paper")
-    # a method whose extra is missing, and a GPU that is not there, are refused before any data are read
-    make_estimator(method.value, options=settings["options"], device=device.value)
+    check_method(method.value, settings["options"], device.value)
 
     def read() -> "Triples":
-        from miscal.data.readers import naming_alone, read_triples
-
-        if not estimator_class(method.value).sees_columns:
-            columns.update(naming_alone(columns["metadata"], columns["names_only"]))
-        return read_triples(data, seed=seed, **columns)
+        return read_rows(data, method=method.value, seed=seed, **columns)
 
     run_discovery(read, out, settings, overwrite=overwrite, json=json)
 
@@ -133,9 +125,9 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
     """
     import time
 
-    from miscal.cli.progress import discovery_stages
     from miscal.discovery.progress import Progress
     from miscal.report import write_run
+    from miscal.runs.shown_progress import stages
 
     start = time.monotonic()
 
@@ -153,7 +145,7 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
         start = time.monotonic()
         return found
 
-    with discovery_stages() as progress:
+    with stages(True) as progress:
         found = write_run(make, out, overwrite=overwrite)
         progress(Progress("report", 1.0, time.monotonic() - start))
     print_discovery(found, Path(out), json=json)

@@ -19,9 +19,9 @@ def command(
     overwrite: options.OverwriteTable = False,
 ) -> None:
     """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`."""
-    from miscal.cli.progress import stages
+    from miscal.runs.shown_progress import steps
 
-    with stages() as progress:
+    with steps() as progress:
         progress("reading")
         from miscal.data.importers import read_log
         from miscal.data.importers.imported import check_out

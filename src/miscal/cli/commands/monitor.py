@@ -67,13 +67,13 @@ def command(
 
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """
-    from miscal.cli.progress import stages
     from miscal.runs.monitor.command import FOLDER, monitor
     from miscal.runs.monitor.wording import monitor_lines
+    from miscal.runs.shown_progress import steps
 
     columns = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     columns |= {"positive": positive, "embeddings": embeddings, "features": features}
-    with stages() as progress:
+    with steps() as progress:
         found = monitor(
             run, data, out=out, at=at, tolerance=tolerance, group=group, progress=progress, text=text, where=where,
             on_invalid=on_invalid.value, encoding=encoding, csv_escape=csv_escape,

@@ -102,14 +102,14 @@ def command(
         "resreg_patience": resreg_patience,
         "resreg_rate": resreg_rate,
     }
-    from miscal.cli.progress import stages
+    from miscal.runs.shown_progress import steps
 
     for name in _MEANINGLESS.get(experiment.value, ("capacities",)):
         if chosen[name] is not None:
             raise InputError(f"--{name} has no effect on {experiment.value}: leave it out")
     # before hours of computing, not where the figures are drawn
     need("paper", "miscal synthetic")
-    with stages() as progress:
+    with steps() as progress:
         progress("loading")
         from miscal.synthetic.run import run
         from miscal.synthetic.settings import Settings

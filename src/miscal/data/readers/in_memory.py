@@ -19,10 +19,38 @@ def accepts(source: Any) -> bool:
     return isinstance(source, (Mapping, pl.LazyFrame)) or is_frame(source)
 
 
+def collected(source: Any) -> Any:
+    """Return what a lazy frame or query of any library holds, as a polars frame; anything else as it is."""
+    frame = nw.from_native(source, pass_through=True)
+    return frame.collect(backend="polars").to_native() if isinstance(frame, nw.LazyFrame) else source
+
+
+def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
+    """Return a table with further columns, each value at the place of its row, whatever index either of them has.
+
+    Parameters
+    ----------
+    source : frame or dictionary of arrays
+        Not changed.
+    values : mapping of str to array-like of shape (n,)
+
+    Examples
+    --------
+    >>> with_columns({"x": [1, 2]}, {"y": [3, 4]})
+    {'x': [1, 2], 'y': [3, 4]}
+    """
+    source = collected(source)
+    if isinstance(source, pl.DataFrame):
+        check_lengths(data=source, **values)
+        return source.with_columns(_series(name, one) for name, one in values.items())
+    columns = {**(source if isinstance(source, Mapping) else frame_columns(source)), **values}
+    check_lengths(**columns)
+    return columns
+
+
 def read(source: Any, *, encoding: str = "utf-8") -> Table:
     """Wrap a table in memory; only the columns asked for are converted."""
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
+    source = collected(source)
     if isinstance(source, Mapping):
         if not source:
             raise InputError("the data have no columns; at least confidence and correct are needed")

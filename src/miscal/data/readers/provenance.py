@@ -1,8 +1,12 @@
-"""Record which files were read with which options, so that the same rows can be read again."""
+"""Record which files were read with which options, so that the same rows can be read again.
+
+What was in memory can be read again from the folder of the run, which keeps it.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +15,25 @@ from miscal.base.files import digest
 from miscal.data.readers.rows import XSource
 from miscal.data.readers.table import Table, existing
 
+ROWS_FILE, EMBEDDINGS_FILE = "rows.parquet", "rows.safetensors"
+"""Files of a run folder that keep the columns and the embeddings that were given in memory."""
 
-def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:
+
+def fingerprints(source: Any, table: Table, inputs: XSource, columns: Sequence[str]) -> dict[str, Any]:
     """Record the data's path and sha256, and those of every file read.
 
     Returns
     -------
     dict
-        ``path`` and ``sha256`` (None for a table in memory; for a folder, one fingerprint of all its files), ``files``
-        and the ``reader``.
+        ``path`` and ``sha256`` (None for a table in memory; for a folder, one fingerprint of all its files), ``files``,
+        the ``reader``, and where anything was in memory ``in_memory``: its ``columns`` that were read, and whether
+        ``embeddings`` were, too.
     """
     data = [_fingerprint(file) for file in table.files]
     beside = [_fingerprint(Path(inputs.embeddings))] if isinstance(inputs.embeddings, (str, Path)) else []
     in_memory = not isinstance(source, (str, Path))
+    given = inputs.embeddings is not None and not beside
+    memory = {"in_memory": {"columns": list(columns) if in_memory else [], "embeddings": given}}
     hashes = [file["sha256"] for file in data]
     joint = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     return {
@@ -31,7 +41,30 @@ def fingerprints(source: Any, table: Table, inputs: XSource) -> dict[str, Any]:
         "sha256": None if in_memory else joint,
         "files": data + beside,
         "reader": table.kind,
+        **(memory if in_memory or given else {}),
     }
+
+
+def found_in(folder: Path, source: dict[str, Any]) -> dict[str, Any]:
+    """Return where rows can be read from: as it was, with the files of the run folder for what was in memory.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    source : dict
+        ``Triples.source`` of the run.
+    """
+    memory = source.get("in_memory")
+    if memory is None:
+        return source
+    rows, embeddings = folder / ROWS_FILE, folder / EMBEDDINGS_FILE
+    found, options = dict(source), dict(source["options"])
+    if memory["columns"] and rows.is_file():
+        found["path"] = str(rows)
+    if memory["embeddings"] and embeddings.is_file():
+        options["embeddings"] = str(embeddings)
+    return found | {"options": options}
 
 
 def _fingerprint(file: Path) -> dict[str, str]:
@@ -49,13 +82,15 @@ def refuse_changed(source: dict[str, Any]) -> None:
     Raises
     ------
     InputError
-        If the rows were given as a table in memory, so that they cannot be read again.
+        If the rows or their embeddings were in memory, and the run does not keep them.
     FileError
         If a file is gone.
     MismatchError
         If a file's content has changed.
     """
-    if source.get("path") is None or source.get("options") is None:
+    options = source.get("options")
+    gone = options is not None and source.get("in_memory", {}).get("embeddings") and options["embeddings"] is None
+    if source.get("path") is None or options is None or gone:
         raise InputError("the rows were given in memory, not as a file, so they cannot be read again")
     for file in source["files"]:
         path = existing(Path(file["path"]))

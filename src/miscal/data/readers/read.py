@@ -202,9 +202,7 @@ def read_triples(
         "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
         "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
-    # embeddings given as an array cannot be read a second time
-    again = embeddings is None or options["embeddings"] is not None
-    made = fingerprints(source, table, inputs) | {"options": options if again else None, "where": where}
+    made = fingerprints(source, table, inputs, rows.frame.columns) | {"options": options, "where": where}
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
     notes = (*notes, *about_weights, *clipped, *of_labels)
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
@@ -245,20 +243,27 @@ def options_of(source: dict[str, Any]) -> dict[str, Any]:
     return options if "names_only" in options else options | {"metadata": [], "names_only": options["metadata"]}
 
 
-def reread(source: dict[str, Any]) -> Triples:
+def reread(source: dict[str, Any], **changed: Any) -> Triples:
     """Read the rows of a run again, from its ``Triples.source``.
+
+    Parameters
+    ----------
+    source : dict
+        As :func:`miscal.data.readers.provenance.found_in` returns it.
+    **changed
+        Options of :func:`read_triples` that are to be others than in the run.
 
     Raises
     ------
     InputError
-        If the rows were given in memory.
+        If the rows were given in memory and are not kept.
     FileError, MismatchError
         If a file is gone or has changed, or what makes inputs of text is another here.
     """
     refuse_changed(source)
-    triples = read_triples(source["path"], **options_of(source))
+    triples = read_triples(source["path"], **options_of(source) | changed)
     before, now = source.get("x_source"), triples.source["x_source"]
-    if before != now:
+    if before != now and not changed:
         raise MismatchError(
             f"the run's inputs were {before}, but on this machine they would be {now}: install what made them, "
             "or run `miscal discover` again with --embed-model"

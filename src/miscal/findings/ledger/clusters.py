@@ -77,6 +77,8 @@ def clusters_of(
     # equal results for rows in another order: centres are drawn from rows in an order of their own
     order = np.lexsort(points.T[:2][::-1])
     sample = order[np.linspace(0, n - 1, min(n, settings.cluster_sample)).round().astype(int)]
+    # k-means cannot have more centres than there are distinct rows
+    finest = min(finest, len(np.unique(points[sample], axis=0)))
     found: dict[bytes, ClusterRows] = {}
     for scale in sorted({min(scale, finest) for scale in settings.cluster_scales}):
         means = KMeans(scale, n_init=1, max_iter=50, random_state=seed)

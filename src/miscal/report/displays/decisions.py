@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from miscal.base.number_wording import rate, threshold_text
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
-from miscal.calibration.metrics.checked_rows import check_rows
+from miscal.calibration.metrics.checked_rows import check_predictions
 from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Decision, Thresholds, decide
 from miscal.report.displays.display import Display, check_some, percent_axis
@@ -94,7 +94,7 @@ class DecisionDisplay(Display):
         InputError
             If an array is empty, not finite or out of range, lengths differ, or a threshold is not in (0, 1).
         """
-        rows = check_rows(y_true, y_prob, sample_weight)
+        rows = check_predictions(y_true, y_prob, sample_weight)
         found = decide(rows, rows.confidence, Thresholds.of(threshold, cost))
         return cls(found, kind=kind, corrected=False).plot(ax)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from miscal.base.arrays import value_list
 from miscal.base.checks import check_lengths
+from miscal.base.classes import class_column
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import EVENT, Kind, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS, SmoothReliabilityCurve, smooth_reliability_curve
@@ -315,28 +316,3 @@ def _commonest(values: np.ndarray) -> dict[str, np.ndarray]:
     found = {str(names[k]): np.flatnonzero(number == k) for k in kept}
     others = np.flatnonzero(~np.isin(number, kept))
     return found | ({_OTHERS: others} if len(others) >= MIN_SLICE_ROWS else {})
-
-
-def class_column(estimator: Any, pos_label: Any) -> tuple[np.ndarray, int]:
-    """Return the classes of a classifier, and which of them is asked for: the second of two, or the one named.
-
-    Raises
-    ------
-    InputError
-        If it has no `predict_proba` or `classes_`, or there is no such class.
-    """
-    if not hasattr(estimator, "predict_proba") or not hasattr(estimator, "classes_"):
-        raise InputError(
-            f"estimator must be a fitted classifier with predict_proba and classes_; got {type(estimator).__name__}"
-        )
-    classes = np.asarray(estimator.classes_)
-    if pos_label is None:
-        if len(classes) != 2:
-            raise InputError(
-                f"pos_label must name the class whose probability is drawn, one of {value_list(classes.tolist())}"
-            )
-        return classes, 1
-    found = np.flatnonzero(classes == pos_label)
-    if not len(found):
-        raise InputError(f"pos_label must be one of {value_list(classes.tolist())}; got {pos_label!r}")
-    return classes, int(found[0])

@@ -11,7 +11,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.fitted_rows import TEST
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
@@ -28,7 +28,7 @@ from miscal.runs.audit.refits import (
 
 
 def audit_run(
-    run: Run,
+    run: RunContent,
     *,
     null: str = "visible",
     n_draws: int = EVIDENCE_DEFAULTS.null_draws,
@@ -40,7 +40,7 @@ def audit_run(
 
     Parameters
     ----------
-    run : Run
+    run : RunContent
         From :func:`miscal.discovery.run.read_run`.
     null : {"visible", "calibrated", "permuted"}, default "visible"
         Which null the refits draw from: :data:`miscal.runs.audit.refits.NULL_QUESTIONS` says what each stands for.
@@ -125,19 +125,19 @@ def audit_run(
     )
 
 
-def _rows(run: Run) -> Triples:
+def _rows(run: RunContent) -> Triples:
     """Return the run's rows with the split that the run stored, not one drawn again."""
     triples, _ = weighed(run.triples())
     if not np.array_equal(triples.row, run.table["row"].to_numpy()):
         raise MismatchError(
-            f"{run.path}: the data file no longer gives the rows of the run: run `miscal discover` again"
+            f"{run.name}: the data file no longer gives the rows of the run: run `miscal discover` again"
         )
     if run.summary.evidence != TEST:
         return triples
     return replace(triples, split=run.table["split"].to_numpy().astype(str))
 
 
-def _measured_rows(run: Run) -> tuple[np.ndarray, ...]:
+def _measured_rows(run: RunContent) -> tuple[np.ndarray, ...]:
     rows = run.table.filter(run.testifies)
     # a row without a local estimate is one without a regime, whatever the epsilon
     local = rows["regime"].is_not_null().to_numpy()

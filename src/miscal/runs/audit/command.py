@@ -11,12 +11,14 @@ from miscal.discovery.run_folder import check_seal, seal
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 if TYPE_CHECKING:
+    from miscal.discovery.run import RunContent
     from miscal.runs.audit.document import Audit
 
 
 def audit(
     run: str | Path,
     *,
+    content: RunContent | None = None,
     null: str = "visible",
     n_draws: int = EVIDENCE_DEFAULTS.null_draws,
     n_seeds: int = EVIDENCE_DEFAULTS.n_seeds,
@@ -29,6 +31,8 @@ def audit(
     ----------
     run : str or Path
         A run folder.
+    content : RunContent, optional
+        What it holds, where that is known; by default it is read.
     null, n_draws, n_seeds, device, progress
         As for :func:`miscal.runs.audit.audit.audit_run`.
 
@@ -47,7 +51,8 @@ def audit(
         from miscal.discovery.run import read_run
         from miscal.runs.audit.audit import audit_run
 
-        found = audit_run(read_run(run), null=null, n_draws=n_draws, n_seeds=n_seeds, device=device, progress=progress)
+        opened = read_run(run) if content is None else content
+        found = audit_run(opened, null=null, n_draws=n_draws, n_seeds=n_seeds, device=device, progress=progress)
         seal(run, but=["audit.json"])
         replace_file(Path(run) / "audit.json", found.to_json().encode())
         seal(run)

@@ -10,7 +10,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import Kind, vocabulary
-from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice_gap
+from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, worst_slice
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
@@ -169,7 +169,7 @@ class Refitting:
         """Measure what a fit found, on the rows that testify and with these outcomes of all rows."""
         testify, regime = self.testifies, self.regime(refit)
         judged = correct[testify], self.triples.confidence[testify]
-        found = worst_slice_gap(*judged, regime, min_rows=self.min_rows, sample_weight=self.weights)
+        found = worst_slice(*judged, regime, min_rows=self.min_rows, sample_weight=self.weights)
         return Slice(
             delta_std=spread(refit.estimate.delta, self.weights),
             worst=found.worst,

@@ -12,17 +12,12 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.base.folds import row_groups
-from miscal.data.readers import read_triples
 from miscal.data.readers.columns import find
-from miscal.data.readers.provenance import refuse_changed
-from miscal.data.readers.read import options_of
-from miscal.data.readers.registry import open_table
-from miscal.data.readers.table import Table
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.redaction import SETTING
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata
 
@@ -46,7 +41,7 @@ class RunRows:
     ----------
     name : str
         What the run is called here.
-    run : Run
+    run : RunContent
     X : float32 array of shape (n, d)
         Inputs; of texts, only good for finding equal ones.
     row : int64 array of shape (n,)
@@ -71,7 +66,7 @@ class RunRows:
     """
 
     name: str
-    run: Run
+    run: RunContent
     X: np.ndarray
     row: np.ndarray
     text: tuple[str, ...] | None
@@ -105,10 +100,10 @@ class RunRows:
     @property
     def source(self) -> dict[str, Any]:
         """The source of the rows, as the run noted it."""
-        return self.run.summary.settings["source"]
+        return self.run.source
 
 
-def read_rows(run: Run, name: str) -> RunRows:
+def read_rows(run: RunContent, name: str) -> RunRows:
     """Read the rows of a run again.
 
     Raises
@@ -126,7 +121,7 @@ def read_rows(run: Run, name: str) -> RunRows:
     triples = _again(run, name)
     table = run.table
     if not np.array_equal(triples.row, table["row"].to_numpy()):
-        raise MismatchError(f"{run.path}: the data no longer give the rows of the run: run `miscal discover` again")
+        raise MismatchError(f"{name}: the data no longer give the rows of the run: run `miscal discover` again")
     seed = run.summary.seed
     confidence = table["confidence"].to_numpy()
     width = LEDGER_DEFAULTS.stratum_width(len(triples))
@@ -156,15 +151,13 @@ def read_rows(run: Run, name: str) -> RunRows:
     )
 
 
-def _again(run: Run, name: str) -> Triples:
-    source = run.summary.settings["source"]
+def _again(run: RunContent, name: str) -> Triples:
+    # a sentence model may take minutes, and only equal texts matter here
+    changed = {"embed_model": "tfidf"} if kind_of(run.source) == TEXT else {}
     try:
-        refuse_changed(source)
+        return run.triples(**changed)
     except MiscalError as error:
         raise type(error)(f"run {name}: {error}") from None
-    # a sentence model may take minutes, and only equal texts matter here
-    of_text = kind_of(source) == TEXT
-    return read_triples(source["path"], **options_of(source) | ({"embed_model": "tfidf"} if of_text else {}))
 
 
 # --- matching -----------------------------------------------------------------------------------------------------
@@ -251,8 +244,8 @@ def seen_in(a: RunRows, some: np.ndarray, b: RunRows) -> np.ndarray:
 
 def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
     """Yield keys of both runs' rows, equal where two rows are the same, and what they are; the surest come first."""
-    if a.source["sha256"] == b.source["sha256"]:
-        yield a.row, b.row, "row numbers of the same file"
+    if a.run.same_data(b.run):
+        yield a.row, b.row, "row numbers of the same data"
     if has_column(a, ID) and has_column(b, ID):
         keys = _values(a, ID), _values(b, ID), "the column 'id'"
         found = _joined(*keys, a, b)
@@ -281,16 +274,11 @@ def kind_of(source: dict[str, Any]) -> Any:
 
 def has_column(rows: RunRows, name: str) -> bool:
     """Say whether the data of a run have a column."""
-    return name in _table(rows).columns
-
-
-def _table(rows: RunRows) -> Table:
-    options = rows.source["options"]
-    return open_table(rows.source["path"], encoding=options["encoding"], csv_escape=options.get("csv_escape"))
+    return name in rows.run.data().columns
 
 
 def _values(rows: RunRows, column: str) -> list[str | None]:
-    table = _table(rows)
+    table = rows.run.data()
     find(column, table.columns, what=f"match (run {rows.name})")
     values = column_of(table.load([column]), column)[rows.row]
     return [None if value is None else str(value) for value in values.to_list()]
@@ -327,8 +315,8 @@ def _alike(a: RunRows, b: RunRows, match: Match) -> bool:
     return max(shares, default=0.0) >= AGREEING
 
 
-def names_of(runs: list[Run]) -> list[str]:
-    """Name runs by their folders, with as many parents as it takes to tell them apart.
+def names_of(runs: list[RunContent]) -> list[str]:
+    """Name runs by their folders, with as many parents as it takes to tell them apart; by their place without one.
 
     Examples
     --------
@@ -336,8 +324,12 @@ def names_of(runs: list[Run]) -> list[str]:
     >>> from types import SimpleNamespace as Folder
     >>> names_of([Folder(path=Path("a/run")), Folder(path=Path("b/run"))])
     ['a/run', 'b/run']
+    >>> names_of([Folder(path=None), Folder(path=Path("b/run"))])
+    ['run 1', 'run']
     """
-    places = [run.path.resolve().parts for run in runs]
+    places = [
+        (f"run {number}",) if run.path is None else run.path.resolve().parts for number, run in enumerate(runs, start=1)
+    ]
     for depth in range(1, max(map(len, places)) + 1):
         names = ["/".join(parts[-depth:]) for parts in places]
         if len(set(names)) == len(names):

@@ -18,7 +18,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
-from miscal.discovery.run import Run, read_run
+from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.summary import Global
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.judging import REGIMES
@@ -37,6 +37,7 @@ from miscal.runs.compare.document import (
 from miscal.runs.compare.estimates import Floats, Means
 from miscal.runs.compare.sides import Side, Sides, sides_of
 from miscal.runs.compare.slopes import slopes_side_by_side
+from miscal.runs.run import Run
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
@@ -59,7 +60,7 @@ def compare(
     Parameters
     ----------
     runs : sequence of path or Run
-        At least two run folders, or runs from :func:`miscal.read_run`. Every two of them are compared.
+        At least two runs, or their folders. Every two of them are compared.
     match : str, optional
         A column of every run's data: rows with equal values are the same. Without it rows are matched by their number
         in one file, by a column ``id``, by equal texts or by equal inputs: the first of these that matches a tenth of
@@ -78,8 +79,8 @@ def compare(
     Raises
     ------
     InputError
-        If there are fewer than two runs or one is given twice, a run was made from arrays, runs are of an answer and of
-        an event, or `match` matches no row.
+        If there are fewer than two runs or one is given twice, the rows of a run are not kept, runs are of an answer
+        and of an event, or `match` matches no row.
     FileError
         If something is not a run folder, or the data of a run are gone.
     MismatchError
@@ -117,19 +118,19 @@ def compare(
     return RunComparison(seed=seed, level=SIGNIFICANCE, **about, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
-def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
+def _opened(runs: Sequence[str | Path | Run]) -> list[RunContent]:
     if isinstance(runs, (str, Path)) or len(runs) < 2:
         given = 1 if isinstance(runs, (str, Path)) else len(runs)
         raise InputError(f"runs must be at least two to be compared; got {given}")
-    opened: list[Run] = []
-    seen: dict[tuple, Run] = {}
+    opened: list[RunContent] = []
+    seen: dict[tuple, RunContent] = {}
     for one in runs:
-        run = one if isinstance(one, Run) else _read(Path(one))
+        run = one.content if isinstance(one, Run) else _read(Path(one))
         # a copy of a folder is the same run
         content = run.summary.to_json(), run.table.hash_rows().sum()
         if content in seen:
             raise InputError(
-                f"runs must differ; {run.path} is the same run as {seen[content].path}: leave one of them out"
+                f"runs must differ; {run.name} is the same run as {seen[content].name}: leave one of them out"
             )
         seen[content] = run
         opened.append(run)
@@ -137,17 +138,17 @@ def _opened(runs: Sequence[str | Path | Run]) -> list[Run]:
     return opened
 
 
-def _refuse_two_kinds(runs: Sequence[Run]) -> None:
+def _refuse_two_kinds(runs: Sequence[RunContent]) -> None:
     first, *others = runs
     for run in others:
         if run.summary.kind != first.summary.kind:
             one, other = (vocabulary(each.summary.kind).about for each in (first, run))
             raise InputError(
-                f"runs must be of one kind of probability; {first.path} is of {one}, {run.path} of {other}"
+                f"runs must be of one kind of probability; {first.name} is of {one}, {run.name} of {other}"
             )
 
 
-def _read(folder: Path) -> Run:
+def _read(folder: Path) -> RunContent:
     if folder.is_dir() and not (folder / "field.parquet").exists() and not (folder / "summary.json").exists():
         raise FileError(f"{folder} is not a run folder: give the one that `miscal discover` wrote")
     return read_run(folder)
@@ -177,7 +178,7 @@ def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
     summary = rows.run.summary
     return RunNumbers(
         name=rows.name,
-        path=clean_text(str(rows.run.path)),
+        path=None if rows.run.path is None else clean_text(str(rows.run.path)),
         data=summary.data.path,
         where=rows.source.get("where"),
         method=summary.method,

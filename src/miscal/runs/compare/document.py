@@ -4,6 +4,7 @@ Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive mea
 value of `a` minus that of `b`.
 """
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
@@ -22,11 +23,12 @@ COMPARISON_VERSION = 2
 class RunNumbers(Part):
     """One run: its source, and its numbers on all of its rows.
 
-    ``certificate`` and ``findings`` (how many) are those of its own summary.
+    ``path`` is its folder, None where it has none; ``certificate`` and ``findings`` (how many) are those of its own
+    summary.
     """
 
     name: str
-    path: str
+    path: str | None
     data: str | None
     where: str | None
     method: str
@@ -220,3 +222,22 @@ class RunComparison(Document):
     def verdict(self) -> tuple[str, ...]:
         """What a person wants to know first: the first sentences about every pair."""
         return tuple(pair.verdict[0] for pair in self.pairs)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write ``compare.json`` and the page ``compare.html`` into a folder, as ``miscal compare`` does.
+
+        Parameters
+        ----------
+        folder : str or Path
+        overwrite : bool, default False
+            Replace a comparison that is there.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        from miscal.runs.compare.command import write_comparison
+
+        write_comparison(self, folder, overwrite=overwrite)
+        return Path(folder)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from miscal.base.number_wording import rate, threshold_text
 from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.findings.decision_wording import observed
 from miscal.findings.decisions import Decision, Promise, Thresholds, decide
 from miscal.runs.monitor.new_rows import NewLabelled
 
 
-def decisions_of(run: Run, rows: NewLabelled) -> tuple[Decision, ...]:
+def decisions_of(run: RunContent, rows: NewLabelled) -> tuple[Decision, ...]:
     """Set what was observed of the rows of a look beside what was promised, at the thresholds that the run stored.
 
     Returns

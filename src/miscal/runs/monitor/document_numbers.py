@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.base.json_values import clean_text, interval, number
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.discovery.summary import Measure
 from miscal.evidence.betting import running_interval
 from miscal.findings.residuals import proportion_interval
@@ -112,7 +112,7 @@ def advice_numbers(watch: Watch, rows: int) -> AdviceNumbers:
     return AdviceNumbers(refit=bool(answered), since=min(answered, default=None), rows=rows)
 
 
-def group_numbers(run: Run, one: Line) -> MonitoredGroup:
+def group_numbers(run: RunContent, one: Line) -> MonitoredGroup:
     """Tell a group over all looks."""
     summary, sums = run.summary, {name: float(values.sum()) for name, values in one.history_by_column.items()}
     phrase, condition, measure = one.label, one.condition, None

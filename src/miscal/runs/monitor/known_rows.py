@@ -8,7 +8,7 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import TIME
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
@@ -36,12 +36,12 @@ class KnownRows:
     frame: Frame | None
 
 
-def known_rows(run: Run, model: SavedModel, triples: Triples | None) -> KnownRows:
+def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> KnownRows:
     """Put together the rows of a run.
 
     Parameters
     ----------
-    run : Run
+    run : RunContent
     model : SavedModel
         Of the run.
     triples : Triples or None
@@ -87,7 +87,7 @@ def _idle(model: SavedModel, triples: Triples) -> bool:
     return bool(np.all(np.abs(corrected.delta) < UNMOVED))
 
 
-def _frame(run: Run, model: SavedModel, triples: Triples, order: np.ndarray) -> Frame:
+def _frame(run: RunContent, model: SavedModel, triples: Triples, order: np.ndarray) -> Frame:
     taken = triples.take(order)
     return Frame(
         n=len(order),

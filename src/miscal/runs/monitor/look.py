@@ -13,7 +13,7 @@ from miscal.base.errors import InputError, MiscalError
 from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
@@ -64,7 +64,7 @@ class Looked:
 
 
 def look(
-    run: Run,
+    run: RunContent,
     data: Any,
     before: MonitorState | None,
     folder: Path,
@@ -78,7 +78,7 @@ def look(
 
     Parameters
     ----------
-    run : Run
+    run : RunContent
     data : path or table
     before : MonitorState or None
         What earlier looks left; None for the first.
@@ -127,7 +127,7 @@ def look(
 
 
 def _begin(
-    run: Run,
+    run: RunContent,
     model: SavedModel,
     rows: NewLabelled,
     frame: Frame,
@@ -154,7 +154,7 @@ def _begin(
     return MonitorState(digests, group, tolerance, watch, (), said, rows.id is not None, RowKeys.none())
 
 
-def _unsupported(run: Run) -> float:
+def _unsupported(run: RunContent) -> float:
     """Upper limit of the rate of rows without support in the run: the upper end of its 95 % interval."""
     unsupported = ~run.table["supported"].to_numpy()
     _, upper = proportion_interval(float(unsupported.mean()), len(unsupported), level=0.05)
@@ -162,7 +162,7 @@ def _unsupported(run: Run) -> float:
     return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
 
 
-def _inside(run: Run, one: Line, rows: NewLabelled, frame: Frame) -> np.ndarray:
+def _inside(run: RunContent, one: Line, rows: NewLabelled, frame: Frame) -> np.ndarray:
     if one.kind == REGIME:
         return rows.regime == one.sign
     condition = run.summary.findings[one.place or 0].condition if one.condition is None else one.condition
@@ -195,7 +195,9 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
     )
 
 
-def _document(run: Run, state: MonitorState, read: Read, again: Again, decisions: tuple[Decision, ...]) -> Monitoring:
+def _document(
+    run: RunContent, state: MonitorState, read: Read, again: Again, decisions: tuple[Decision, ...]
+) -> Monitoring:
     watch = state.watch
     looks = tuple(look_numbers(place, one, watch) for place, one in enumerate(state.looks, start=1))
     asked = tuple(question_numbers(one, watch) for one in watch.questions)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
 from miscal.runs.monitor.new_rows import NewLabelled
 
 
-def frame_of(run: Run, model: SavedModel, rows: NewLabelled) -> Frame:
+def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
     """Put together what findings of a run ask of new rows.
 
     Parameters
     ----------
-    run : Run
+    run : RunContent
     model : SavedModel
         Of the run.
     rows : NewLabelled

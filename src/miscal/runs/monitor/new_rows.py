@@ -19,7 +19,7 @@ from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.discovery.corrected_rows import correct_rows, only_blank
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings import EPSILON, cut
 from miscal.runs.correct.piece_tally import tally_of
@@ -109,7 +109,7 @@ class Read:
 
 
 def read_labelled(
-    run: Run,
+    run: RunContent,
     model: SavedModel,
     data: Any,
     *,
@@ -129,7 +129,7 @@ def read_labelled(
 
     Parameters
     ----------
-    run : Run
+    run : RunContent
     model : SavedModel
         Of the run.
     data : path or table
@@ -222,7 +222,7 @@ class _Roles:
 
 
 def _roles(
-    run: Run, columns: Sequence[str], confidence: str, asked: Asked, group: str | None, by_id: bool | None
+    run: RunContent, columns: Sequence[str], confidence: str, asked: Asked, group: str | None, by_id: bool | None
 ) -> _Roles:
     of_run = run.summary.data.columns
     probability, option = asked.words.columns

@@ -11,7 +11,7 @@ import numpy as np
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.triples import Triples
-from miscal.discovery.run import Run
+from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.betting import Restarts, clipped_logit
 from miscal.findings.conditions import Condition, Frame
@@ -67,7 +67,7 @@ class MonitorPlan:
 
 
 def plan_of(
-    run: Run,
+    run: RunContent,
     model: SavedModel,
     triples: Triples | None,
     reference: Reference,
@@ -81,7 +81,7 @@ def plan_of(
 
     Parameters
     ----------
-    run : Run
+    run : RunContent
     model : SavedModel
         Of the run.
     triples : Triples or None
@@ -125,7 +125,7 @@ def plan_of(
 
 
 def _watched(
-    run: Run, model: SavedModel, known: KnownRows, reference: Reference, new: Frame, left: list[str]
+    run: RunContent, model: SavedModel, known: KnownRows, reference: Reference, new: Frame, left: list[str]
 ) -> Iterator[tuple[Line, np.ndarray | None]]:
     """List all lines, with the rows of the run that belong to each; what cannot be watched is added to `left`."""
     words = vocabulary(run.summary.kind)
@@ -179,7 +179,7 @@ def _features(model: SavedModel, reference: Reference) -> Iterator[tuple[Line, N
         yield _line(FEATURE, label, str(place), place=place), None
 
 
-def _values(run: Run, frame: Frame, new: Frame, left: list[str]) -> Iterator[tuple[Condition, str]]:
+def _values(run: RunContent, frame: Frame, new: Frame, left: list[str]) -> Iterator[tuple[Condition, str]]:
     """List the values that can be watched, each with its place among those of its column."""
     for column, values, rest in values_of(frame, run.summary.data.columns.metadata):
         lacking = values[0].lacks(new)

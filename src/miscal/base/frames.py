@@ -1,0 +1,125 @@
+"""Give tables back as the kind of frame that came in, and never match two of them by their indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from miscal.base.arrays import is_frame
+from miscal.base.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+POLARS = "polars"
+
+
+@dataclass(frozen=True)
+class FrameKind:
+    """The kind of frame that results are given in.
+
+    Attributes
+    ----------
+    library : str
+        "pandas", "polars", "pyarrow" or another library that narwhals can build frames of.
+    index : pandas.Index or None
+        Of all rows that came in; results about rows carry theirs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import polars as pl
+    >>> kind = FrameKind.of(pd.DataFrame({"x": [5, 6, 7]}, index=["a", "b", "c"]))
+    >>> kind.frame(pl.DataFrame({"delta": [0.1, 0.2]}), np.array([2, 0])).index.tolist()
+    ['c', 'a']
+    """
+
+    library: str = POLARS
+    index: Any = None
+
+    @classmethod
+    def of(cls, source: Any) -> FrameKind:
+        """Tell the kind of what came in; polars for files, arrays and dictionaries."""
+        if not is_frame(source) or isinstance(source, Mapping):
+            return cls()
+        import narwhals as nw
+
+        frame = nw.from_native(source, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return cls()
+        return cls(str(frame.implementation), getattr(frame.to_native(), "index", None))
+
+    def frame(self, table: pl.DataFrame, row: np.ndarray | None = None) -> Any:
+        """Return a polars table as this kind of frame.
+
+        Parameters
+        ----------
+        table : polars.DataFrame
+        row : int array of shape (n,), optional
+            Which row that came in each row of the table is about: a pandas frame then carries their index.
+        """
+        if self.library == POLARS:
+            return table
+        if self.library == "pyarrow":
+            import polars as pl
+
+            return table.to_arrow(compat_level=pl.CompatLevel.oldest())
+        import narwhals as nw
+
+        columns = {name: _values(table.get_column(name)) for name in table.columns}
+        if self.library != "pandas":
+            return nw.from_dict(columns, backend=self.library).to_native()
+        import pandas as pd
+
+        index = None if self.index is None or row is None else self.index.take(row)
+        return pd.DataFrame(columns, index=index)
+
+
+def _values(series: pl.Series) -> np.ndarray:
+    """Values for a library that knows no lists or structures; its numbers are NaN where one is missing."""
+    if not (
+        series.dtype.is_numeric() or series.dtype.is_temporal() or (series.dtype == bool and not series.has_nulls())
+    ):
+        values = np.empty(len(series), dtype=object)
+        values[:] = series.to_list()
+        return values
+    return series.to_numpy()
+
+
+def refuse_other_order(index: Any, values: Any, name: str) -> None:
+    """Refuse values that carry the same index as the rows, in another order: rows are matched by their place.
+
+    Parameters
+    ----------
+    index : pandas.Index or None
+        Of the rows.
+    values : array-like
+        With an index of its own, or without.
+    name : str
+        What the message calls them.
+
+    Raises
+    ------
+    InputError
+        If both indexes hold the same labels, in two orders: then the place of a value is not that of its row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> refuse_other_order(pd.Index([0, 1, 2]), pd.Series([0.5, 0.6, 0.7], index=[2, 0, 1]), "confidence")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.InputError: confidence has the index of the data in another order, ...
+    """
+    own = getattr(values, "index", None)
+    # of lists and tuples it is a method
+    if index is None or own is None or callable(own) or len(own) != len(index) or own.equals(index):
+        return
+    if own.is_unique and own.sort_values().equals(index.sort_values()):
+        raise InputError(
+            f"{name} has the index of the data in another order, and values are matched by their place, never by an "
+            f"index: give {name}.loc[data.index], or {name}.to_numpy() if the places are right as they are"
+        )

@@ -1,0 +1,136 @@
+"""Inputs as scikit-learn is given them (frames, arrays, texts), read as the columns of a file are."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import is_frame
+from miscal.base.errors import InputError
+from miscal.data.column_reading import ColumnReading
+from miscal.data.encoders import Encoder, FeatureColumns, text_encoder
+from miscal.data.readers import in_memory
+from miscal.data.readers.column_readings import read_columns, used
+from miscal.data.triples import InputLayout
+
+_MOST_DENSE = 1 << 27
+"""Numbers of a sparse matrix that are written out, 1 GB of them."""
+
+
+class InputReading:
+    """X of any make as the numbers that the field is learned from: the reading of ``--features auto``.
+
+    A frame is read column by column (numbers, dates, categories, each with blanks); columns that say nothing of a row's
+    kind are left out. An array is read as a frame whose columns are called x0, x1 and so on; texts become TF-IDF.
+
+    Parameters
+    ----------
+    seed : int, default 0
+        Of the encoder of texts.
+
+    Attributes
+    ----------
+    readings : tuple of ColumnReading
+        What each column was read as, and why it was left out; empty for texts.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"id": [1, 2, 3], "age": [20, None, 30], "kind": ["a", "b", "a"]})
+    >>> reading = InputReading().fit(table)
+    >>> reading.names
+    ('age', 'age is blank', 'kind=a', 'kind=b', 'level of kind')
+    >>> reading.transform(pl.DataFrame({"id": [9], "age": [25], "kind": [None]}))[:, :4].tolist()
+    [[25.0, 0.0, 1.0, 0.0]]
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.readings: tuple[ColumnReading, ...] = ()
+
+    def fit(self, X: Any) -> Self:
+        """Learn what X holds.
+
+        Parameters
+        ----------
+        X : frame, array of shape (n, d), sparse matrix, or n texts
+
+        Returns
+        -------
+        InputReading
+            self.
+
+        Raises
+        ------
+        InputError
+            If no column of it says of what kind a row is, or it cannot be read.
+        """
+        self.of_texts = _is_texts(X)
+        if self.of_texts:
+            self.encoder: Encoder = text_encoder(model="tfidf", seed=self.seed).fit(_texts(X))
+            return self
+        frame = _table(X)
+        self.readings = read_columns(frame, frame.columns)
+        columns = FeatureColumns(used(self.readings)).fit(frame)
+        self.encoder = columns.taking_as_blank(columns.can_be_blank)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the inputs as numbers, (n, d).
+
+        Raises
+        ------
+        InputError
+            If a column that is needed is not there, or holds something else than at `fit`.
+        """
+        if self.of_texts:
+            return self.encoder.transform(_texts(X))
+        frame = _table(X)
+        missing = [name for name in self.encoder.columns if name not in frame.columns]
+        if missing:
+            raise InputError(f"X lacks the column {missing[0]!r}, which it had in fit; it has {frame.columns[:10]}")
+        return self.encoder.transform(frame)
+
+    @property
+    def layout(self) -> InputLayout:
+        """What the columns of the numbers are."""
+        return self.encoder.layout
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns of the numbers, where they have any."""
+        return self.encoder.names
+
+
+def _is_texts(X: Any) -> bool:
+    if is_frame(X) or hasattr(X, "toarray"):
+        return False
+    values = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
+    return values.ndim == 1 and len(values) > 0 and isinstance(values[0], str)
+
+
+def _texts(X: Any) -> tuple[str, ...]:
+    return tuple("" if one is None or one != one else str(one) for one in np.asarray(X, dtype=object).tolist())
+
+
+def _table(X: Any) -> pl.DataFrame:
+    """Return X as a table; an array's columns are called x0, x1 and so on."""
+    if hasattr(X, "toarray"):
+        X = _dense(X)
+    if not in_memory.accepts(X):
+        values = np.asarray(X)
+        if values.ndim != 2:
+            raise InputError(f"X must be two-dimensional, of shape (n, d), or n texts; its shape is {values.shape}")
+        X = {f"x{k}": values[:, k] for k in range(values.shape[1])}
+    table = in_memory.read(X)
+    return table.load(table.columns)
+
+
+def _dense(X: Any) -> np.ndarray:
+    if np.prod(X.shape, dtype=float) > _MOST_DENSE:
+        raise InputError(
+            f"X is a sparse matrix of {X.shape[0]:,} x {X.shape[1]:,}, too large to be written out: reduce it first, "
+            "for instance with sklearn.decomposition.TruncatedSVD in a pipeline"
+        )
+    return X.toarray()

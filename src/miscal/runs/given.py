@@ -1,0 +1,114 @@
+"""Put what is given in Python together as one table: a frame, arrays, columns by name and columns as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from miscal.base.arrays import is_frame
+from miscal.base.checks import check_lengths
+from miscal.base.errors import InputError
+from miscal.base.frames import FrameKind, refuse_other_order
+from miscal.data.readers.in_memory import accepts, collected, with_columns
+
+ROLES = ("confidence", "correct", "probability", "event", "split", "group", "weight", "time", "text", "embedding_rows")
+"""Arguments that name a column, or hold its values."""
+NAMING = ("metadata", "names_only")
+"""Arguments that name columns, or hold a table of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Data as readers take them.
+
+    Attributes
+    ----------
+    source : path, frame or dictionary of arrays
+    options : dict
+        Where the columns are, by name.
+    frames : FrameKind
+        The kind of frame that results are given in.
+    """
+
+    source: Any
+    options: dict[str, Any]
+    frames: FrameKind
+
+
+def together(data: Any, y: Any = None, **options: Any) -> Given:
+    """Put data together.
+
+    Parameters
+    ----------
+    data : path, frame, dictionary of arrays, or array of shape (n, d)
+        An array is x, as embeddings are.
+    y : array-like of shape (n,), optional
+        Outcomes; the columns of a frame are then inputs.
+    **options
+        As for :func:`miscal.discover`: those of `ROLES` are the name of a column or its values, those of `NAMING`
+        names of columns or a table of them.
+
+    Raises
+    ------
+    InputError
+        If a column is given twice, values belong to a file, lengths differ, or outcomes are missing beside an array.
+    """
+    data = collected(data)
+    options = {name: value for name, value in options.items() if value is not None}
+    frames = FrameKind.of(data)
+    if y is not None:
+        options = _with_outcomes(options, y)
+    values, options = _values(options)
+    for name, one in values.items():
+        refuse_other_order(frames.index, one, name)
+    refuse_other_order(frames.index, options.get("embeddings"), "embeddings")
+    if isinstance(data, str) or hasattr(data, "__fspath__"):
+        if values:
+            raise InputError(
+                f"{next(iter(values))} must be the name of a column where the data are a file: read the file into a "
+                "frame to give values of your own"
+            )
+        return Given(data, options, frames)
+    if not accepts(data):
+        if "embeddings" in options:
+            raise InputError(
+                "embeddings are given twice: leave them out where the data are an array, which is the inputs"
+            )
+        check_lengths(X=data, **values)
+        return Given(values, options | {"embeddings": data}, frames)
+    taken = [name for name in values if name in map(str, _names(data))]
+    if taken:
+        raise InputError(
+            f"{taken[0]} is given as values, but the data have a column {taken[0]!r}, too: name that column, or drop it"
+        )
+    return Given(with_columns(data, values) if values else data, options, frames)
+
+
+def _with_outcomes(options: dict[str, Any], y: Any) -> dict[str, Any]:
+    event = not {"probability", "event", "positive"}.isdisjoint(options)
+    name = "event" if event else "correct"
+    if name in options:
+        raise InputError(f"outcomes are given twice, as y and as {name}: leave one of them out")
+    return options | {name: y}
+
+
+def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take the values out of the options, and leave the names of their columns there."""
+    values: dict[str, Any] = {}
+    named = dict(options)
+    for role in ROLES:
+        if role in options and not isinstance(options[role], str):
+            values[role], named[role] = options[role], role
+    for role in NAMING:
+        table = collected(options.get(role))
+        if isinstance(table, Mapping) or is_frame(table):
+            columns = with_columns(table, {})
+            names = list(columns) if isinstance(columns, Mapping) else columns.columns
+            values |= {name: columns[name] for name in names}
+            named[role] = list(names)
+    return values, named
+
+
+def _names(data: Any) -> list[Any]:
+    return list(data) if isinstance(data, Mapping) else list(getattr(data, "column_names", data.columns))

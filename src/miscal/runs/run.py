@@ -1,0 +1,315 @@
+"""A run as Python holds it: what was found, and what can be done with it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from miscal.base.files import replace_file, resolve
+from miscal.base.frames import FrameKind
+from miscal.discovery.run import RunContent, read_run
+from miscal.discovery.run_folder import run_folder
+from miscal.discovery.saved_model import SavedModel, load_model, model_folder
+from miscal.runs.given import together
+from miscal.runs.monitor.command import FOLDER
+from miscal.runs.shown_progress import steps
+
+if TYPE_CHECKING:
+    from miscal.discovery.summary import Summary
+    from miscal.runs.audit.document import Audit
+    from miscal.runs.compare.document import RunComparison
+    from miscal.runs.monitor.document import Monitoring
+
+
+class Run:
+    """What a discovery found, and what can be done with it.
+
+    :func:`miscal.discover` makes one, and :func:`miscal.load` reads one that was saved. In a notebook and on a terminal
+    it shows its alarms, its verdict and its findings. Tables are frames of the kind that came in.
+
+    Examples
+    --------
+    >>> import miscal
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, f = rng.normal(size=(300, 2)), rng.uniform(0.3, 0.9, 300)
+    >>> y = rng.random(300) < f
+    >>> found = miscal.discover(X, y, confidence=f, evidence="test", n_jobs=1)
+    >>> found.summary.n, len(found.field)
+    (300, 300)
+    >>> found.correct(X[:2], confidence=f[:2]).columns
+    ['row', 'delta', 'corrected', 'mass', 'supported', 'reason']
+    """
+
+    def __init__(self, content: RunContent, frames: FrameKind | None = None) -> None:
+        """Hold a run; :func:`miscal.discover` and :func:`miscal.load` make one."""
+        self._content, self._frames = content, frames or FrameKind()
+        self._scratch: Path | None = None
+
+    # --- what was found -----------------------------------------------------------------------------------------------
+
+    @property
+    def content(self) -> RunContent:
+        """The tables as polars frames, the model and the rows, for the parts of miscal that work on runs."""
+        return self._content
+
+    @property
+    def path(self) -> Path | None:
+        """The folder that it was saved in or loaded from; None where there is none yet."""
+        return self._content.path
+
+    @property
+    def summary(self) -> Summary:
+        """Every number of the run, as in ``summary.json``."""
+        return self._content.summary
+
+    @property
+    def verdict(self) -> str:
+        """What any reliability diagram shows, and what none shows, in a few sentences."""
+        return self.summary.verdict
+
+    @property
+    def findings(self) -> Any:
+        """The findings, the strongest first: a frame with the columns of ``findings.parquet``."""
+        return self._frames.frame(self._content.findings)
+
+    @property
+    def field(self) -> Any:
+        """One row for each row that was used, in their order: a frame with the columns of ``field.parquet``.
+
+        ``delta`` estimates E[outcome - confidence], in [-1, 1]: positive means under-confident.
+        """
+        table = self._content.table
+        return self._frames.frame(table, table["row"].to_numpy())
+
+    @property
+    def columns(self) -> Any:
+        """Every value of every named column with its numbers: a frame with the columns of ``columns.parquet``."""
+        return self._frames.frame(self._content.columns)
+
+    @property
+    def decisions(self) -> Any:
+        """What acting at each threshold leads to, before and after the correction: a frame with a row for each."""
+        from miscal.discovery.tables import decisions_table
+
+        return self._frames.frame(decisions_table(self.summary.decisions))
+
+    @cached_property
+    def model(self) -> SavedModel:
+        """The correction: ``model.field`` is the fitted :class:`miscal.MiscalibrationField`."""
+        return self._content.load_model()
+
+    # --- what can be done with it -------------------------------------------------------------------------------------
+
+    def correct(self, data: Any, **options: Any) -> Any:
+        """Correct the confidences of new rows; no outcomes are needed.
+
+        Parameters
+        ----------
+        data : frame, array of shape (n, d) or path
+            New rows, in the form of those that the run was made from.
+        **options
+            As for ``miscal calibrate``: ``confidence`` (or ``probability``) and ``embeddings``, which may be values,
+            ``features``, ``text``, ``where``, ``missing_as_blank``, ``encoding``, ``csv_escape``, and ``on_invalid``
+            ("error", "drop" or "null"). By default the columns that the run stored.
+
+        Returns
+        -------
+        frame
+            Of the kind of `data`, with its index: ``row``, ``delta`` (in [-1, 1]), ``corrected`` (in [0, 1]), ``mass``,
+            ``supported``, and ``reason``, which says why a row has no local estimate.
+
+        Raises
+        ------
+        InputError
+            If the rows do not offer what the model needs.
+        """
+        given = together(data, **options)
+        return self.model.correct(given.source, frames=given.frames, **given.options)
+
+    def audit(self, *, progress: bool | None = None, **options: Any) -> Audit:
+        """Find out what the same steps find where there is nothing to find, or with other seeds and rows.
+
+        Parameters
+        ----------
+        progress : bool, optional
+            Whether to show how far the work is; by default where somebody can see it.
+        **options
+            ``null`` ("visible", "calibrated" or "permuted": which null the refits draw from), ``n_draws`` (20),
+            ``n_seeds`` (5) and ``device``.
+
+        Returns
+        -------
+        Audit
+            Also written as ``audit.json`` into the folder of the run, if it has one.
+        """
+        with steps(progress) as tell:
+            if self.path is None:
+                from miscal.runs.audit.audit import audit_run
+
+                return audit_run(self._content, progress=tell, **options)
+            from miscal.runs.audit.command import audit
+
+            return audit(self.path, content=self._content, progress=tell, **options)
+
+    def compare(
+        self, *others: Run | str | Path, match: str | None = None, seed: int = 0, progress: bool | None = None
+    ) -> RunComparison:
+        """Put this run beside others.
+
+        Parameters
+        ----------
+        *others : Run or path
+        match, seed
+            As for :func:`miscal.compare`.
+        progress : bool, optional
+            Whether to show how far the work is; by default where somebody can see it.
+
+        Returns
+        -------
+        RunComparison
+        """
+        from miscal.runs.compare.comparison import compare
+
+        with steps(progress) as tell:
+            return compare([self, *others], match=match, seed=seed, progress=tell)
+
+    def monitor(
+        self, data: Any, y: Any = None, *, out: str | Path | None = None, progress: bool | None = None, **options: Any
+    ) -> Monitoring:
+        """Look whether the correction still holds on labelled rows that came after.
+
+        Looks add up in the folder ``monitor`` of the run, or in `out`. Those of a run that was never saved last as long
+        as this object, and go with it when it is saved.
+
+        Parameters
+        ----------
+        data : frame, array of shape (n, d) or path
+            New rows with outcomes, none of them at an earlier look.
+        y : array-like of shape (n,), optional
+            Their outcomes.
+        out : str or Path, optional
+            Another folder for the looks.
+        progress : bool, optional
+            Whether to show how far the work is; by default where somebody can see it.
+        **options
+            As for :func:`miscal.monitor`.
+
+        Returns
+        -------
+        Monitoring
+        """
+        from miscal.runs.monitor.command import monitor
+
+        given = together(data, y, **options)
+        with steps(progress) as tell:
+            return monitor(self._folder(), given.source, out=out, progress=tell, **given.options)
+
+    def report(self, path: str | Path) -> Path:
+        """Draw the page of the run into one file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Replaced if it exists.
+
+        Returns
+        -------
+        Path
+        """
+        from miscal.discovery.column_tables import tables_of
+        from miscal.report.page import build
+        from miscal.report.source import source_of
+
+        content, place = self._content, resolve(path)
+        columns = tables_of(content.columns)
+        source = source_of(content.summary, content.table, content.map, columns, name=place.stem)
+        replace_file(place, build(source).encode())
+        return place
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Save the run as the folder that ``miscal discover`` writes, with the rows that were given in memory.
+
+        Parameters
+        ----------
+        folder : str or Path
+        overwrite : bool, default False
+            Replace a run folder that is there.
+
+        Returns
+        -------
+        Path
+            The folder. :func:`miscal.load` and all commands read it.
+
+        Raises
+        ------
+        InputError
+            If the folder exists and `overwrite` is off, or holds files that miscal did not write.
+        """
+        from miscal.report import write_run
+
+        memory = self._content.memory
+        if memory is not None:
+            write_run(memory.found, folder, overwrite=overwrite, rows=memory.rows)
+        else:
+            with run_folder(folder, overwrite=overwrite) as place:
+                shutil.copytree(self.path, place, dirs_exist_ok=True)
+        if self._scratch is not None and (looks := self._scratch / FOLDER).is_dir():
+            shutil.copytree(looks, Path(folder) / FOLDER)
+        self._content = replace(self._content, path=Path(folder))
+        return Path(folder)
+
+    def _folder(self) -> Path:
+        """Return a folder of the run: its own, or one that lasts as long as this object."""
+        if self.path is not None:
+            return self.path
+        if self._scratch is None:
+            from miscal.discovery.run import write_files
+
+            place = Path(tempfile.mkdtemp(prefix="miscal-"))
+            weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+            write_files(self._content.memory.found, place, self._content.memory.rows)
+            self._scratch = place
+        return self._scratch
+
+
+def load(folder: str | Path, *, frames: str = "polars") -> Run | SavedModel:
+    """Load what was saved: a run, or the model of one.
+
+    Parameters
+    ----------
+    folder : str or Path
+        What :meth:`Run.save` or ``miscal discover`` wrote; or the folder ``model`` of it alone.
+    frames : {"polars", "pandas", "pyarrow"}, default "polars"
+        The kind of frame that its tables are given in.
+
+    Returns
+    -------
+    Run or SavedModel
+        A model alone corrects new rows with ``correct``, as the run does.
+
+    Raises
+    ------
+    FileError
+        If it is neither.
+    CorruptFile, TrustError
+        If a file is damaged, was changed, or is not what miscal writes.
+    MismatchError
+        If a newer miscal wrote it.
+
+    Examples
+    --------
+    >>> load("no/such/run")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.FileError: no/such/run is not a folder: give the one that `miscal discover` wrote
+    """
+    place = Path(folder)
+    if model_folder(place) == place and (place / "config.json").is_file():
+        return load_model(place)
+    return Run(read_run(place), FrameKind(frames))

@@ -1,0 +1,258 @@
+"""The front door of Python: frames of every kind, the same numbers as the command, and runs that can be worked with."""
+
+import inspect
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from typer.main import get_command
+
+import miscal
+from miscal.base.errors import InputError
+from miscal.cli import main
+from miscal.cli.app import build
+from miscal.data.triples import Triples
+from miscal.runs.discover import COLUMNS, read_rows
+from miscal.runs.given import together
+
+N = 240
+EVENT = {"probability": "risk", "event": "defaulted"}
+QUICK = {"map": "pca", "n_jobs": 1}
+
+
+def loans(n=N, seed=0):
+    """Risks that are too high in the north and too low in the south."""
+    rng = np.random.default_rng(seed)
+    region, risk = rng.choice(["north", "south"], n), rng.uniform(0.3, 0.7, n)
+    days = np.datetime64("2024-01-01") + rng.integers(0, 365, n)
+    rate = risk + np.where(region == "south", 0.28, -0.28)
+    return pd.DataFrame(
+        {
+            "risk": risk,
+            "defaulted": (rng.random(n) < rate).astype(int),
+            "region": region,
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 80, n)),
+            "asked": days.astype("datetime64[us]"),
+        }
+    )
+
+
+INDEXES = {
+    "shuffled": lambda n: np.random.default_rng(1).permutation(n),
+    "duplicated": lambda n: np.arange(n) // 3,
+    "texts": lambda n: [f"loan {k}" for k in range(n)][::-1],
+    "times": lambda n: pd.date_range("2020-01-01", periods=n, freq="h")[::-1],
+    "levels": lambda n: pd.MultiIndex.from_arrays([np.arange(n) % 5, np.arange(n)]),
+}
+KINDS = {
+    "polars": pl.from_pandas,
+    "lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "nullable": lambda frame: frame.convert_dtypes(),
+    "dictionary": lambda frame: {name: frame[name].to_numpy() for name in frame},
+    "arrow in pandas": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+}
+
+
+def read(frame, y=None, **options):
+    """Rows as a discovery sees them."""
+    given = together(frame, y, **options)
+    return read_rows(given.source, method="auto", seed=0, **given.options)
+
+
+def same_rows(one: Triples, two: Triples):
+    for name in ("X", "confidence", "correct", "row"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    assert one.metadata.keys() == two.metadata.keys()
+    assert one.kind == two.kind
+
+
+@pytest.fixture(scope="module")
+def found(few_folds):
+    frame = loans()
+    frame.index = INDEXES["shuffled"](N)
+    return miscal.discover(frame, **EVENT, **QUICK)
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_an_index_changes_no_number(index):
+    plain = loans()
+    other = plain.set_axis(index(N))
+    same_rows(read(plain, **EVENT, time="asked"), read(other, **EVENT, time="asked"))
+    assert FrameOf(other, **EVENT).index.equals(other.index)
+
+
+def FrameOf(frame, **options):
+    return together(frame, **options).frames
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_kind_of_frame_gives_the_same_rows(kind):
+    same_rows(read(loans(), **EVENT), read(kind(loans()), **EVENT))
+
+
+def test_columns_may_be_given_as_values():
+    frame = loans()
+    named = read(frame, **EVENT)
+    values = read(frame.drop(columns=["risk", "defaulted"]), probability=frame["risk"], event=list(frame["defaulted"]))
+    outcomes_apart = read(frame.drop(columns=["defaulted"]), frame["defaulted"].to_numpy(), probability="risk")
+    same_rows(named, values)
+    same_rows(named, outcomes_apart)
+
+
+def test_arrays_are_inputs_as_embeddings_are():
+    frame, X = loans(), np.random.default_rng(0).normal(size=(N, 4))
+    arrays = read(X, frame["defaulted"], confidence=frame["risk"])
+    named = read({"confidence": frame["risk"], "correct": frame["defaulted"]}, embeddings=X)
+    same_rows(arrays, named)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda f: together(f, f["defaulted"].sample(frac=1, random_state=0), probability="risk"), "in another order"),
+        (lambda f: together(f, **EVENT, embeddings=f[["age"]].iloc[::-1]), "embeddings has the index of the data"),
+        (lambda f: together(f, f["defaulted"], **EVENT), "outcomes are given twice"),
+        (lambda f: together("loans.csv", probability=f["risk"]), "where the data are a file"),
+        (lambda f: together(f.rename(columns={"risk": "weight"}), weight=np.ones(N)), "have a column 'weight', too"),
+        (lambda f: together(np.eye(N), f["defaulted"], confidence=f["risk"], embeddings=np.eye(N)), "given twice"),
+        (lambda f: together(f, group=np.arange(7), **EVENT), "lengths differ"),
+        (lambda f: together(np.eye(9), f["defaulted"], confidence=f["risk"]), "lengths differ"),
+        (lambda f: miscal.discover(Triples.of(np.eye(2), confidence=[0, 1], correct=[0, 1]), text="t"), "read already"),
+        (lambda f: miscal.discover(f, **EVENT, option={"neighbours": 5}), "option"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(call, said):
+    with pytest.raises(InputError, match=said):
+        call(loans())
+
+
+# --- the options are those of the command -------------------------------------------------------------------------
+
+ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json"}
+ONLY_OF_PYTHON = {"data", "y", "n_jobs", "progress"}
+
+
+def test_options_and_defaults_are_those_of_the_command():
+    command = get_command(build()).commands["discover"]
+    flags = {max(one.opts, key=len).lstrip("-").replace("-", "_"): one for one in command.params if one.name != "help"}
+    arguments = inspect.signature(miscal.discover).parameters
+    assert flags.keys() - ONLY_OF_THE_COMMAND == arguments.keys() - ONLY_OF_PYTHON
+    for name in arguments.keys() - ONLY_OF_PYTHON:
+        ours, theirs = arguments[name].default, flags[name].default
+        assert (ours or None) == (getattr(theirs, "value", theirs) or None), name
+    assert set(COLUMNS) < arguments.keys()
+
+
+def test_the_command_and_python_give_the_same_numbers(found, tmp_path):
+    frame = loans()
+    pl.from_pandas(frame).write_parquet(tmp_path / "loans.parquet")
+    options = ["--probability", "risk", "--event", "defaulted", "--map", "pca"]
+    assert main(["discover", str(tmp_path / "loans.parquet"), "--out", str(tmp_path / "run"), *options]) == 0
+    said = miscal.load(tmp_path / "run")
+    assert numbers(said) == numbers(found)
+    np.testing.assert_array_equal(said.field["delta"], found.field["delta"])
+
+
+def numbers(run):
+    """What a run says of the rows, wherever they came from."""
+    content = json.loads(run.summary.to_json())
+    return {name: value for name, value in content.items() if name not in ("timing", "settings", "data", "versions")}
+
+
+# --- what can be done with a run ----------------------------------------------------------------------------------
+
+
+def test_tables_are_frames_of_the_kind_that_came_in_with_its_index(found):
+    frame = loans().set_axis(INDEXES["shuffled"](N))
+    assert all(isinstance(one, pd.DataFrame) for one in (found.findings, found.field, found.columns, found.decisions))
+    assert found.field.index.equals(frame.index)
+    np.testing.assert_array_equal(found.field["confidence"], frame["risk"])
+    assert len(found.decisions) == len(found.summary.decisions)
+    assert found.verdict == found.summary.verdict
+
+
+@pytest.mark.parametrize("kind", [pl.from_pandas, KINDS["pyarrow"]], ids=["polars", "pyarrow"])
+def test_corrected_rows_are_of_the_kind_of_the_new_ones(found, kind):
+    new = loans(20, seed=5).drop(columns="defaulted")
+    expected, got = found.correct(new), found.correct(kind(new))
+    assert type(got) is type(kind(new))
+    np.testing.assert_array_equal(expected["corrected"].to_numpy(), np.asarray(got["corrected"]))
+
+
+def test_corrected_rows_keep_the_index_and_belong_to_their_rows(found):
+    new = loans(30, seed=6).set_axis([f"loan {k}" for k in range(30)])
+    shuffled = new.sample(frac=1, random_state=0)
+    got, other = found.correct(new), found.correct(shuffled)
+    assert other.index.equals(shuffled.index)
+    pd.testing.assert_frame_equal(got.drop(columns="row"), other.loc[new.index].drop(columns="row"))
+    risks = shuffled.pop("risk")
+    pd.testing.assert_frame_equal(found.correct(shuffled, probability=risks), other)
+
+
+def test_a_saved_run_is_the_same_run(found, tmp_path):
+    folder = found.save(tmp_path / "run")
+    again, new = miscal.load(folder, frames="pandas"), loans(20, seed=5)
+    assert again.summary == found.summary
+    pd.testing.assert_frame_equal(again.correct(new), found.correct(new))
+    pd.testing.assert_frame_equal(again.findings, found.findings)
+    same_rows(again.content.triples(), found.content.triples())
+    with pytest.raises(InputError, match="already exists"):
+        found.save(folder)
+    copied = miscal.load(again.save(tmp_path / "copy"))
+    assert copied.summary == found.summary
+    model = miscal.load(folder / "model")
+    pd.testing.assert_frame_equal(model.correct(new), found.correct(new))
+
+
+def test_runs_of_frames_are_compared_whether_saved_or_not(found, tmp_path):
+    other = miscal.discover(loans(), **EVENT, **QUICK, seed=1, evidence="test")
+    compared = found.compare(other)
+    assert compared.pairs[0].matched_by == "equal inputs"
+    assert [one.name for one in compared.runs][1] == "run 2"
+    saved = [miscal.load(one.save(tmp_path / name)) for one, name in ((miscal_copy(found), "a"), (other, "b"))]
+    again = miscal.compare(saved)
+    assert again.pairs[0].measures == compared.pairs[0].measures
+
+
+def miscal_copy(run):
+    """The same run, as if it had never been saved."""
+    return miscal.Run(run.content, run._frames)
+
+
+def test_two_frames_without_shared_rows_are_two_sets(found):
+    other = miscal.discover(loans(seed=9), **EVENT, **QUICK, evidence="test")
+    assert not found.compare(other).pairs[0].same_rows
+
+
+def test_looks_add_up_before_and_after_saving(found, tmp_path):
+    run = miscal.Run(found.content.__class__.of(found.content.memory))
+    assert run.monitor(loans(100, seed=7)).rows == 100
+    run.save(tmp_path / "run")
+    assert miscal.load(tmp_path / "run").monitor(loans(80, seed=8)).rows == 180
+
+
+def test_the_page_is_drawn_into_a_file(found, tmp_path):
+    assert found.report(tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_texts_that_are_to_be_left_out_are_not_kept(tmp_path):
+    frame = loans().assign(text=[f"what of loan {k % 40}" for k in range(N)])
+    found = miscal.discover(frame, **EVENT, text="text", redact_text=True, evidence="test", **QUICK)
+    found.save(tmp_path / "run")
+    assert not (tmp_path / "run" / "rows.parquet").exists()
+    with pytest.raises(InputError, match="given in memory"):
+        miscal.load(tmp_path / "run").content.triples()
+
+
+def test_embeddings_in_memory_are_kept_with_the_run(tmp_path):
+    frame, X = loans(), np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
+    found = miscal.discover(frame, **EVENT, embeddings=X, metadata=["region"], evidence="test", **QUICK)
+    again = miscal.load(found.save(tmp_path / "run"))
+    same_rows(again.content.triples(), found.content.triples())
+    new = loans(5, seed=3)
+    np.testing.assert_array_equal(again.correct(new, embeddings=X[:5])["row"], np.arange(5))
