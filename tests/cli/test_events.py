@@ -1,6 +1,5 @@
 """Risks from the first command to the last: nothing that is told of them has a word about answers."""
 
-import html
 import json
 import re
 
@@ -8,12 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ..answer_words import told, words_of_answers
 from .conftest import planted, run
-
-OF_ANSWERS = re.compile(
-    r"\b(answers?|right|wrong\w*|accura\w*|confiden\w*|(in)?correct|sure|unsure|surest)\b", re.IGNORECASE
-)
-ALLOWED = ("confidence limit", "confidence interval", "lower confidence")
 
 
 def risks(n=600, seed=0, rate=0.03):
@@ -24,22 +19,6 @@ def risks(n=600, seed=0, rate=0.03):
     happened = rng.random(n) < np.minimum(risk * np.where(ward == "A", 8.0, 0.6), 0.95)
     status = np.where(happened, "infected", "well")
     return pl.DataFrame({"age": rng.normal(60, 10, n).round(1), "ward": ward, "risk": risk, "status": status})
-
-
-def told(text):
-    """What a person reads of a page, tooltips and what programs draw with included."""
-    text = re.sub(r"<style.*?</style>|<script(?! type=.application/json).*?</script>", " ", text, flags=re.DOTALL)
-    attributes = " ".join(re.findall(r'(?:title|aria-label|data-label|placeholder)="([^"]*)"', text))
-    return html.unescape(re.sub(r"<[^>]+>", " ", text) + attributes)
-
-
-def words_of_answers(text):
-    text = re.sub(r"\s+", " ", text)
-    for phrase in ALLOWED:
-        text = text.replace(phrase, "")
-    # keys of the data that the page's program draws
-    text = re.sub(r'"\w+":', "", text)
-    return [text[max(0, found.start() - 40) : found.end() + 40] for found in OF_ANSWERS.finditer(text)]
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def test_processes_change_nothing(toy, plan, tmp_path):
     ("change", "said"),
     [
         ({"seed": 1}, r"seed \(0 there, 1 asked\)"),
-        ({"epsilon": 0.1}, r"discover one.a paper was made with other settings: epsilon \(0.05 there, 0.1 asked\)"),
+        ({"epsilon": 0.1}, r"discover one.a paper was made with other settings: epsilon \(None there, 0.1 asked\)"),
         ({"split": "permutation"}, r"split \('grouped' there, 'permutation' asked\)"),
         ({"options": {"max_epochs": 2}}, "options"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from miscal.study import read_plan
 from miscal.study.folder import n_planned_by_method, planned_split
 from miscal.study.verdict import certificates, method_verdict, sentences, verdicts
+from miscal.study.vocabulary import ANSWERS
 
 from .made_tables import other_pairs, papers_pairs, tables
 
@@ -50,7 +51,7 @@ def test_pairs_without_a_certificate_cost_the_others_nothing():
     fewer = pairs.with_columns(p_hidden=pl.when(pl.col("dataset") == "mmlu").then(None).otherwise(pl.col("p_hidden")))
     assert method_verdict(fewer, "auto").n_tested == 6 - papers_pairs_on(pairs, "mmlu")
     none = pairs.with_columns(p_hidden=pl.lit(None, pl.Float64))
-    assert "No pair has a certificate" in " ".join(sentences(method_verdict(none, "auto")))
+    assert "No pair has a certificate" in " ".join(sentences(method_verdict(none, "auto"), ANSWERS))
 
 
 def test_an_unfinished_study_adjusts_for_all_planned_pairs():
@@ -66,7 +67,7 @@ def test_an_unfinished_study_adjusts_for_all_planned_pairs():
     # what the unfinished study proves stays proved if the others are finished with any p-values
     whole = dict(certificates(pairs, "auto", 12).select("pair", "p_adjusted").iter_rows())
     assert all(whole[pair] <= value for pair, value in by_pair.items())
-    assert "all 12 pairs that are planned" in " ".join(sentences(found))
+    assert "all 12 pairs that are planned" in " ".join(sentences(found, ANSWERS))
     assert verdicts({"pairs": finished}, {"auto": 12})[-1].n_proved == found.n_proved
 
 
@@ -85,7 +86,8 @@ def test_the_headline_counts_intervals_and_not_signs():
     noise = pairs.with_columns(gap=pl.lit(0.02), gap_clipped=pl.lit(0.02), gap_interval_low=pl.lit(0.0))
     found = method_verdict(noise, "auto")
     assert (found.gaps.n_above_zero, found.gaps.n_beyond_chance) == (5, 0)
-    assert sentences(found)[0].startswith("In 0 of 5 pairs the worst slice is worse calibrated than the whole beyond")
+    first = sentences(found, ANSWERS)[0]
+    assert first.startswith("In 0 of 5 pairs the worst slice is worse calibrated than the whole beyond")
 
 
 def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:
@@ -95,7 +97,7 @@ def papers_pairs_on(pairs: pl.DataFrame, dataset: str) -> int:
 def test_sentences_name_the_counts():
     pairs = tables(other_pairs(5), seed=1)["pairs"]
     for found in verdicts({"pairs": pairs}):
-        said = " ".join(sentences(found))
+        said = " ".join(sentences(found, ANSWERS))
         assert f"In {found.gaps.n_beyond_chance} of 5 pairs the worst slice" in said
         assert f"For {found.n_proved} of 5 pairs the certificate proves" in said
 

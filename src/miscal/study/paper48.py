@@ -58,6 +58,7 @@ def defaults() -> dict[str, Any]:
         "method": "paper",
         "evidence": "test",
         "split": "permutation",
+        "epsilon": 0.05,
         "min_rows": 1,
         # 23 GB of hidden states rather than 46
         "score": {"embeddings_dtype": "float16"},

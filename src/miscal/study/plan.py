@@ -62,7 +62,9 @@ class PairSettings(BaseModel):
     seed: int = Field(
         0, ge=0, le=LARGEST_SEED, description="of fit and draws; the split takes that at the top of the plan"
     )
-    epsilon: float = Field(0.05, ge=0, lt=1, description="half-width of the band that counts as well calibrated")
+    epsilon: float | None = Field(
+        None, ge=0, lt=1, description="half-width of the band that counts as well calibrated; default: as of a run"
+    )
     min_rows: int = Field(30, ge=1, description="fewest rows of a slice whose gap is measured; 1 as in the paper")
     evidence: Evidence = Field("test", description="rows that testify; with all, method paper stays with test")
     raw: bool = Field(True, description="measure the field of the raw inputs too (method paper)")

@@ -234,7 +234,8 @@ def pair_result(job: CellJob) -> PairResult:
     run = read_run(job.folder.run(pair.pair, method))
     model = run.load_model()
     found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings, run.columns)
-    settings = MeasureSettings(pair.seed, pair.epsilon, min_rows=pair.min_rows, raw=pair.raw)
+    # where the plan names no band, the run has chosen it
+    settings = MeasureSettings(pair.seed, run.summary.settings["epsilon"], min_rows=pair.min_rows, raw=pair.raw)
     labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
     return PairResult(labels, method, settings, split_triples(job), found, seconds_score(job))
 

@@ -12,6 +12,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.study.aggregates import LARGE_GAP, StudyGaps, gap_numbers
 from miscal.study.tables import LEARNED, methods_of, of_method
+from miscal.study.vocabulary import StudyVocabulary
 
 BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
 """What counts as beyond chance where pairs are counted by their intervals."""
@@ -169,8 +170,8 @@ def duel_sentence(tables: Mapping[str, pl.DataFrame]) -> str | None:
     )
 
 
-def sentences(verdict: MethodVerdict) -> list[str]:
-    """Say a verdict in words.
+def sentences(verdict: MethodVerdict, words: StudyVocabulary) -> list[str]:
+    """Say a verdict in the words of a study.
 
     Returns
     -------
@@ -199,7 +200,7 @@ def sentences(verdict: MethodVerdict) -> list[str]:
         )
     if verdict.n_compared_local:
         said.append(
-            f"It leaves a lower log loss than a map of the confidence alone in "
+            f"It leaves a lower log loss than a map of the {words.probability} alone in "
             f"{of_pairs(verdict.n_helped_local, verdict.n_compared_local)} and a higher one in "
             f"{verdict.n_harmed_local}, counted in the same way."
         )

@@ -7,6 +7,7 @@ import pytest
 from miscal.study.aggregates.corrections import correction_transfer, field_agreement
 from miscal.study.aggregates.forgetting import forgetting
 from miscal.study.tables import TABLES
+from miscal.study.vocabulary import ANSWERS
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 
@@ -66,7 +67,7 @@ def test_empty_tables_say_that_nothing_is_known():
     assert field_agreement(empty("transfer_fields"), "auto").height == 0
     found = correction_transfer(empty("transfer_corrections"), "auto")
     assert (found.n, found.saved, found.saved_own) == (0, None, None)
-    assert found.sentence == "No correction was judged on another pair."
+    assert found.sentence(ANSWERS) == "No correction was judged on another pair."
 
 
 def test_correlations_are_averaged_by_data_set():
@@ -105,4 +106,4 @@ def test_corrections_are_counted_by_the_sign_of_their_interval():
     assert found.n_worse == sum(-s > h for s, h in zip(saved[:30], half[:30], strict=True))
     assert found.saved == pytest.approx(sum(saved[:30]) / 30)
     assert found.saved_own == pytest.approx(sum(raw[:30] - own[:30]) / 30)
-    assert found.sentence.startswith("Of 30 corrections")
+    assert found.sentence(ANSWERS).startswith("Of 30 corrections")

@@ -39,7 +39,7 @@ def pure(name, method="auto", by=("topic", "sign", "outcome"), model="m"):
 
 def drawn(module, table, rows, folder):
     with look():
-        names = list(module.draw({table: frame(table, rows)}, folder))
+        names = list(module.draw({table: frame(table, rows), "pairs": frame("pairs", [])}, folder))
     assert all((folder / f"{name}.{ending}").stat().st_size > 0 for name in names for ending in ("svg", "png"))
     return names
 

@@ -115,11 +115,11 @@ def test_the_interval_of_a_gap_is_the_one_that_allows_for_noise(make_pages, made
         assert shown[14].startswith(f"{row['log_loss_saved_local']:+.3f}".replace("-", "\u2212"))
 
 
-def test_the_accuracy_of_an_event_is_called_its_rate(make_pages, made):
+def test_where_a_study_holds_both_kinds_the_rates_of_events_are_marked(make_pages, made):
     first = made["pairs"]["pair"][0]
     outcome = pl.when(pl.col("pair") == first).then(pl.lit("event")).otherwise(pl.col("outcome"))
     out = make_pages(made | {"pairs": made["pairs"].with_columns(outcome=outcome)})
-    told = {path.stem for path in (out / "datasets").iterdir() if "accuracy is how often it happens" in text_of(path)}
+    told = {path.stem for path in (out / "datasets").iterdir() if "the accuracy or event rate" in text_of(path)}
     assert told == {made["pairs"]["dataset"][0]}
     page = (out / "index.html").read_text()
     said = [shown[4] for shown in cells(page, "pairs", "<table")]

@@ -8,6 +8,7 @@ import polars as pl
 
 from miscal.study.aggregates.association import Association, spearman
 from miscal.study.tables import LEARNED, of_method
+from miscal.study.vocabulary import StudyVocabulary
 
 OURS, ISOTONIC, UNCORRECTED = "miscal", "isotonic", "raw"
 _KEY = ("pair", "dataset", "model", "method", "geometry")
@@ -199,9 +200,8 @@ class CorrectionTransfer:
     saved: float | None
     saved_own: float | None
 
-    @property
-    def sentence(self) -> str:
-        """What was found, in plain English."""
+    def sentence(self, words: StudyVocabulary) -> str:
+        """Say what was found, in the words of a study."""
         if self.n == 0 or self.saved is None or self.saved_own is None:
             return "No correction was judged on another pair."
         changes = ("lowers" if self.saved >= 0 else "raises", abs(self.saved))
@@ -210,7 +210,7 @@ class CorrectionTransfer:
             f"Of {self.n:,} corrections that were judged on another pair, {self.n_better:,} lower its log loss and "
             f"{self.n_worse:,} raise it, each by a 95 % interval that excludes 0. On average, the other pair's "
             f"correction {changes[0]} the log loss by {changes[1]:.4f}, and the pair's own correction {own[0]} it by "
-            f"{own[1]:.4f}. This includes what a map of the confidence alone would save."
+            f"{own[1]:.4f}. This includes what a map of the {words.probability} alone would save."
         )
 
 

@@ -25,6 +25,7 @@ from miscal.study.claims.claim import (
 )
 from miscal.study.tables import LEARNED, RAW, Tables, of_method
 from miscal.study.verdict import BEYOND_CHANCE, of_pairs
+from miscal.study.vocabulary import vocabulary_of
 
 MANY = 0.25
 """Share of pairs from which on pairs are called many here; the paper counts 18 of 48."""
@@ -150,7 +151,7 @@ def raw(tables: Tables, method: str) -> list[PaperClaim]:
             "They vary less in more than half of the pairs, by a sign test at 5 %.", *in_most(lower, both.height),
         ),
         PaperClaim(
-            "raw-fields", "appendix F.2", "Fields of raw inputs are mostly over-confident.",
+            "raw-fields", "appendix F.2", f"Fields of raw inputs are mostly {vocabulary_of(tables['pairs']).over}.",
             _NO_NUMBERS, f"mean below 0 in {of_pairs(negative, both.height)}", both.height,
             "Their mean is negative in more than half of the pairs, by a sign test at 5 %.",
             *in_most(negative, both.height),

@@ -1,4 +1,4 @@
-"""Risk against coverage by raw and by corrected confidences."""
+"""Errors against coverage by raw and by corrected probabilities."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from miscal.study.figures.figure import (
     zero,
 )
 from miscal.study.tables import Tables, methods_of, of_method
+from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
-_SCORES = {"raw": (MUTED, "raw confidences"), "corrected": (OKABE_ITO[2], "corrected confidences")}
+_SCORES = {"raw": MUTED, "corrected": OKABE_ITO[2]}
 
 
 def draw(tables: Tables, folder: Path) -> Iterator[str]:
@@ -32,11 +33,12 @@ def draw(tables: Tables, folder: Path) -> Iterator[str]:
         if gains.height:
             yield write(_gains(gains), folder, f"deferral-gains-{method}")
     curves = {method: of_method(tables["deferral"], method) for method in methods_of(tables["deferral"])}
+    words = vocabulary_of(tables["pairs"])
     for method, own in curves.items():
-        yield write(_curves(own), folder, f"deferral-{method}")
+        yield write(_curves(own, words), folder, f"deferral-{method}")
 
 
-def _curves(table: pl.DataFrame) -> Figure:
+def _curves(table: pl.DataFrame, words: StudyVocabulary) -> Figure:
     """Draw a panel a pair, data set after data set."""
     labels: dict[str, str] = {}
     for dataset in datasets_in(table):
@@ -45,7 +47,7 @@ def _curves(table: pl.DataFrame) -> Figure:
     figure, grid = panels(rows, columns, width=2.6, height=1.8, sharex=True)
     drawn = list(grid.flat[: len(labels)])
     for axes, (pair, label) in zip(drawn, labels.items(), strict=True):
-        _panel(axes, table.filter(pl.col("pair") == pair))
+        _panel(axes, table.filter(pl.col("pair") == pair), words)
         axes.set_title(label, fontsize=7.5)
     for axes in grid.flat[len(labels) :]:
         axes.set_axis_off()
@@ -53,16 +55,16 @@ def _curves(table: pl.DataFrame) -> Figure:
         axes.tick_params(labelbottom=True)
         axes.set_xlabel("coverage")
     for axes in leftmost(drawn):
-        axes.set_ylabel("risk")
+        axes.set_ylabel(words.errors)
     legend_of_all(figure, drawn)
     return figure
 
 
-def _panel(axes: Axes, table: pl.DataFrame) -> None:
+def _panel(axes: Axes, table: pl.DataFrame, words: StudyVocabulary) -> None:
     soft_grid(axes)
     for (score,), own in table.sort("coverage").group_by("score", maintain_order=True):
-        colour, label = _SCORES[str(score)]
-        axes.plot(own["coverage"], own["risk"], color=colour, lw=1.3, label=label)
+        label = f"{score} {words.probabilities}"
+        axes.plot(own["coverage"], own["risk"], color=_SCORES[str(score)], lw=1.3, label=label)
     axes.set_xlim(0.0, 1.0)
     axes.set_ylim(0.0, max(0.1, 1.05 * max(table["risk"].to_list())))
 
@@ -87,12 +89,10 @@ def _gains(gains: pl.DataFrame) -> Figure:
 
 FIGURE = StudyFigure(
     name="deferral",
-    title="Deferral: which answers to leave to somebody else",
+    title="Deferral: which {left} to leave to somebody else",
     place="",
-    lesson="Answers below a confidence are left to somebody else; coverage is the share that the model still answers, "
-    "risk the share of these that is wrong. The first figure shows how much the correction takes off the area under "
-    "risk over coverage, with 95 % bootstrap intervals: right of the line, correcting helps. The curves of each pair "
-    "are linked below it; a lower curve is better. Where the confidence is that of an event, the answer is whether the "
-    "event is likelier than not, and its confidence is that of this answer.",
+    lesson="{deferral} The first figure shows how much the correction takes off the area under the curve of the "
+    "{errors} over coverage, with 95 % bootstrap intervals: right of the line, correcting helps. The curves of each "
+    "pair are linked below it; a lower curve is better.",
     draw=draw,
 )

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from miscal.study.figures.figure import OVER, UNDER, WIDEST, StudyFigure, fitting, pair_names
 from miscal.study.paper_numbers import EXAMPLE, reproduced
 from miscal.study.tables import LEARNED, Tables, methods_of, of_method
+from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _MOST_VALUES, _MOST_COLUMNS = 3, 2
@@ -26,9 +27,10 @@ def draw(tables: Tables, folder: Path) -> Iterator[str]:
         )
         if curves.is_empty():
             continue
+        words = vocabulary_of(tables["pairs"].filter(pl.col("pair") == pair))
         columns = [name for name in regions["column"].unique(maintain_order=True) if name != "regime"]
         for place, column in enumerate(columns[:_MOST_COLUMNS] or [None]):
-            figure = _figure(curves, regions, column, pair_names(tables["pairs"])[str(pair)])
+            figure = _figure(curves, regions, column, pair_names(tables["pairs"])[str(pair)], words)
             yield write(figure, folder, f"example-{place + 1}")
 
 
@@ -41,17 +43,20 @@ def _chosen(pairs: pl.DataFrame) -> str | None:
     return known["pair"][0] if known.height else None
 
 
-def _figure(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, name: str) -> Figure:
+def _figure(
+    curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, name: str, words: StudyVocabulary
+) -> Figure:
     values = regions.filter(pl.col("column") == column).sort("n", descending=True)["value"].to_list() if column else []
     shown = [("regime", "all", "all rows", INK)]
     shown += [(column, value, f"{fitting(str(column), 12)} = {fitting(value, 14)}", OKABE_ITO[2])
               for value in values[:_MOST_VALUES]]  # fmt: skip
-    shown += [("regime", "over", "over-confident", OVER), ("regime", "under", "under-confident", UNDER)]
+    shown += [("regime", "over", words.over, OVER), ("regime", "under", words.under, UNDER)]
     figure, grid = panels(1, len(shown), width=WIDEST / max(len(shown), 4), height=3.0, sharex=True, sharey=True)
     for axes, (own, value, title, colour) in zip(grid[0], shown, strict=True):
         here = (pl.col("column") == own) & (pl.col("value") == value)
         _panel(axes, curves.filter(here).sort("bin"), regions.filter(here), title, colour)
-    grid[0, 0].set_ylabel("accuracy")
+        axes.set_xlabel(words.probability)
+    grid[0, 0].set_ylabel(words.rate)
     figure.suptitle(name, fontsize=9.5, x=0.01, ha="left")
     return figure
 
@@ -70,7 +75,6 @@ def _panel(axes: Axes, curve: pl.DataFrame, region: pl.DataFrame, title: str, co
         smece = "" if row["smece"] is None else f"smECE {row['smece']:.3f}, "
         title += f"\n{smece}{row['n']:,} rows"
     axes.set_title(title, fontsize=8.5)
-    axes.set_xlabel("confidence")
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
 
 
@@ -78,8 +82,8 @@ FIGURE = StudyFigure(
     name="example",
     title="One pair in detail: what the whole hides",
     place="figure 4",
-    lesson="On the dashed line, accuracy equals confidence; below it the model is over-confident, above it "
-    "under-confident. The two diagrams at the right show the rows that the field sets apart. The pair is the paper's "
-    "example if the study has it, otherwise the one with the largest gap, which was chosen after looking.",
+    lesson="On the dashed line, the {rate} equals the {probability}; rows below it are {over}, rows above it {under}. "
+    "The two diagrams at the right show the rows that the field sets apart. The pair is the paper's example if the "
+    "study has it, otherwise the one with the largest gap, which was chosen after looking.",
     draw=draw,
 )

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from miscal.study.figures.figure import StudyFigure, families_in, keys, marks_in, size_text, soft_grid, zero
 from miscal.study.tables import LEARNED, RAW, Tables, methods_of, of_method
+from miscal.study.vocabulary import vocabulary_of
 from miscal.synthetic.figures.style import MUTED, panels, write
 
 
@@ -54,7 +55,8 @@ def _scatter(axes: Axes, pairs: pl.DataFrame, *, labelled: bool = False, familie
         if labelled:
             axes.annotate(size_text(row["billions"]), (x, y), (5, 3), textcoords="offset points", fontsize=7,
                           color=colour)  # fmt: skip
-    axes.set_xlabel("mean of the field\n(over-confident \u2190 0 \u2192 under-confident)", color=MUTED)
+    words = vocabulary_of(pairs)
+    axes.set_xlabel(f"mean of the field\n({words.over} \u2190 0 \u2192 {words.under})", color=MUTED)
     axes.set_ylabel("standard deviation of the field")
     # a point alone would stand at an arbitrary place
     wide = max(0.05, 1.15 * max(abs(value) for value in pairs["delta_mean"].to_list()))
@@ -66,8 +68,8 @@ FIGURE = StudyFigure(
     name="fields",
     title="How much the field varies, and which way it leans",
     place="figures 5a and 13",
-    lesson="Each point is one pair of a model and a data set. Points left of the line are over-confident on average. "
-    "The higher a point stands, the more the error of the confidence differs from input to input, which a single "
+    lesson="Each point is one pair of a model and a data set. Points left of the line are {over} on average. "
+    "The higher a point stands, the more the error of the {probability} differs from input to input, which a single "
     "reliability diagram cannot show.",
     draw=draw,
 )

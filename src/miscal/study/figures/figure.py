@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -17,6 +17,7 @@ from matplotlib.lines import Line2D
 from miscal.report.texts import clean
 from miscal.study import paper_numbers
 from miscal.study.tables import Tables
+from miscal.study.vocabulary import StudyVocabulary
 from miscal.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look, panels
 
 
@@ -29,7 +30,7 @@ class StudyFigure:
     name : str
         Id of its section on the page; its files begin with it.
     title : str
-        What it shows, as a heading.
+        What it shows, as a heading; like `lesson` it may name words of a study in braces.
     place : str
         Where the paper shows the like, such as ``"figures 5a and 13"``; empty where the paper has none.
     lesson : str
@@ -49,9 +50,13 @@ class StudyFigure:
     draw: Callable[[Tables, Path], Iterable[str]]
     shown: int = 1
 
+    def told(self, words: StudyVocabulary) -> StudyFigure:
+        """Return the figure with the words of a study in its title and lesson."""
+        return replace(self, title=words.fill(self.title), lesson=words.fill(self.lesson))
+
 
 OVER, UNDER, GOOD = OKABE_ITO[3], OKABE_ITO[0], "#8b939c"
-"""Over-confident, under-confident and well calibrated, as everywhere in the project."""
+"""Over, under and well calibrated, as everywhere in the project."""
 
 WIDEST = 10.8
 """Inches of a figure as wide as the page."""

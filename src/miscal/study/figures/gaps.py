@@ -28,6 +28,7 @@ from miscal.study.figures.figure import (
 )
 from miscal.study.paper_numbers import GAPS, reproduced
 from miscal.study.tables import LEARNED, Tables, methods_of
+from miscal.study.vocabulary import vocabulary_of
 from miscal.synthetic.figures.style import MUTED, OKABE_ITO, panels, write
 
 _SIDES = {"over": OVER, "under": UNDER}
@@ -59,7 +60,7 @@ def _figure(pairs: pl.DataFrame) -> Figure:
 def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
     zero(axes, vertical=True)
     soft_grid(axes, "both")
-    one = len(methods_of(pairs)) == 1
+    one, words = len(methods_of(pairs)) == 1, vocabulary_of(pairs)
     for row in pairs.iter_rows(named=True):
         place = models.index(row["model"]) - (0.0 if one else _PLACES[row["method"]])
         _published(axes, row, models.index(row["model"]))
@@ -70,7 +71,7 @@ def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
         low, high = row["gap_interval_low"], row["gap_interval_high"]
         if low is not None and high is not None:
             axes.plot([low, high], [place, place], color=colour, lw=1.3, zorder=1.5)
-        label = f"{row['method']}: worst slice {row['worst']}-confident"
+        label = f"{row['method']}: worst slice {words.regime(row['worst'])}"
         fill = colour if low is not None and low > 0 else "white"
         axes.plot(row["gap"], place, _MARKS[row["method"]], color=colour, mfc=fill, ms=4.5, ls="")
         # the key shows them filled, whichever comes first
@@ -93,7 +94,7 @@ FIGURE = StudyFigure(
     place="figure 5b and table 5",
     lesson="The gap is the calibration error (smECE) of the worse of the two discovered slices less that of all rows. "
     "Where it lies right of the line and its interval excludes 0 (a filled mark), the whole understates "
-    "how badly the confidence is calibrated on some inputs. A calibrated model has a gap above 0, too, because the "
+    "how badly the {probability} is calibrated on some inputs. A calibrated model has a gap above 0, too, because the "
     "calibration error of few rows is larger. Bars are 95 % intervals that allow for this, which is why they may lie "
     "left of their mark; they start at 0 where chance explains the gap. The paper appears to report the gap cut off at "
     "0; here it keeps its sign.",

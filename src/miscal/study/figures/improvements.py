@@ -113,8 +113,8 @@ GAINS_FIGURE = StudyFigure(
     title="Where the local correction gains most",
     place="figure 7a",
     lesson="Above the line, the local correction leaves less calibration error (smECE) on the worst slice than "
-    "isotonic regression, which sees the confidence alone. If points rise to the right, the gain is larger where the "
-    "field varies more. The interval presumes that pairs are independent; those of one model or one data set are not "
-    "quite.",
+    "isotonic regression, which sees the {probability} alone. If points rise to the right, the gain is larger where "
+    "the field varies more. The interval presumes that pairs are independent; those of one model or one data set are "
+    "not quite.",
     draw=draw_gains,
 )

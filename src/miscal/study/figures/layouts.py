@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from miscal.report.legend import PROJECTIONS
 from miscal.study.figures.figure import StudyFigure, fitting
 from miscal.study.tables import Tables
+from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 from miscal.synthetic.figures.style import FIELD, MUTED, OKABE_ITO, RULE, panels, write
 
 SPACES = {"raw": "raw inputs", "learned": "learned space"}
@@ -26,11 +27,12 @@ def draw(tables: Tables, folder: Path) -> Iterator[str]:
     """Draw a figure for each pair and method that a plan asked to interpret."""
     groups = tables["layouts"].sort("method", descending=True, maintain_order=True)
     for (method,), of_method in groups.group_by("method", maintain_order=True):
-        for place, (_, one) in enumerate(of_method.group_by("pair", maintain_order=True)):
-            yield write(_figure(one), folder, f"layouts-{method}-{place + 1}")
+        for place, ((pair,), one) in enumerate(of_method.group_by("pair", maintain_order=True)):
+            words = vocabulary_of(tables["pairs"].filter(pl.col("pair") == pair))
+            yield write(_figure(one, words), folder, f"layouts-{method}-{place + 1}")
 
 
-def _figure(rows: pl.DataFrame) -> Figure:
+def _figure(rows: pl.DataFrame, words: StudyVocabulary) -> Figure:
     figure, grid = panels(2, 2, width=3.7, height=3.3)
     limit = max(0.1, float(np.quantile(rows["delta"].abs().to_numpy(), 0.98)))
     colours = _colours(rows["category"])
@@ -50,7 +52,7 @@ def _figure(rows: pl.DataFrame) -> Figure:
     if colours:
         grid[0, 0].legend(*_key(colours), loc="center right", bbox_to_anchor=(0.0, 0.5), fontsize=7, handletextpad=0.1)
     bar = figure.colorbar(drawn, ax=list(grid[1]), pad=0.02, shrink=0.8)
-    bar.set_label("over-confident \u2190 field \u2192 under-confident", color=MUTED, fontsize=8)
+    bar.set_label(f"{words.over} \u2190 field \u2192 {words.under}", color=MUTED, fontsize=8)
     bar.outline.set_visible(False)
     first = rows.row(0, named=True)
     figure.suptitle(f"{fitting(first['model'])} on {fitting(first['dataset'])}", fontsize=9.5, x=0.01, ha="left")
@@ -91,8 +93,8 @@ FIGURE = StudyFigure(
     name="layouts",
     title="What the learned space forgets, and what it keeps",
     place="figure 15",
-    lesson="Each point is a question. In the raw inputs, questions that are alike lie close together. In the learned "
-    "space, questions on which the model errs in the same way lie close together. Look for categories that lie apart "
+    lesson="Each point is a {row}. In the raw inputs, {rows} that are alike lie close together. In the learned space, "
+    "{rows} on which the model errs in the same way lie close together. Look for categories that lie apart "
     "on the left and are mixed on the right: there, the learned space has forgotten the subject. If the field's "
     "colours separate at the same time, it has kept the error. A picture in two dimensions proves nothing; the purity "
     "of neighbours measures it.",

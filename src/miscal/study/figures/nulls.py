@@ -61,7 +61,7 @@ FIGURE = StudyFigure(
     "rows were shuffled, while test rows keep theirs. The grey range is one standard deviation of the refits and no "
     "test: p is the share of refits at least as large, the data counted as one. The smallest p that 20 refits can give "
     "is 0.048, so that no adjustment over the six pairs of the paper can reach 5 %. The shuffling also removes what "
-    "the confidence knows: the field of a shuffled refit is the base rate less the confidence, which is not flat. "
-    "Therefore, this null is not the one of hidden miscalibration.",
+    "the {probability} knows: the field of a shuffled refit is the base rate less the {probability}, which is not "
+    "flat. Therefore, this null is not the one of hidden miscalibration.",
     draw=draw,
 )

@@ -59,10 +59,10 @@ FIGURE = StudyFigure(
     name="proxies",
     title="How long learning goes on, on the data and with shuffled labels",
     place="appendix F.3",
-    lesson="The proxy is the validation Brier score of confidence plus field, by which the paper's method chooses; "
+    lesson="The proxy is the validation Brier score of {probability} plus field, by which the paper's method chooses; "
     "each line starts at 0 so that they can be compared. A line that keeps falling has found structure that helps on "
     "the validation rows by which it was chosen; only test rows can show that it holds elsewhere. Under the null "
     "called permuted, labels of training and validation rows are shuffled. Even then the field is not flat, because it "
-    "learns the base rate less the confidence.",
+    "learns the base rate less the {probability}.",
     draw=draw,
 )

@@ -67,9 +67,9 @@ FIGURE = StudyFigure(
     name="purity",
     title="What near neighbours share",
     place="",
-    lesson="Each line is something that a question's nearest neighbours may share with it: a value of a metadata "
+    lesson="Each line is something that a {row}'s nearest neighbours may share with it: a value of a metadata "
     "column, the sign of the estimated field, or the outcome. The learned space separates the signs by construction. "
-    "Neither space was made from the outcomes of these questions. Therefore, in the line of the outcome, a filled dot "
+    "Neither space was made from the outcomes of these {rows}. Therefore, in the line of the outcome, a filled dot "
     "to the right of the hollow one says that the learned space keeps the error. In the line of a category, a filled "
     "dot to the left says that it forgets the category.",
     draw=draw,

@@ -75,10 +75,10 @@ def _matrix(fields: pl.DataFrame, ids: list[str]) -> np.ndarray:
 
 FIGURE = StudyFigure(
     name="transfer",
-    title="Do different models fail on the same questions?",
+    title="{failing}",
     place="",
-    lesson="Each cell is the correlation of two models' estimated fields on the questions that both answered. The "
-    "hidden part leaves out what each model's confidence alone explains. Errors of the estimates lower every "
+    lesson="Each cell is the correlation of two models' estimated fields on the {rows} that both {judged}. The "
+    "hidden part leaves out what each model's {probability} alone explains. Errors of the estimates lower every "
     "correlation. High values say that what misleads one model misleads the other. A cell says that it is undefined "
     "where one of the two fields is constant, so that there is no correlation.",
     draw=draw,
@@ -125,8 +125,8 @@ CORRECTIONS_FIGURE = StudyFigure(
     name="corrections-elsewhere",
     title="Does a correction learned on one pair help another?",
     place="",
-    lesson="Each line is the pair on which corrections are judged, on rows whose questions did not teach. Right of 0, "
-    "confidences corrected by the field of another pair are better than uncorrected ones. The diamond is what the "
+    lesson="Each line is the pair on which corrections are judged, on {rows} that did not teach. Right of 0, "
+    "{probabilities} corrected by the field of another pair are better than uncorrected ones. The diamond is what the "
     "pair's own correction saves.",
     draw=draw_corrections,
 )

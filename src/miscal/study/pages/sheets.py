@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from miscal.discovery.measurements import EXTREME
 from miscal.discovery.summary import CurveNumbers
-from miscal.report.drawing import Bar, Dot, Scale, reliability_dots, round_ticks
+from miscal.report import probability_axes as all_axes
+from miscal.report.drawing import Bar, Dot, Scale, round_ticks
 from miscal.report.formatting import DASH, metric
+from miscal.report.probability_axes import ProbabilityAxes
 from miscal.study.figures.figure import models_in
 from miscal.study.pages.grid import report_link
 from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, REGIONS, Tables
+from miscal.study.vocabulary import StudyVocabulary
 
-X = Scale(0.0, 1.0, 40.0, 248.0)
-Y = Scale(0.0, 1.0, 220.0, 10.0)
-TICKS = tuple((X(share), Y(share), f"{100 * share:.0f}") for share in (0, 0.5, 1))
-DIAGRAMS = {"all": "All rows", "over": "Over-confident", "under": "Under-confident"}
+LINEAR_AXES = replace(all_axes.LINEAR_AXES, marks=((0.0, "0"), (0.5, "50"), (1.0, "100")))
+"""Diagrams of a sheet are small, and have few ticks."""
+DIAGRAMS = ("all", "over", "under")
 SPARSE = 0.001
 """Bins at the ends of a histogram with a smaller share of the rows are left out, so that the others can be seen."""
 _CORRECTIONS = {"raw": "uncorrected", "miscal": "local correction", "isotonic": "isotonic regression"}
@@ -65,7 +68,19 @@ class ModelRow:
     errors: Sequence[tuple[str, Sequence[str]]]
 
 
-def model_rows(tables: Tables, dataset: str, out: Path) -> list[ModelRow]:
+def axes_of(tables: Tables, dataset: str) -> ProbabilityAxes:
+    """Return the axes of a data set's diagrams: in log-odds where most probabilities lie near 0 or 1."""
+    known = tables["curves"].filter(pl.col("dataset") == dataset).drop_nulls(["confidence", "accuracy", "n"])
+    whole = known.filter(pl.col("column") == "regime", pl.col("value") == "all")
+    extreme = whole.filter((pl.col("confidence") < EXTREME) | (pl.col("confidence") > 1 - EXTREME))
+    if extreme["n"].sum() <= all_axes.MOST_EXTREME * whole["n"].sum():
+        return LINEAR_AXES
+    return all_axes.log_odds_axes([*known["confidence"], *known["accuracy"]])
+
+
+def model_rows(
+    tables: Tables, dataset: str, out: Path, words: StudyVocabulary, axes: ProbabilityAxes
+) -> list[ModelRow]:
     """Return the rows of a data set's sheet: by method, then by family and size.
 
     Parameters
@@ -74,6 +89,9 @@ def model_rows(tables: Tables, dataset: str, out: Path) -> list[ModelRow]:
     dataset : str
     out : Path
         Folder of the study; a row links to its pair's report where there is one.
+    words : StudyVocabulary
+    axes : ProbabilityAxes
+        From :func:`axes_of`.
     """
     own = {name: tables[name].filter(pl.col("dataset") == dataset) for name in _NEEDED}
     pairs = own["pairs"].filter(pl.col("geometry") == LEARNED)
@@ -82,13 +100,20 @@ def model_rows(tables: Tables, dataset: str, out: Path) -> list[ModelRow]:
     rows = sorted(
         pairs.iter_rows(named=True), key=lambda row: (METHODS.index(row["method"]), models.index(row["model"]))
     )
-    return [_row(own, row, ends, out) for row in rows]
+    return [_row(own, row, ends, out, words, axes) for row in rows]
 
 
 _NEEDED = ("pairs", "corrections", "curves", "regions", "histograms")
 
 
-def _row(own: Tables, pair: dict, ends: tuple[float, float] | None, out: Path) -> ModelRow:
+def _row(
+    own: Tables,
+    pair: dict,
+    ends: tuple[float, float] | None,
+    out: Path,
+    words: StudyVocabulary,
+    axes: ProbabilityAxes,
+) -> ModelRow:
     here = (pl.col("pair") == pair["pair"]) & (pl.col("method") == pair["method"])
     mine = {name: table.filter(here) for name, table in own.items()}
     learned = pl.col("geometry") == LEARNED
@@ -99,13 +124,15 @@ def _row(own: Tables, pair: dict, ends: tuple[float, float] | None, out: Path) -
         std=pair["delta_std"],
         unsupported=pair["share_unsupported"],
         href=report_link(out, pair["pair"], pair["method"], above="../"),
-        diagrams=[_diagram(mine["curves"], mine["regions"], name) for name in DIAGRAMS],
+        diagrams=[_diagram(mine["curves"], mine["regions"], name, words, axes) for name in DIAGRAMS],
         field=_bars(mine["histograms"].filter(learned), ends, pair["epsilon"]),
         errors=_errors(mine["corrections"].filter(learned)),
     )
 
 
-def _diagram(curves: pl.DataFrame, regions: pl.DataFrame, name: str) -> SheetDiagram:
+def _diagram(
+    curves: pl.DataFrame, regions: pl.DataFrame, name: str, words: StudyVocabulary, axes: ProbabilityAxes
+) -> SheetDiagram:
     here = (pl.col("column") == "regime") & (pl.col("value") == name)
     curve = curves.filter(here).drop_nulls(["confidence", "accuracy", "low", "high"]).sort("bin")
     numbers = CurveNumbers(
@@ -113,7 +140,8 @@ def _diagram(curves: pl.DataFrame, regions: pl.DataFrame, name: str) -> SheetDia
     )
     region = regions.filter(here)
     n, error = (region["n"][0], region["smece"][0]) if region.height else (None, None)
-    return SheetDiagram(name, DIAGRAMS[name], reliability_dots(numbers, X, Y), n, metric(error))
+    label = "All rows" if name == "all" else words.regime(name).capitalize()
+    return SheetDiagram(name, label, axes.dots(numbers), n, metric(error))
 
 
 def _ends(histograms: pl.DataFrame) -> tuple[float, float] | None:

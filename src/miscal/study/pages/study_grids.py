@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from miscal.base.vocabulary import EVENT
 from miscal.report.texts import short
 from miscal.study.aggregates import deferral_numbers
 from miscal.study.pages.grid import (
@@ -26,6 +27,7 @@ from miscal.study.pages.grid import (
 from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, Tables, of_method
 from miscal.study.verdict import certificates
+from miscal.study.vocabulary import BOTH, EVENTS, StudyVocabulary
 
 _LONGEST = 60
 
@@ -35,18 +37,20 @@ def named(value: str | None, href: str | None = None) -> GridCell:
     return text(None if value is None else short(value, _LONGEST), href)
 
 
-def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
+def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path, words: StudyVocabulary) -> Grid:
     """List every pair under every method, learned geometry."""
     adjusted = {
         (row["pair"], row["method"]): row["p_adjusted"]
         for method in METHODS
         for row in certificates(tables["pairs"], method, planned.get(method)).iter_rows(named=True)
     }
+    # where a study holds both, the rates of events are marked
+    marked = {EVENT: EVENTS.rate} if words is BOTH else {}
     rows = [
         [
             named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
             text(row["method"]), whole(row["n_test"]),
-            replace(share(row["accuracy"]), aside="event rate" if row["outcome"] == "event" else ""),
+            replace(share(row["accuracy"]), aside=marked.get(row["outcome"], "")),
             share(row["confidence"]),
             score(row["smece"]), score(row["delta_std"]), share(row["share_unsupported"]),
             GridCell(row["worst"] or "none", row["worst"], kind=row["worst"] or "",
@@ -58,41 +62,48 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path) -> Grid:
         ]
         for row in tables["pairs"].filter(pl.col("geometry") == LEARNED).iter_rows(named=True)
     ]  # fmt: skip
-    return Grid("All pairs", _PAIR_COLUMNS, rows, _PAIRS_NOTE)
+    return Grid("All pairs", _pair_columns(words), rows, words.fill(_PAIRS_NOTE))
 
 
-_PAIR_COLUMNS = (
-    Heading("Model", number=False, hint="links to the report of the pair"),
-    Heading("Data set", number=False),
-    Heading("Method", number=False),
-    Heading("Rows", hint="rows that testify"),
-    Heading("Accuracy", hint="share of right answers; where marked, how often the forecast event happens"),
-    Heading("Confidence", hint="mean confidence"),
-    Heading("smECE", hint="calibration error of the confidences"),
-    Heading("Std of field", hint="how much the error differs from input to input"),
-    Heading("Unsupported", hint="rows with few or none of the rows learned from nearby"),
-    Heading("Worst slice", number=False, hint="and its share of rows"),
-    Heading(
-        "Gap",
-        hint="smECE of the worst slice less that of all rows; its interval starts at 0 where chance explains it",
-    ),
-    Heading("Hidden, at least", hint="certificate: 95 % lower limit of mean hidden miscalibration"),
-    Heading("p, adjusted", hint="of the certificate, not of the gap; Holm over the pairs of the method"),
-    Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
-    Heading("Saved locally", hint="beyond the log loss that the best map of the confidence alone saves"),
-)
+def _pair_columns(words: StudyVocabulary) -> tuple[Heading, ...]:
+    return (
+        Heading("Model", number=False, hint="links to the report of the pair"),
+        Heading("Data set", number=False),
+        Heading("Method", number=False),
+        Heading("Rows", hint="rows that testify"),
+        Heading(words.rate.capitalize(), hint=words.rate_meaning),
+        Heading(words.probability.capitalize(), hint=f"mean {words.probability}"),
+        Heading("smECE", hint=f"calibration error of the {words.probabilities}"),
+        Heading("Std of field", hint="how much the error differs from input to input"),
+        Heading("Unsupported", hint="rows with few or none of the rows learned from nearby"),
+        Heading("Worst slice", number=False, hint="and its share of rows"),
+        Heading(
+            "Gap",
+            hint="smECE of the worst slice less that of all rows; its interval starts at 0 where chance explains it",
+        ),
+        Heading("Hidden, at least", hint="certificate: 95 % lower limit of mean hidden miscalibration"),
+        Heading("p, adjusted", hint="of the certificate, not of the gap; Holm over the pairs of the method"),
+        Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
+        Heading("Saved locally", hint=f"beyond the log loss that {_best_map(words)} saves"),
+    )
+
+
+def _best_map(words: StudyVocabulary) -> str:
+    return f"the best map of the {words.probability} alone"
+
+
 _PAIRS_NOTE = (
     "The gap is signed here: below 0 even the worse of the two slices is better calibrated than the whole. Its "
     "interval allows for the noise that makes the gap of a calibrated model larger than 0, and may lie below the gap "
     "itself. The tables also hold the gap cut off at 0 (gap_clipped), as the paper appears to report it. \u201cSaved "
-    "locally\u201d is what the local correction saves beyond the best map of the confidence alone. Intervals are not "
-    "adjusted for the number of pairs. Numbers are of the rows that testify. Under method paper, a row is unsupported "
-    "where its kernel weights sum to less than 1. As in the paper, it keeps its estimate; a plan may change this by "
-    "the option min_mass."
+    "locally\u201d is what the local correction saves beyond the best map of the {probability} alone. Intervals are "
+    "not adjusted for the number of pairs. Numbers are of the rows that testify. Under method paper, a row is "
+    "unsupported where its kernel weights sum to less than 1. As in the paper, it keeps its estimate; a plan may "
+    "change this by the option min_mass."
 )
 
 
-def methods_grid(tables: Tables) -> Grid | None:
+def methods_grid(tables: Tables, words: StudyVocabulary) -> Grid | None:
     """Set both methods beside each other, for pairs that have both; None without any."""
     keys = ["pair", "dataset", "model"]
     columns = ["gap", "delta_std", "limit_hidden", "log_loss_saved", "log_loss_saved_local", "seconds_field"]
@@ -104,7 +115,7 @@ def methods_grid(tables: Tables) -> Grid | None:
         Heading(f"{title}, {method}", hint=hint)
         for title, hint in (("Gap", "signed"), ("Std of field", ""), ("Hidden, at least", "certificate"),
                             ("Log loss saved", "per row"),
-                            ("Saved locally", "beyond the best map of the confidence alone"),
+                            ("Saved locally", f"beyond {_best_map(words)}"),
                             ("Seconds", "learning the field"))
         for method in METHODS
     ]  # fmt: skip
@@ -157,13 +168,14 @@ def failures_grid(tables: Tables) -> Grid | None:
 _MOST = 60
 
 
-def deferral_grid(tables: Tables, method: str) -> Grid | None:
+def deferral_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid | None:
     """Average what correcting changes for deferral."""
     found = deferral_numbers(tables["deferral_gains"], method)
     if found.is_empty():
         return None
+    errors = words.errors.capitalize()
     columns = (
-        Heading("At", number=False), Heading("Risk, raw"), Heading("Risk, corrected"), Heading("Gain"),
+        Heading("At", number=False), Heading(f"{errors}, raw"), Heading(f"{errors}, corrected"), Heading("Gain"),
         Heading("Pairs helped"), Heading("Pairs harmed"), Heading("Pairs"),
     )  # fmt: skip
     rows = [
@@ -176,7 +188,7 @@ def deferral_grid(tables: Tables, method: str) -> Grid | None:
     return Grid(f"Deferral, method {method}", columns, rows, note, sortable=False)
 
 
-def fields_grid(tables: Tables, method: str) -> Grid | None:
+def fields_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid | None:
     """List the correlations of fields over models, the highest of the hidden parts first."""
     found = of_method(tables["transfer_fields"], method)
     if found.is_empty():
@@ -185,7 +197,8 @@ def fields_grid(tables: Tables, method: str) -> Grid | None:
     models = dict(_labels(tables).select("pair", "model").iter_rows())
     columns = (
         Heading("One model", number=False), Heading("Other model", number=False), Heading("Data set", number=False),
-        Heading("Field", number=False), Heading("Correlation"), Heading("Equal signs"), Heading("Questions"),
+        Heading("Field", number=False), Heading("Correlation"), Heading("Equal signs"),
+        Heading(words.rows.capitalize()),
     )  # fmt: skip
     rows = [
         [named(models.get(row["pair_a"])), named(models.get(row["pair_b"])), named(row["dataset"]),

@@ -10,6 +10,7 @@ from miscal.study.claims import PaperClaim, claims
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, of_papers
 from miscal.study.tables import Tables
 from miscal.study.verdict import MethodVerdict, duel_sentence, of_pairs, sentences, verdicts
+from miscal.study.vocabulary import ANSWERS, StudyVocabulary, vocabulary_of
 
 SCHEMA_VERSION = 1
 
@@ -34,6 +35,8 @@ class StudySummary:
     n_failures : int
     duel : str or None
         Which of the two methods leaves the lower log loss, in a sentence; None where no pair has both.
+    words : StudyVocabulary
+        Those of its pairs.
     """
 
     n_pairs: int
@@ -44,11 +47,12 @@ class StudySummary:
     claims: dict[str, list[PaperClaim]]
     n_failures: int
     duel: str | None = None
+    words: StudyVocabulary = ANSWERS
 
     @property
     def paragraphs(self) -> list[str]:
         """The verdict in words: the opening, a paragraph a method, and which of two methods does better."""
-        paragraphs = [f"Method {v.method}: {' '.join(sentences(v))}" for v in self.verdicts]
+        paragraphs = [f"Method {v.method}: {' '.join(sentences(v, self.words))}" for v in self.verdicts]
         return [self.opening, *paragraphs, *([self.duel] if self.duel else [])]
 
 
@@ -81,6 +85,7 @@ def summarise(
         claims={verdict.method: claims(tables, verdict.method) for verdict in found},
         n_failures=tables["failures"].height,
         duel=duel_sentence(tables),
+        words=vocabulary_of(tables["pairs"]),
     )
 
 

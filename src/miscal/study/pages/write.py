@@ -13,7 +13,6 @@ from pathlib import Path
 import polars as pl
 
 from miscal.base.files import disk_errors, replace_file
-from miscal.base.vocabulary import ANSWER, vocabulary
 from miscal.report.frame import render_page
 from miscal.study.aggregates.corrections import correction_transfer
 from miscal.study.aggregates.forgetting import forgetting
@@ -29,6 +28,7 @@ from miscal.study.paper_numbers import SOURCE
 from miscal.study.plan import METHODS
 from miscal.study.tables import REGIONS, Tables, read_tables
 from miscal.study.verdict import sentences
+from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 
 HERE = Path(__file__).parent / "templates"
 _STYLES = ("base.css", "tables.css", "figures.css", "print.css", "study.css")
@@ -88,7 +88,7 @@ wrote
     planned = n_planned_by_method(folder)
     summary = summarise(tables, n_planned(folder, tables), planned, planned_split(folder))
     with disk_errors(str(folder)):
-        drawn = _draw(tables, folder / "figures")
+        drawn = _draw(tables, folder / "figures", summary.words)
         names = sheet_names(datasets_in(tables["pairs"]))
         (folder / "datasets").mkdir(exist_ok=True)
         for dataset, name in names.items():
@@ -100,7 +100,7 @@ wrote
     return page
 
 
-def _draw(tables: Tables, folder: Path) -> list[FigureSection]:
+def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[FigureSection]:
     folder.mkdir(exist_ok=True)
     sections = []
     with study_look():
@@ -108,7 +108,7 @@ def _draw(tables: Tables, folder: Path) -> list[FigureSection]:
             names = list(figure.draw(tables, folder))
             if names:
                 shown = [_shown(folder, name) for name in names[: figure.shown]]
-                sections.append(FigureSection(figure, shown, names[figure.shown :]))
+                sections.append(FigureSection(figure.told(words), shown, names[figure.shown :]))
     return sections
 
 
@@ -126,31 +126,35 @@ def _index(
     names: dict[str, str],
     out: Path,
 ) -> str:
-    methods = [verdict.method for verdict in summary.verdicts]
+    methods, words = [verdict.method for verdict in summary.verdicts], summary.words
+    names_drawn = {section.figure.name for section in drawn}
     nulls = sorted(set(tables["nulls"]["null"].to_list()))
     return _page(
         "index.html",
         summary=summary,
-        sentences={verdict.method: sentences(verdict) for verdict in summary.verdicts},
-        pairs=study_grids.pairs_grid(tables, planned, out),
+        words=words,
+        sentences={verdict.method: sentences(verdict, words) for verdict in summary.verdicts},
+        pairs=study_grids.pairs_grid(tables, planned, out, words),
         figures=drawn,
         beside=_beside(summary),
-        missing=[figure.title for figure in FIGURES if figure not in [section.figure for section in drawn]],
+        missing=[figure.told(words).title for figure in FIGURES if figure.name not in names_drawn],
         nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in nulls]),
         seeds=_each(methods, lambda method: [paper_grids.seed_grid(tables, method)]),
         thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),
         gaps=_each(methods, lambda method: [paper_grids.gap_grid(tables, method)]),
-        methods=study_grids.methods_grid(tables),
+        methods=study_grids.methods_grid(tables, words),
         certificates=_each(methods, lambda method: [study_grids.certificates_grid(tables, planned, method)]),
-        deferral=_each(methods, lambda method: [study_grids.deferral_grid(tables, method)]),
-        fields=_each(methods, lambda method: [study_grids.fields_grid(tables, method)]),
+        deferral=_each(methods, lambda method: [study_grids.deferral_grid(tables, method, words)]),
+        fields=_each(methods, lambda method: [study_grids.fields_grid(tables, method, words)]),
         elsewhere=_each(methods, lambda method: [study_grids.elsewhere_grid(tables, method)]),
         correction_sentences=_sentences(
             tables["transfer_corrections"],
             methods,
-            lambda method: correction_transfer(tables["transfer_corrections"], method),
+            lambda method: correction_transfer(tables["transfer_corrections"], method).sentence(words),
         ),
-        neighbour_sentences=_sentences(tables["purity"], methods, lambda method: forgetting(tables["purity"], method)),
+        neighbour_sentences=_sentences(
+            tables["purity"], methods, lambda method: forgetting(tables["purity"], method).sentence
+        ),
         purity=_each(methods, lambda method: [study_grids.purity_grid(tables, method)]),
         failures=study_grids.failures_grid(tables),
         sheets=names,
@@ -175,21 +179,19 @@ def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
 def _sentences(table: pl.DataFrame, methods: list[str], find) -> list[str]:
     """Return the sentence of each method that the table has rows of."""
     held = set(table["method"].to_list())
-    return [f"Method {method}: {find(method).sentence}" for method in methods if method in held]
+    return [f"Method {method}: {find(method)}" for method in methods if method in held]
 
 
 def _sheet(tables: Tables, dataset: str, out: Path) -> str:
-    rows = sheets.model_rows(tables, dataset, out)
+    words = vocabulary_of(tables["pairs"].filter(pl.col("dataset") == dataset))
+    axes = sheets.axes_of(tables, dataset)
+    rows = sheets.model_rows(tables, dataset, out, words, axes)
     return _page(
         "dataset.html",
         dataset=dataset,
-        of_event="event" in tables["pairs"].filter(pl.col("dataset") == dataset)["outcome"],
-        # of an event, the page says what accuracy and confidence mean
-        terms=vocabulary(ANSWER),
+        words=words,
         by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row.method == method])],
-        x=sheets.X,
-        y=sheets.Y,
-        ticks=sheets.TICKS,
+        axes=axes,
         regions=REGIONS,
     )
 

@@ -1,0 +1,151 @@
+"""The words of a study: one object for pairs of answers, one for pairs of events, and one where a study holds both.
+
+No figure, table or claim asks which kind its pairs are of: it takes its words from :func:`vocabulary_of`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import polars as pl
+
+from miscal.base.vocabulary import ANSWER, EVENT, vocabulary
+
+
+@dataclass(frozen=True)
+class StudyVocabulary:
+    """Words of the pairs of a study, each as it stands within a sentence.
+
+    Attributes
+    ----------
+    probability, probabilities : str
+        What models state.
+    rate : str
+        How often it comes true.
+    rate_meaning : str
+        What that rate is, for the heading of a column.
+    over, under : str
+        Of probabilities that are higher, or lower, than how often they come true.
+    error : str
+        What is so of probabilities in which something is hidden, with its verb.
+    row, rows : str
+        What the models of a data set share.
+    judged : str
+        What two models did with the rows that they share.
+    failing : str
+        Whether two models are off in the same rows, as a question.
+    left : str
+        What deferral leaves to somebody else.
+    deferral : str
+        What coverage is, and what is counted among the rows that are covered; whole sentences.
+    errors : str
+        What is counted there, for an axis or a heading.
+    """
+
+    probability: str
+    probabilities: str
+    rate: str
+    rate_meaning: str
+    over: str
+    under: str
+    error: str
+    row: str
+    rows: str
+    judged: str
+    failing: str
+    left: str
+    deferral: str
+    errors: str
+
+    def fill(self, sentence: str) -> str:
+        """Put words in the places of a sentence that name them in braces.
+
+        Examples
+        --------
+        >>> EVENTS.fill("Points left of the line are {over} on average.")
+        'Points left of the line are over-predicted on average.'
+        """
+        return sentence.format_map(asdict(self))
+
+    def regime(self, name: str) -> str:
+        """Return what a regime is called."""
+        return {"over": self.over, "under": self.under}.get(name, "well calibrated")
+
+
+_ANSWER, _EVENT = vocabulary(ANSWER), vocabulary(EVENT)
+
+ANSWERS = StudyVocabulary(
+    probability=_ANSWER.probability,
+    probabilities=_ANSWER.probabilities,
+    rate=_ANSWER.rate,
+    rate_meaning="share of right answers",
+    over=_ANSWER.over,
+    under=_ANSWER.under,
+    error="the confidence is wrong",
+    row="question",
+    rows="questions",
+    judged="answered",
+    failing="Do different models fail on the same questions?",
+    left="answers",
+    deferral="Answers below a confidence are left to somebody else; coverage is the share that the model still "
+    "answers, risk the share of these that is wrong.",
+    errors="risk",
+)
+
+EVENTS = StudyVocabulary(
+    probability=_EVENT.probability,
+    probabilities=_EVENT.probabilities,
+    rate=_EVENT.rate,
+    rate_meaning="how often the event happens",
+    over=_EVENT.over,
+    under=_EVENT.under,
+    error="the predicted risk is off",
+    row="row",
+    rows="rows",
+    judged="predicted",
+    failing="Are the risks of different models off in the same rows?",
+    left="rows",
+    deferral="Each row is forecast to have the event if its predicted risk is at least 50 %, and not to have it "
+    "otherwise. Rows whose risk is close to 50 % are left to somebody else; coverage is the share that is still "
+    "forecast, and what is counted is the share of these whose forecast fails.",
+    errors="failed forecasts",
+)
+
+BOTH = StudyVocabulary(
+    probability="probability",
+    probabilities="probabilities",
+    rate="accuracy or event rate",
+    rate_meaning="share of right answers; where marked, how often the event happens",
+    over=f"{_ANSWER.over} or {_EVENT.over}",
+    under=f"{_ANSWER.under} or {_EVENT.under}",
+    error="the probability is wrong",
+    row="question",
+    rows="questions",
+    judged="judged",
+    failing="Do different models fail on the same questions?",
+    left="answers or forecasts",
+    deferral=f"{ANSWERS.deferral} Where the probability is that of an event, the answer is whether the event is "
+    "likelier than not, and its confidence is that of this answer.",
+    errors="risk",
+)
+
+
+def vocabulary_of(pairs: pl.DataFrame) -> StudyVocabulary:
+    """Return the words for some pairs of a study.
+
+    Parameters
+    ----------
+    pairs : polars.DataFrame
+        Rows of the table ``pairs``, whose column ``outcome`` says what each is of.
+
+    Examples
+    --------
+    >>> vocabulary_of(pl.DataFrame({"outcome": ["event", "event"]})).rate
+    'event rate'
+    >>> vocabulary_of(pl.DataFrame({"outcome": ["event", "answer"]})).rate
+    'accuracy or event rate'
+    """
+    events = pairs["outcome"] == EVENT
+    if pairs.height and events.all():
+        return EVENTS
+    return BOTH if events.any() else ANSWERS
