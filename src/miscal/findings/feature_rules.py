@@ -72,10 +72,14 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     short = [clean_label(name, settings.label_length) for name in names]
     bounds = _bounds(tree, int(leaves[best]), standard)
     # a row has one level of a category, which says what the others are not
-    levels = {place: short[place].partition("=") for place, _ in bounds if _is_level(short[place], features[:, place])}
+    levels = {
+        place: (short[place].partition("=")[0], short[place].partition("=")[2])
+        for place, _ in bounds
+        if _is_level(short[place], features[:, place])
+    }
     known = {levels[place][0] for place, side in bounds if place in levels and side == ">"}
     conditions = [
-        f"{short[place]} {side} {bound}" if place not in levels else _of_level(*levels[place][::2], side == ">")
+        f"{short[place]} {side} {bound}" if place not in levels else _of_level(*levels[place], side == ">")
         for (place, side), bound in bounds.items()
         if side == ">" or place not in levels or levels[place][0] not in known
     ]
