@@ -38,7 +38,7 @@ def options(doc: str, cache: str | None = None, *, data: str | None = None, **mo
         kind = type(default[0] if several else default)
         parser.add_argument(
             f"--{name.replace('_', '-')}", default=default, type=kind, nargs="+" if several else None,
-            choices=sorted(METHODS) if name == "methods" else None, help=f"default: {default}",
+            choices=sorted(METHODS) if name == "methods" else None, help=f"default: {default}".replace("%", "%%"),
         )  # fmt: skip
     return parser
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from miscal.findings.conditions import Condition
@@ -47,7 +48,8 @@ class Planted:
     confidence, correct : arrays
     group : float64 array
         How much of the shift each row gets: 1 in the group and 0 elsewhere; along a trend its rank, from -1/2 to 1/2;
-        in a group with a slope, how far its score lies from the mean.
+        in a group with a slope, how far its score lies below the one at which the group as a whole is right as often
+        as its confidences say, so that there is a slope and no shift.
     names : frozenset of str
         The columns that define it.
     """
@@ -75,6 +77,13 @@ class Planted:
         rank = np.argsort(np.argsort(self.columns["opened"])) / len(rows)
         ends = [(rank[one].min(), rank[one].max()) for one in (rows, inside)]
         return bool(np.abs(np.subtract(*ends)).max() <= _END)
+
+    def is_of(self, condition: Condition, rows: np.ndarray) -> bool:
+        """Whether a finding is of the planted group, exactly or not: of a trend by column, else by half of the rows."""
+        if self.shape == TREND:
+            return not self.names.isdisjoint(condition.columns)
+        both = int((rows & (self.group != 0)).sum())
+        return 2 * both >= min(int(rows.sum()), int((rows | (self.group != 0)).sum()))
 
     def _same_hours(self, condition: Condition) -> bool:
         if not isinstance(condition, Cycle) or condition.part != "hour":
@@ -127,12 +136,19 @@ def make(shape: str, strength: float, draw: int, n: int = ROWS) -> Planted:
     rng = np.random.default_rng((draw, 181, sorted(_MAKERS).index(shape)))
     columns, score = table(n, rng)
     group, names = _MAKERS[shape](columns, rng)
-    if shape == SLOPE:
-        group = group * (score.mean() - score)
     f = expit(score)
     shift = strength * SHIFTS.get(shape, 0.7) * rng.choice([-1.0, 1.0])
+    if shape == SLOPE:
+        own = score[group]
+        group = group * (_turning_point(own, shift) - score)
     y = (rng.random(n) < expit(score + shift * group)).astype(float)
     return Planted(shape, columns, f, y, group.astype(float), names)
+
+
+def _turning_point(score: np.ndarray, shift: float) -> float:
+    """Where a slope has to turn so that no row is right more often on average."""
+    off = lambda at: float(np.mean(expit(score + shift * (at - score)) - expit(score)))  # noqa: E731
+    return float(brentq(off, score.min(), score.max()))
 
 
 def _blank(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozenset[str]]:

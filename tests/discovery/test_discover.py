@@ -14,7 +14,6 @@ import pytest
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
 from miscal.calibration.calibrators import Identity
-from miscal.cli.printed_summary import summary_lines
 from miscal.data.encoders.tfidf import TextTfidfSvd
 from miscal.data.triples import Triples
 from miscal.discovery import estimating
@@ -25,6 +24,7 @@ from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.registry import ESTIMATORS
 from miscal.report import render, write_run
+from miscal.report.printed_summary import summary_lines
 
 
 class RidgeField:

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from miscal.cli.printed_summary import summary_lines
 from miscal.discovery.summary import read_summary
 from miscal.discovery.wording import verdict_of
 from miscal.report import render
+from miscal.report.printed_summary import summary_lines
 
 from .conftest import FINDING, METHOD
 

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from miscal.cli.printed_summary import summary_lines
 from miscal.discovery.summary import Measure, Summary
+from miscal.report.printed_summary import summary_lines
 from miscal.report.terminal import WIDTH
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from miscal.base.errors import InputError
 from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.triples import Triples
+from miscal.report.shown_run import shown_run
 from miscal.runs.discover import COLUMNS, read_rows
 from miscal.runs.given import together
 
@@ -82,10 +84,10 @@ def test_an_index_changes_no_number(index):
     plain = loans()
     other = plain.set_axis(index(N))
     same_rows(read(plain, **EVENT, time="asked"), read(other, **EVENT, time="asked"))
-    assert FrameOf(other, **EVENT).index.equals(other.index)
+    assert frames_of(other, **EVENT).index.equals(other.index)
 
 
-def FrameOf(frame, **options):
+def frames_of(frame, **options):
     return together(frame, **options).frames
 
 
@@ -256,3 +258,43 @@ def test_embeddings_in_memory_are_kept_with_the_run(tmp_path):
     same_rows(again.content.triples(), found.content.triples())
     new = loans(5, seed=3)
     np.testing.assert_array_equal(again.correct(new, embeddings=X[:5])["row"], np.arange(5))
+
+
+# --- what a run shows of itself -----------------------------------------------------------------------------------
+
+
+def test_a_run_shows_its_alarms_verdict_and_findings_in_a_notebook_and_on_a_terminal(found):
+    bundle = found._repr_mimebundle_()
+    said = " ".join(repr(found).split())
+    assert bundle["text/plain"] == repr(found)
+    assert len(bundle["text/html"]) < 100_000
+    for words in (*found.summary.alarms, *(one.description for one in found.summary.findings)):
+        assert words in said
+        assert escape(words) in bundle["text/html"]
+    assert "<svg" in bundle["text/html"]
+
+
+def test_names_and_values_of_a_user_are_escaped(found):
+    hostile = "<script>alert(1)</script>"
+    summary = found.summary
+    finding = summary.findings[0].model_copy(update={"description": hostile})
+    told = summary.model_copy(update={"findings": (finding,), "alarms": (hostile,), "warnings": (hostile,)})
+    assert "<script" not in shown_run(told).html()
+    assert hostile in shown_run(told).text()
+
+
+# --- what a run draws ---------------------------------------------------------------------------------------------
+
+
+def test_the_drawings_of_a_run(found, tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    again = miscal.load(miscal_copy(found).save(tmp_path / "run"))
+    for run in (found, again):
+        axes = pyplot.subplots()[1]
+        assert run.plot.findings(ax=axes).ax_ is axes
+        assert set(run.plot.reliability(by="region").curves) == {"north", "south"}
+        drawn = [run.plot.map(), run.plot.field("region"), run.plot.decisions(), run.plot.reliability(corrected=True)]
+        assert all(one.alt_text for one in drawn)
+        pyplot.close("all")
+    with pytest.raises(InputError, match="did you mean 'region'"):
+        found.plot.reliability(by="regio")

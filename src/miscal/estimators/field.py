@@ -34,6 +34,7 @@ from miscal.estimators.input_profile import learn_profile, look, refusal, warnin
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
 from miscal.estimators.saved import SavedEstimator, check_place, load_estimator
+from miscal.estimators.shown_field import shown_field
 
 
 def _confidence_is_passed_on(field: Any) -> bool:
@@ -239,6 +240,12 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         settings = {"method": self.method, "global_map": fitted.global_map_.name, "structure": fitted.structure_}
         self.settings_ = settings | fitted.settings_
         return self
+
+    def _repr_html_(self) -> str:
+        return shown_field(self).html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _fitted(self) -> Estimator:
         if not hasattr(self, "fitted_"):

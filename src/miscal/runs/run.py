@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from miscal.base.files import replace_file, resolve
 from miscal.base.frames import FrameKind
+from miscal.base.shown import Shown, ShowsItself
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from miscal.runs.audit.document import Audit
     from miscal.runs.compare.document import RunComparison
     from miscal.runs.monitor.document import Monitoring
+    from miscal.runs.plot import RunPlot
 
 
-class Run:
+class Run(ShowsItself):
     """What a discovery found, and what can be done with it.
 
     :func:`miscal.discover` makes one, and :func:`miscal.load` reads one that was saved. In a notebook and on a terminal
@@ -50,6 +52,12 @@ class Run:
         """Hold a run; :func:`miscal.discover` and :func:`miscal.load` make one."""
         self._content, self._frames = content, frames or FrameKind()
         self._scratch: Path | None = None
+
+    def shown(self) -> Shown:
+        """Return what it shows of itself in a notebook and on a terminal."""
+        from miscal.report.shown_run import shown_run
+
+        return shown_run(self.summary, self.path)
 
     # --- what was found -----------------------------------------------------------------------------------------------
 
@@ -103,6 +111,13 @@ class Run:
     def model(self) -> SavedModel:
         """The correction: ``model.field`` is the fitted :class:`miscal.MiscalibrationField`."""
         return self._content.load_model()
+
+    @property
+    def plot(self) -> RunPlot:
+        """The drawings of the run on matplotlib axes: ``found.plot.findings(ax=ax)``."""
+        from miscal.runs.plot import RunPlot
+
+        return RunPlot(self._content)
 
     # --- what can be done with it -------------------------------------------------------------------------------------
 

@@ -131,3 +131,14 @@ def test_sizes_of_chosen_groups_are_not_inflated_and_intervals_cover():
     assert np.mean(plain) > 0.27
     assert abs(np.mean(told) - 0.2) < 0.5 * (np.mean(plain) - 0.2)
     assert np.mean(covered) >= 0.95
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10_000))
+def test_what_is_left_is_no_larger_than_the_finding_where_nothing_is_corrected(seed):
+    correct, confidence, columns = table(seed)
+    rows = LabelledRows(correct, confidence, confidence, hidden=0 * correct, row=np.arange(len(correct)))
+    for one in find(rows, named_groups(columns), corrected=rows).findings:
+        low, high = one.after.interval
+        assert low <= one.after.value <= high
+        assert abs(one.after.value) <= abs(one.hidden.value) + 1e-12

@@ -78,7 +78,10 @@ def test_marks_are_those_of_the_ledger(seed):
             assert (value.finding, value.n, value.accuracy, value.confidence) == (
                 place, one.n, one.accuracy, one.confidence,
             )  # fmt: skip
-            assert (value.hidden.value, value.after, value.beyond) == (one.hidden.value, one.after, one.beyond)
+            assert (value.hidden.value, value.beyond) == (one.hidden.value, one.beyond)
+            # of the same rows; only the finding is made smaller for its choice
+            assert value.after.interval == one.after.interval
+            assert 0.5 * abs(value.after.value) <= abs(one.after.value) <= abs(value.after.value)
             # the finding's own interval allows for the choice, too
             (low, high), (lowest, highest) = value.hidden.interval, one.hidden.interval
             assert lowest <= low <= high <= highest

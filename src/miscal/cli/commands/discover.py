@@ -163,6 +163,6 @@ def print_discovery(found: "Discovery", out: Path, *, json: bool) -> None:
     json : bool
         Which of the two.
     """
-    from miscal.cli.printed_summary import summary_lines
+    from miscal.report.printed_summary import summary_lines
 
     print(found.summary.to_json() if json else "\n".join(summary_lines(found.summary, out)), end="" if json else "\n")

@@ -21,7 +21,7 @@ from miscal.evidence.conditional import centred, shuffle_variances
 from miscal.findings.conditions.kinds.cut import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, Tested, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, Tested, shrinkage, size, standard_score
 
 _STREAM = 34
 _NO_VARIANCE = 1e-9
@@ -57,7 +57,7 @@ class JudgedCut(Tested):
         Whether they have the lowest values of the field, not the highest.
     quantile : float
         Share of each block that they are.
-    z, p_value, p_adjusted, level, beyond
+    z, p_value, p_adjusted, level, beyond, shrinkage
         As in :class:`~miscal.findings.ledger.sizes.Tested`: given the groups told apart, adjusted for all cuts and for
         the share of the error that they have.
     """
@@ -160,9 +160,18 @@ def judged_cuts(
             z, p_value = test.of(end, lowest)
             if p_value <= level and (lowest not in best or p_value < best[lowest].p_value):
                 adjusted = min(1.0, p_value * settings.significance / level)
-                beyond = test.size(end, standard_score(p_value, -1 if lowest else 1, sides=1), float(-ndtri(level)))
-                tested = {"z": z, "p_value": p_value, "p_adjusted": adjusted, "level": level, "beyond": beyond}
-                best[lowest] = JudgedCut(rows=end, lowest=lowest, quantile=quantile, **tested)
+                score, least = standard_score(p_value, -1 if lowest else 1, sides=1), float(-ndtri(level))
+                best[lowest] = JudgedCut(
+                    rows=end,
+                    lowest=lowest,
+                    quantile=quantile,
+                    z=z,
+                    p_value=p_value,
+                    p_adjusted=adjusted,
+                    level=level,
+                    beyond=test.size(end, score, least),
+                    shrinkage=shrinkage(abs(score), least),
+                )
     return sorted(best.values(), key=lambda cut: cut.p_value)
 
 

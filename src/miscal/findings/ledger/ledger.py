@@ -20,7 +20,7 @@ from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import Tested, hidden_size, left_by
+from miscal.findings.ledger.sizes import Tested, allowing_for_choice, hidden_size, left_by
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, left_between, slope_left
 from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
@@ -313,7 +313,9 @@ def _measured(
         "visible": rate - sure,
         "hidden": hidden_size(own, tested.level),
         "beyond": tested.beyond,
-        "after": _left(corrected, inside, rows.confidence, slope, trend, settings),
+        "after": allowing_for_choice(
+            _left(corrected, inside, rows.confidence, slope, trend, settings), tested.shrinkage, tested.z
+        ),
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,

@@ -61,7 +61,7 @@ from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, TREND, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, shrinkage, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
 from miscal.findings.ledger.strata import Strata, stored
 from miscal.findings.ledger.tested_group import Scanned, TestedGroup
@@ -228,6 +228,7 @@ class _Scan:
                 # the normal law was too sure of it: the next strongest is tried, and this one again given that
                 refused[best] = True
                 continue
+            score = standard_score(p_value, z[best])
             yield TestedGroup(
                 **self._which(best),
                 aliases=aliases,
@@ -235,7 +236,8 @@ class _Scan:
                 p_value=p_value,
                 p_adjusted=adjusted,
                 level=float(self.settings.significance * self.share[best]),
-                beyond=self._size(best, standard_score(p_value, z[best])),
+                beyond=self._size(best, score),
+                shrinkage=shrinkage(abs(score), float(least[best])),
             )
             self._take(best)
             refused[:] = False

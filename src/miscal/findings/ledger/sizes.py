@@ -47,6 +47,8 @@ class Tested:
         Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
     beyond : Measure
         How much more often its rows are right than other rows of equal confidence in the same groups above it.
+    shrinkage : float
+        What part of a size is left once the choice is allowed for (:func:`shrinkage`); 1 for what was not chosen.
     p_given : float or None
         Of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1 where
         what they leave points in the other direction.
@@ -57,6 +59,7 @@ class Tested:
     p_adjusted: float
     level: float
     beyond: Measure
+    shrinkage: float = 1.0
     p_given: float | None = None
 
 
@@ -203,6 +206,36 @@ def shrinkage(z: float, least: float) -> float:
         return float(z - mean - (densities[0] - densities[1]) / np.sqrt(2 * np.pi))
 
     return (1 + _crossing(slope, (0.0, z)) / z) / 2
+
+
+def allowing_for_choice(left: Measure, part: float, sign: float) -> Measure:
+    """Return what is left of a finding, its value made smaller by the part that its size before was.
+
+    What made a group look extreme by chance is in its outcomes after the correction, too. Where the correction turned
+    the finding round, nothing is taken off.
+
+    Parameters
+    ----------
+    left : Measure
+        In [-1, 1], and its interval, which stays and keeps holding the value.
+    part : float
+        In (0, 1]: :func:`shrinkage`.
+    sign : float
+        Of the finding: negative where less often right.
+
+    Examples
+    --------
+    >>> allowing_for_choice(Measure(value=0.16, interval=(0.06, 0.26)), 0.5, 1.0).value
+    0.08
+    >>> allowing_for_choice(Measure(value=0.16, interval=(0.1, 0.22)), 0.5, 1.0).value
+    0.1
+    >>> allowing_for_choice(Measure(value=-0.16, interval=(-0.2, -0.1)), 0.5, 1.0).value
+    -0.16
+    """
+    if left.value is None or left.interval is None or left.value * sign <= 0:
+        return left
+    low, high = left.interval
+    return Measure(value=float(np.clip(part * left.value, low, high)), interval=left.interval)
 
 
 def hidden_size(own: LabelledRows, level: float) -> Measure:

@@ -122,8 +122,9 @@ terms.equal_rows() }}, had they the {{ terms.rate }} of the group. {% endif %}Bo
 among all groups tested, and so does the number itself: a group that is
 chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
 {{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome{% if view.slopes
-%}; of a rise, it is the difference between the two thirds{% endif %}. Its 95&nbsp;% interval
-is of this one group, without allowance for the choice; the group is called mended where it holds zero.{% if view.more
+%}; of a rise, it is the difference between the two thirds{% endif %}. It is
+made smaller for the choice, too, but its 95&nbsp;% interval is of this one group, without that allowance; the group is
+called mended where the interval holds zero.{% if view.more
 %}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}

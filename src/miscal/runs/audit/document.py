@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from miscal.base.json_values import plain
+from miscal.base.shown import Shown, ShowsItself
 from miscal.calibration.metrics import clipped
 from miscal.evidence.bootstrap import SliceBootstrap
 from miscal.evidence.null import NullStatistic
@@ -13,8 +14,8 @@ from miscal.evidence.thresholds import Threshold
 from miscal.runs.audit.refits import ProxyCurve, SeedField
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(ShowsItself):
     """What an audit found; every number is of the rows that testify: the test rows, or all.
 
     Attributes
@@ -66,3 +67,9 @@ class Audit:
     def to_json(self) -> str:
         """Return the text of ``audit.json``."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
+
+    def shown(self) -> Shown:
+        """Return what it shows of itself in a notebook and on a terminal."""
+        from miscal.runs.audit.wording import shown_audit
+
+        return shown_audit(self.to_dict())

@@ -4,6 +4,7 @@ import textwrap
 from pathlib import Path
 
 from miscal.base.number_wording import percent
+from miscal.base.shown import Shown
 from miscal.report.terminal import WIDTH
 
 
@@ -22,20 +23,32 @@ def audit_lines(found: dict, run_dir: Path) -> list[str]:
     list of str
         Lines to print.
     """
+    facts = [*audit_facts(found), ("written to", str(run_dir / "audit.json"))]
     return [
         *textwrap.wrap(f"{found['null']}: {found['null_question']}", WIDTH),
+        *(f"{about:<22}{text}" for about, text in facts),
+    ]
+
+
+def audit_facts(found: dict) -> list[tuple[str, str]]:
+    """Say what the audit found, each number beside what it is of."""
+    return [
         *_groups(found["null_correlation"]),
         *_nulls(found["nulls"]),
         *_training(found["proxy_curves"]),
         *_seeds(found["seeds"], found["by_seed"]),
         *_thresholds(found["thresholds"], found["thresholds_by_brier"]),
         *_bootstrap(found["bootstrap"]),
-        _line("written to", str(run_dir / "audit.json")),
     ]
 
 
-def _line(name: str, text: str) -> str:
-    return f"{name:<22}{text}"
+def shown_audit(found: dict) -> Shown:
+    """Return what an audit shows of itself: the question that its null answers, and its numbers."""
+    return Shown(
+        title=f"Audit against the null {found['null']!r}",
+        sentences=(found["null_question"],),
+        facts=tuple(audit_facts(found)),
+    )
 
 
 def _spread(mean: float | None, std: float | None) -> str:
@@ -43,16 +56,16 @@ def _spread(mean: float | None, std: float | None) -> str:
     return "undefined" if mean is None else f"{mean:.3f} +- {std:.3f}"
 
 
-def _groups(correlation: float | None) -> list[str]:
+def _groups(correlation: float | None) -> list[tuple[str, str]]:
     """Say how the null treats named groups."""
     if correlation is None:
         return []
-    return [_line("groups", f"under the null, too, outcomes of a group correlate by {correlation:.3f}")]
+    return [("groups", f"under the null, too, outcomes of a group correlate by {correlation:.3f}")]
 
 
-def _nulls(nulls: dict) -> list[str]:
+def _nulls(nulls: dict) -> list[tuple[str, str]]:
     return [
-        _line(
+        (
             name.replace("_", " "),
             f"{one['observed']:.3f}, {_spread(one['mean'], one['std'])} under the null (p = {one['p_value']:.3f})",
         )
@@ -60,9 +73,9 @@ def _nulls(nulls: dict) -> list[str]:
     ]
 
 
-def _training(curves: list[dict]) -> list[str]:
+def _training(curves: list[dict]) -> list[tuple[str, str]]:
     return [
-        _line(
+        (
             "fit on the data" if one["draw"] < 0 else f"fit on draw {one['draw']}",
             f"proxy {one['proxy']:.4f} at epoch {one['epoch']} of {len(one['proxies'])}, {one['proxies'][0]:.4f} after "
             "the first",
@@ -71,7 +84,7 @@ def _training(curves: list[dict]) -> list[str]:
     ]
 
 
-def _seeds(agreement: dict, by_seed: list[dict]) -> list[str]:
+def _seeds(agreement: dict, by_seed: list[dict]) -> list[tuple[str, str]]:
     phrases = {
         "correlation": "correlation of the fields, over pairs",
         "sign_agreement": "share of rows with the same sign, over pairs",
@@ -81,9 +94,9 @@ def _seeds(agreement: dict, by_seed: list[dict]) -> list[str]:
     n, of = agreement["n_undefined"], len(agreement["pairs"])
     constant = f"{n} of {of} pairs of seeds have a constant field, and no correlation: they are left out"
     return [
-        *(_line("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in phrases.items()),
-        *([_line("seeds", constant)] if n else []),
-        *(_line(f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
+        *(("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in phrases.items()),
+        *([("seeds", constant)] if n else []),
+        *((f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
     ]
 
 
@@ -95,14 +108,14 @@ def _slice(one: dict) -> str:
     return f"worst {one['worst']} ({percent(one['share_worst'])} of rows), gap {gap}"
 
 
-def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[str]:
+def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[tuple[str, str]]:
     """Say the regimes at each epsilon; the slice that is worst by the Brier score only where it is another."""
     lines = []
     for one, other in zip(by_smece, by_brier, strict=True):
         shares = f"over {percent(one['share_over'])}, under {percent(one['share_under'])}"
-        lines.append(_line(f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"))
+        lines.append((f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"))
         if other["worst"] != one["worst"]:
-            lines.append(_line("", f"by the Brier score: {_slice(other)}{_brier(other)}"))
+            lines.append(("", f"by the Brier score: {_slice(other)}{_brier(other)}"))
     return lines
 
 
@@ -110,11 +123,11 @@ def _brier(one: dict) -> str:
     return "" if one["worst"] is None else f", Brier gap {one['brier_gap']:.3f}"
 
 
-def _bootstrap(found: dict) -> list[str]:
+def _bootstrap(found: dict) -> list[tuple[str, str]]:
     if found["worst"] is None:
-        return [_line("bootstrap", "no regime with enough rows")]
+        return [("bootstrap", "no regime with enough rows")]
     return [
-        _line("bootstrap", f"{name} of the worst slice, {found['worst']}: {_replicates(found[name])}")
+        ("bootstrap", f"{name} of the worst slice, {found['worst']}: {_replicates(found[name])}")
         for name in ("gap", "share")
     ]
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
+from miscal.base.shown import Shown, ShowsItself
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary import CurveNumbers, Global
 from miscal.evidence.certificates import Certificate
@@ -183,7 +184,7 @@ class RunPair(Part):
     notes: tuple[str, ...] = ()
 
 
-class RunComparison(Document):
+class RunComparison(ShowsItself, Document):
     """Runs beside each other, as in ``compare.json``.
 
     Attributes
@@ -222,6 +223,12 @@ class RunComparison(Document):
     def verdict(self) -> tuple[str, ...]:
         """What a person wants to know first: the first sentences about every pair."""
         return tuple(pair.verdict[0] for pair in self.pairs)
+
+    def shown(self) -> Shown:
+        """Return what it shows of itself in a notebook and on a terminal."""
+        from miscal.runs.compare.wording import shown_comparison
+
+        return shown_comparison(self)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write ``compare.json`` and the page ``compare.html`` into a folder, as ``miscal compare`` does.

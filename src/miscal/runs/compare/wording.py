@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Interval, Measure
-from miscal.base.vocabulary import Vocabulary
+from miscal.base.shown import Shown, SignedBar
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.findings.slope_wording import rises
 from miscal.findings.verdict import in_points
 from miscal.runs.compare.document import (
@@ -226,25 +227,51 @@ def comparison_lines(found: RunComparison, out: Path) -> list[str]:
     return [*(line for pair in found.pairs for line in _pair(pair)), f"{'page':<19}{out / 'compare.html'}"]
 
 
+def shown_comparison(found: RunComparison) -> Shown:
+    """Return what a comparison shows of itself: its verdicts, where the runs differ, and the numbers of each pair."""
+    words, pairs = vocabulary(found.kind), found.pairs
+    bars = [_differing(one, pair, words) for pair in pairs for one in pair.differences[: MOST_NAMED + 1]]
+    named = len(pairs) > 1
+    facts = [
+        (f"{pair.a} and {pair.b}: {about}" if named else about, text)
+        for pair in pairs
+        for about, text in pair_facts(pair)
+    ]
+    return Shown(
+        title=f"Comparison of {len(found.runs)} runs: {', '.join(one.name for one in found.runs)}",
+        sentences=tuple(sentence for pair in pairs for sentence in pair.verdict),
+        bars=tuple(bars),
+        facts=tuple(facts),
+    )
+
+
+def _differing(one: GroupPair, pair: RunPair, words: Vocabulary) -> SignedBar:
+    said = f"{_hidden(pair.a, one.a, words)} and {_hidden(pair.b, one.b, words)}, beside {words.equal_rows()}"
+    value = None if one.hidden is None else one.hidden.value
+    return SignedBar(one.description, value or 0.0, said)
+
+
 def _pair(pair: RunPair) -> list[str]:
+    return [*pair.verdict, "", *(f"{about:<19}{text}" for about, text in pair_facts(pair)), ""]
+
+
+def pair_facts(pair: RunPair) -> list[tuple[str, str]]:
+    """Tell of the rows of a pair, of all its measures, and what must be known of them."""
     compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
     alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
     return [
-        *pair.verdict,
-        "",
-        f"{'rows':<19}{compared} ({pair.matched_by}){alone}",
-        *(_measure(name.replace("_", " "), one) for name, one in pair.measures.items()),
-        *(f"{'note':<19}{note}" for note in pair.notes),
-        "",
+        ("rows", f"{compared} ({pair.matched_by}){alone}"),
+        *((name.replace("_", " "), _measure(one)) for name, one in pair.measures.items()),
+        *(("note", note) for note in pair.notes),
     ]
 
 
-def _measure(name: str, one: MeasurePair) -> str:
+def _measure(one: MeasurePair) -> str:
     if one.a.value is None or one.b.value is None:
-        return f"{name:<19}too few rows"
+        return "too few rows"
     ends = one.difference.interval
     shown = "" if ends is None or None in ends else f" [{_signed(ends[0])}, {_signed(ends[1])}]"
-    return f"{name:<19}{one.a.value:.3f} and {one.b.value:.3f}, difference {_signed(one.difference.value)}{shown}"
+    return f"{one.a.value:.3f} and {one.b.value:.3f}, difference {_signed(one.difference.value)}{shown}"
 
 
 def _signed(value: float) -> str:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import FiniteFloat, NonNegativeInt
 
+from miscal.base.shown import Shown, ShowsItself
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.summary import Document, Measure, Number, Part, Share
 from miscal.findings.conditions import Stored
@@ -159,7 +160,7 @@ class MonitoredGroup(Part):
     still: Literal["yes", "unclear", "opposite"]
 
 
-class Monitoring(Document):
+class Monitoring(ShowsItself, Document):
     """Everything that a monitor tells, as in ``monitor.json``.
 
     ``evidence`` is the decimal logarithm of the mean capital of all that can raise the alarm, after each look, and
@@ -201,3 +202,9 @@ class Monitoring(Document):
     warnings: tuple[str, ...]
     columns: dict[str, str | tuple[str, ...] | None]
     versions: dict[str, str]
+
+    def shown(self) -> Shown:
+        """Return what it shows of itself in a notebook and on a terminal."""
+        from miscal.runs.monitor.wording import shown_monitoring
+
+        return shown_monitoring(self)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from miscal.base.number_wording import percent
+from miscal.base.shown import Diagram, Shown
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report.formatting import points, signed
 from miscal.report.precision import decimals_for
-from miscal.report.terminal import wrapped
+from miscal.report.terminal import fact_lines, wrapped
 from miscal.report.texts import begin
 from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (
@@ -264,27 +265,54 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     list of str
         Lines to print: the verdict, rows, means, groups of the last look, what is left out, warnings, the page.
     """
+    return [
+        *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
+        "",
+        *fact_lines(monitor_facts(found)),
+        # a path is never broken: it is there to be copied
+        f"page        {out / 'monitor.html'}",
+    ]
+
+
+def monitor_facts(found: Monitoring) -> list[tuple[str, str]]:
+    """Tell of rows, means and groups of the last look, say what is left out, and warn."""
     last, words = found.looks[-1], vocabulary(found.kind)
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
     dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
     more = len(found.left_out) - SHOWN
-    lines = [
-        f"rows        {last.rows:,} new, {found.rows:,} in {looks}{dropped}",
-        f"outcomes    {percent(found.accuracy, 1)} are 1; mean {words.probability} {percent(found.corrected, 1)} "
-        f"corrected, {percent(found.confidence, 1)} raw",
-        f"brier       {found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw",
-        *_farthest(found),
-        *(f"not watched {one}" for one in found.left_out[:SHOWN]),
-        *([f"            and {more:,} more: see the page"] if more > 0 else []),
-        *(f"warning     {one}" for one in found.warnings),
-    ]
+    means = f"mean {words.probability} {percent(found.corrected, 1)} corrected, {percent(found.confidence, 1)} raw"
     return [
-        *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
-        "",
-        *(line for one in lines for line in wrapped(one, 12)),
-        # a path is never broken: it is there to be copied
-        f"page        {out / 'monitor.html'}",
+        ("rows", f"{last.rows:,} new, {found.rows:,} in {looks}{dropped}"),
+        ("outcomes", f"{percent(found.accuracy, 1)} are 1; {means}"),
+        ("brier", f"{found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw"),
+        *(("this look", one) for one in _farthest(found)),
+        *(("not watched", one) for one in found.left_out[:SHOWN]),
+        *([("", f"and {more:,} more: see the page")] if more > 0 else []),
+        *(("warning", one) for one in found.warnings),
     ]
+
+
+def shown_monitoring(found: Monitoring) -> Shown:
+    """Return what a monitor shows of itself: an alarm, its verdict, and the course of the evidence."""
+    first, *others = found.verdict
+    low, high = min(*found.evidence, found.line, 0.0), max(*found.evidence, found.line)
+    height = lambda value: (value - low) / (high - low or 1.0)  # noqa: E731
+    n = len(found.evidence)
+    course = Diagram(
+        "The evidence that the correction no longer holds, look by look; an alarm is raised above the dashed line.",
+        tuple((k + 0.5) / n for k in range(n)),
+        tuple(height(value) for value in found.evidence),
+        tuple(f"look {k}" for k in range(1, n + 1)),
+        level=height(found.line),
+        joined=True,
+    )
+    return Shown(
+        title=f"Monitor of {found.run} after {_count(n, 'look')}",
+        alarms=(first,) if found.alarm else (),
+        sentences=tuple(others) if found.alarm else found.verdict,
+        facts=tuple(monitor_facts(found)),
+        diagram=course,
+    )
 
 
 def _farthest(found: Monitoring) -> Iterator[str]:
@@ -299,7 +327,7 @@ def _farthest(found: Monitoring) -> Iterator[str]:
     for _, about, residual in sorted(off, key=lambda each: -each[0])[:SHOWN]:
         low, high = residual.interval or (None, None)
         yield (
-            f"this look   {about}: outcomes less corrected {words.probability} "
+            f"{about}: outcomes less corrected {words.probability} "
             f"{points(residual.value, decimals)} points ({points(low, decimals)} to {points(high, decimals)}, this "
             "group and look alone)"
         )

@@ -17,8 +17,11 @@ from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.precision import decimals_of
 from miscal.report.row_wording import embedding_of, grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
-from miscal.report.terminal import wrapped
+from miscal.report.terminal import fact_lines, wrapped
 from miscal.report.texts import first_sentence
+
+Facts = list[tuple[str, str]]
+"""What something is about, in a word, and what is said of it."""
 
 SHOWN = 5
 """Findings that are printed; the report lists all."""
@@ -46,43 +49,49 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *(line for alarm in summary.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
         *(line for sentence in first_sentence(summary.verdict) for line in wrapped(sentence, indent=0)),
         "",
-        *_findings(summary),
-        *(line for regime in _regimes(summary) for line in wrapped(regime)),
-        *_correction(summary),
-        *(part for line in _decisions(summary) for part in wrapped(line)),
-        *wrapped(
-            ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase)
-        ),
-        *(line for inputs in _inputs(summary) for line in wrapped(inputs)),
-        *(line for warning in summary.warnings for line in wrapped(f"warning     {warning}")),
+        *fact_lines(finding_facts(summary)),
+        *fact_lines(more_facts(summary)),
         # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",
     ]
 
 
+def more_facts(summary: Summary) -> Facts:
+    """Tell of the regimes, the correction, decisions, rows and inputs, and warn."""
+    return [
+        *_regimes(summary),
+        *_correction(summary),
+        *_decisions(summary),
+        (
+            "rows",
+            ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase),
+        ),
+        *_inputs(summary),
+        *(("warning", warning) for warning in summary.warnings),
+    ]
+
+
 def _rows(summary: Summary) -> str:
     if summary.n_sample is not None:
-        return f"rows        {summary.n:,}. {sampled(summary.n_sample, summary.n)}"
+        return f"{summary.n:,}. {sampled(summary.n_sample, summary.n)}"
     if summary.evidence == "all":
-        return f"rows        {summary.n:,}, each judged by fits that have not seen its outcome"
+        return f"{summary.n:,}, each judged by fits that have not seen its outcome"
     if summary.evidence == "time":
         return (
-            f"rows        {summary.n:,}. The first {summary.over_time.blocks[0].n:,} in the order of time only teach; "
+            f"{summary.n:,}. The first {summary.over_time.blocks[0].n:,} in the order of time only teach; "
             f"{later_rows(summary):,} are judged by fits that have seen only earlier rows"
         )
-    return (
-        f"rows        {summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
-    )
+    return f"{summary.n:,} ({summary.n_train:,} train, {summary.n_val:,} validation, {summary.n_test:,} test)"
 
 
-def _inputs(summary: Summary) -> list[str]:
+def _inputs(summary: Summary) -> Facts:
     left_out = [f"{one.name} ({one.left_out})" for one in summary.columns if one.left_out is not None]
     needed = needed_of_new_rows(summary.data.columns)
     return [
-        *([f"inputs      {summary.data.x_source}"] if summary.data.x_source else []),
-        *([f"columns     {'; '.join(columns)}"] if (columns := _columns(summary)) else []),
-        *([f"left out    {'; '.join(left_out)}"] if left_out else []),
-        *([f"calibrate   will need {needed}"] if needed else []),
+        *([("inputs", summary.data.x_source)] if summary.data.x_source else []),
+        *([("columns", "; ".join(columns))] if (columns := _columns(summary)) else []),
+        *([("left out", "; ".join(left_out))] if left_out else []),
+        *([("calibrate", f"will need {needed}")] if needed else []),
     ]
 
 
@@ -103,11 +112,14 @@ def _read_as(column: ColumnReading) -> str:
     return f"{column.read_as} of {column.levels:,} values{blanks}{role}"
 
 
-def _regimes(summary: Summary) -> list[str]:
+def _regimes(summary: Summary) -> Facts:
     rows, words, decimals = row_words(summary).rows, vocabulary(summary.kind), decimals_of(summary)
     return [
-        f"{regime.name:<12}{_claimed(regime, words)} on {percent(regime.share)} of the {rows}: {words.rate} minus "
-        f"{words.probability} {_shown(regime.residual, decimals)}{_hidden(regime, decimals)}"
+        (
+            regime.name,
+            f"{_claimed(regime, words)} on {percent(regime.share)} of the {rows}: {words.rate} minus "
+            f"{words.probability} {_shown(regime.residual, decimals)}{_hidden(regime, decimals)}",
+        )
         for regime in summary.regimes
         if regime.name != "good" and regime.n >= MIN_SLICE_ROWS
     ]
@@ -153,39 +165,48 @@ def _told(finding: Finding, words: Vocabulary) -> str:
     return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}"
 
 
-def _findings(summary: Summary) -> list[str]:
+def finding_facts(summary: Summary) -> Facts:
     """Say the strongest findings, a line each, and how many more there are."""
-    words = vocabulary(summary.kind)
     lines = [
-        f"{f'finding {place}':<12}{one.description}: {one.n:,} rows, {_told(one, words)}{_left(one, words)}"
+        (f"finding {place}", f"{one.description}: {finding_words(one, summary)}")
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
-    shown = [part for line in lines for part in wrapped(line)]
-    if (more := len(summary.findings) - len(lines)) > 0:
-        shown.append(f"            and {more} more in the report and in findings.parquet")
+    return [*lines, *more_findings(summary)]
+
+
+def finding_words(one: Finding, summary: Summary) -> str:
+    """Say how many rows a finding has, how far they are off and what the correction leaves of that."""
+    words = vocabulary(summary.kind)
+    return f"{one.n:,} rows, {_told(one, words)}{_left(one, words)}"
+
+
+def more_findings(summary: Summary) -> Facts:
+    """Count the findings that are not shown, and the values that the findings explain."""
+    told: Facts = []
+    if (more := len(summary.findings) - SHOWN) > 0:
+        told.append(("", f"and {more} more in the report and in findings.parquet"))
     if alone := summary.accounted_for:
         what = "1 more value of a column differs" if len(alone) == 1 else f"{len(alone)} more values of columns differ"
-        shown += wrapped(
-            f"{' ' * 12}{what}, but the findings above explain this in part or whole: see the tables of the report, or "
-            "`miscal show RUN_DIR --by COL`"
-        )
-    return shown
+        explained = "but the findings above explain this in part or whole: see the tables of the report, or"
+        told.append(("", f"{what}, {explained} `miscal show RUN_DIR --by COL`"))
+    return told
 
 
-def _decisions(summary: Summary) -> list[str]:
+def _decisions(summary: Summary) -> Facts:
     """Say what acting at the thresholds asked for leads to, or at the one that is told first where none was."""
-    words, lines = vocabulary(summary.kind), []
+    words = vocabulary(summary.kind)
+    lines: Facts = []
     asked = [one for one in summary.decisions if one.source != "grid"]
     for one in asked or [one for one in summary.decisions if one.start]:
-        lines.append(f"threshold   {acted_on(one, words)}")
+        lines.append(("threshold", acted_on(one, words)))
         if one.net_benefit is not None:
-            lines.append(f"{' ' * 12}{gain_in_words(one.net_benefit, one.threshold, words)}")
+            lines.append(("", gain_in_words(one.net_benefit, one.threshold, words)))
         worst = [broken_promise(told, summary.findings[told.finding].phrase, words) for told in one.findings[:1]]
-        lines += [f"{' ' * 12}{text}" for text in worst]
+        lines += [("", text) for text in worst]
     return lines
 
 
-def _correction(summary: Summary) -> list[str]:
+def _correction(summary: Summary) -> Facts:
     """Say how far off the confidences are before and after the correction."""
     raw, ours = (summary.correction.get(name) for name in ("raw", "miscal"))
     known = raw is not None and ours is not None and None not in (raw.all.smece, ours.all.smece)
@@ -193,8 +214,8 @@ def _correction(summary: Summary) -> list[str]:
         return []
     decimals = decimals_of(summary)
     before, after = (size(one.all.smece, decimals) for one in (raw, ours))
-    line = f"correction  calibration error {before} points before, {after} after"
+    line = f"calibration error {before} points before, {after} after"
     losses = raw.all.log_loss, ours.all.log_loss
     if None in losses:
-        return [line]
-    return [f"{line}; log loss {losses[0]:.{decimals + 2}f} before, {losses[1]:.{decimals + 2}f} after"]
+        return [("correction", line)]
+    return [("correction", f"{line}; log loss {losses[0]:.{decimals + 2}f} before, {losses[1]:.{decimals + 2}f} after")]

@@ -1,0 +1,229 @@
+"""What an object shows of itself: the same words in a notebook, escaped and drawn, and on a terminal."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+MOST = 24
+"""Bars and facts that are shown, and points on a terminal; more belong on a page of their own."""
+LONGEST = 600
+"""Characters of one sentence or fact that are shown, so that no column of a user's can make a notebook large."""
+_WIDTH, _INDENT, _PLOT = 100, 12, 51
+
+# both can be told from a white and from a black ground, and from each other by those who see few colours
+_NEGATIVE, _POSITIVE = "#d9622b", "#3b86c8"
+_STYLE = f"""<style>
+.miscal-shown {{ font: 13px/1.45 system-ui, sans-serif; max-width: 60em; color: inherit; background: none; }}
+.miscal-shown p {{ margin: .4em 0; }}
+.miscal-shown .title {{ font-weight: 600; font-size: 15px; }}
+.miscal-shown .alarm {{ border-left: 4px solid {_NEGATIVE}; padding-left: .6em; }}
+.miscal-shown table {{ border-collapse: collapse; margin: .5em 0; background: none; color: inherit; font: inherit; }}
+.miscal-shown td, .miscal-shown th {{ text-align: left; vertical-align: top; padding: 2px 10px 2px 0; border: 0;
+  color: inherit; background: none; white-space: normal; font-weight: inherit; min-width: 7em; max-width: 46em; }}
+.miscal-shown th {{ opacity: .7; white-space: nowrap; }}
+.miscal-shown svg {{ display: block; overflow: visible; }}
+.miscal-shown figure {{ margin: .6em 0; }}
+.miscal-shown figcaption {{ opacity: .7; font-size: 12px; }}
+</style>"""
+
+
+@dataclass(frozen=True)
+class SignedBar:
+    """A number with a sign, drawn as a bar from zero.
+
+    Attributes
+    ----------
+    about : str
+        What it is of.
+    value : float
+    words : str
+        The same in words.
+    """
+
+    about: str
+    value: float
+    words: str
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """Points in the unit square beside the line on which they would lie, or below which they would stay.
+
+    Attributes
+    ----------
+    caption : str
+        What is drawn, as a sentence.
+    x, y : tuple of float
+        In [0, 1].
+    labels : tuple of str
+        What a terminal writes before each point.
+    level : float or None
+        Height of a horizontal line; by default the line is the diagonal.
+    joined : bool
+        Whether the points are joined in their order.
+    """
+
+    caption: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    labels: tuple[str, ...]
+    level: float | None = None
+    joined: bool = False
+
+    def reference(self, x: float) -> float:
+        """Height of the line at a place."""
+        return x if self.level is None else self.level
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an object shows of itself.
+
+    Attributes
+    ----------
+    title : str
+    alarms, sentences : tuple of str
+        The alarms come first.
+    bars : tuple of SignedBar
+    facts : tuple of (str, str)
+        What each is about, in a word or two, and what is said.
+    diagram : Diagram or None
+
+    Examples
+    --------
+    >>> shown = Shown("A run", sentences=("Nothing <b>bold</b> here.",), facts=(("rows", "400"),))
+    >>> print(shown.text())
+    A run
+    <BLANKLINE>
+    Nothing <b>bold</b> here.
+    <BLANKLINE>
+    rows        400
+    >>> "Nothing &lt;b&gt;bold&lt;/b&gt; here." in shown.html()
+    True
+    """
+
+    title: str
+    alarms: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    bars: tuple[SignedBar, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    diagram: Diagram | None = None
+
+    def text(self) -> str:
+        """Return it as lines for a terminal."""
+        alarms = [line for one in self.alarms for line in _wrapped(f"ALARM       {_short(one)}", _INDENT)]
+        sentences = [line for one in self.sentences for line in _wrapped(_short(one))]
+        bars = [line for one in self.bars[:MOST] for line in _wrapped(_short(f"{one.about}: {one.words}"), 4)]
+        told = _some(self.facts)
+        beside = max([_INDENT, *(len(about) + 2 for about, _ in told)])
+        facts = [line for about, said in told for line in _wrapped(f"{_short(about):<{beside}}{_short(said)}", beside)]
+        blocks = [_wrapped(_short(self.title)), alarms, sentences, bars, facts]
+        written = ["\n".join(block) for block in blocks if block]
+        if self.diagram is not None:
+            written.append(_plotted(self.diagram))
+        return "\n\n".join(written)
+
+    def html(self) -> str:
+        """Return it as HTML that stands by itself: escaped, without programs, readable on light and dark grounds."""
+        largest = max((abs(one.value) for one in self.bars), default=1.0) or 1.0
+        bars = [f"<tr><td>{_bar(one, largest)}</td>{_cells(one.about, one.words)}</tr>" for one in self.bars[:MOST]]
+        facts = [f"<tr><th>{_safe(about)}</th><td>{_safe(said)}</td></tr>" for about, said in _some(self.facts)]
+        parts = [
+            _STYLE,
+            f'<p class="title">{_safe(self.title)}</p>',
+            *(f'<p class="alarm"><b>Alarm.</b> {_safe(one)}</p>' for one in self.alarms),
+            *(f"<p>{_safe(one)}</p>" for one in self.sentences),
+            _table(bars),
+            "" if self.diagram is None else _drawn(self.diagram),
+            _table(facts),
+        ]
+        return f'<div class="miscal-shown">{"".join(parts)}</div>'
+
+
+class ShowsItself:
+    """An object that shows itself: as HTML in notebooks, as text on a terminal.
+
+    Its class has a method `shown` that returns a :class:`Shown`.
+    """
+
+    def shown(self) -> Shown:
+        """Return what it shows of itself."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self.shown().text()
+
+    def _repr_html_(self) -> str:
+        return self.shown().html()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        shown = self.shown()
+        return {"text/plain": shown.text(), "text/html": shown.html()}
+
+
+def _some(facts: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    left = len(facts) - MOST
+    return facts if left <= 0 else (*facts[:MOST], ("", f"and {left:,} more"))
+
+
+def _short(text: str) -> str:
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    # what cannot be printed could move the cursor of a terminal, or be no character at all
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _safe(text: str) -> str:
+    return html.escape(_short(text))
+
+
+def _wrapped(text: str, indent: int = 0) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(rows: list[str]) -> str:
+    return f"<table>{''.join(rows)}</table>" if rows else ""
+
+
+def _cells(about: str, words: str) -> str:
+    return f"<td>{_safe(about)}</td><td>{_safe(words)}</td>"
+
+
+def _bar(one: SignedBar, largest: float) -> str:
+    """Draw a bar from the middle: to the left where it is negative."""
+    width = round(48 * min(abs(one.value) / largest, 1.0), 1)
+    x, colour = (50 - width, _NEGATIVE) if one.value < 0 else (50, _POSITIVE)
+    return (
+        '<svg width="100" height="16" viewBox="0 0 100 16" role="presentation">'
+        f'<rect x="{x}" y="3" width="{width}" height="10" fill="{colour}"/>'
+        '<path d="M50 0V16" stroke="currentColor" stroke-opacity=".5"/></svg>'
+    )
+
+
+def _drawn(diagram: Diagram) -> str:
+    """Draw a diagram as a square of 150 pixels."""
+    place = [(round(4 + 142 * x, 1), round(146 - 142 * y, 1)) for x, y in zip(diagram.x, diagram.y, strict=True)]
+    level = None if diagram.level is None else round(146 - 142 * diagram.level, 1)
+    line = "M4 146L146 4" if level is None else f"M4 {level}H146"
+    path = "M" + "L".join(f"{x} {y}" for x, y in place) if diagram.joined and len(place) > 1 else ""
+    dots = "".join(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{_POSITIVE}"/>' for x, y in place)
+    return (
+        f'<figure><svg width="150" height="150" viewBox="0 0 150 150" role="img" aria-label="{_safe(diagram.caption)}">'
+        '<rect x="4" y="4" width="142" height="142" fill="none" stroke="currentColor" stroke-opacity=".3"/>'
+        f'<path d="{line}" stroke="currentColor" stroke-opacity=".5" stroke-dasharray="4 3" fill="none"/>'
+        f'<path d="{path}" stroke="{_POSITIVE}" fill="none"/>{dots}</svg>'
+        f"<figcaption>{_safe(diagram.caption)}</figcaption></figure>"
+    )
+
+
+def _plotted(diagram: Diagram) -> str:
+    """Draw a diagram in characters, a line for each point: o is the point, | the line."""
+    lines = _wrapped(_short(f"{diagram.caption} Here o is a point, and | stands on that line."))
+    for x, y, label in list(zip(diagram.x, diagram.y, diagram.labels, strict=True))[-MOST:]:
+        row = ["."] * _PLOT
+        for at, mark in ((diagram.reference(x), "|"), (y, "o")):
+            row[round(min(max(at, 0.0), 1.0) * (_PLOT - 1))] = mark
+        lines.append(f"{_short(label):>{_INDENT - 2}}  {''.join(row)}")
+    return "\n".join(lines)

@@ -1,0 +1,63 @@
+"""What a miscalibration field shows of itself in a notebook."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from miscal.base.shown import Diagram, Shown
+
+if TYPE_CHECKING:
+    from miscal.estimators.field import MiscalibrationField
+
+_PLACES = tuple(k / 10 for k in range(1, 10))
+"""Confidences at which the global map is drawn."""
+_MAPS = {
+    "identity": "none: confidences are taken as they are",
+    "temperature": "temperature scaling",
+    "platt": "Platt scaling",
+    "beta": "beta calibration",
+    "isotonic": "isotonic regression",
+}
+
+
+def shown_field(field: MiscalibrationField) -> Shown:
+    """Return the parameters of a field and, where it is fitted, what it learned.
+
+    Examples
+    --------
+    >>> from miscal.estimators.field import MiscalibrationField
+    >>> print(shown_field(MiscalibrationField()).text())
+    MiscalibrationField()
+    <BLANKLINE>
+    Not fitted yet: fit(X, y, confidence=f) learns where confidences are too high and too low.
+    """
+    title = " ".join(repr(field).split())
+    if not hasattr(field, "fitted_"):
+        todo = "Not fitted yet: fit(X, y, confidence=f) learns where confidences are too high and too low."
+        return Shown(title, sentences=(todo,))
+    local = "Confidences are corrected by where an input lies, as well as by themselves."
+    none = "No local structure was found beyond noise, so only the global map corrects confidences."
+    return Shown(
+        title,
+        sentences=(local if field.structure_ else none,),
+        facts=(*_facts(field),),
+        # the identity would be a line on a line
+        diagram=None if field.global_map_.name == "identity" else _global_map(field.global_map_),
+    )
+
+
+def _facts(field: MiscalibrationField) -> list[tuple[str, str]]:
+    names = getattr(field, "feature_names_in_", ())
+    named = f": {', '.join(map(str, names))}" if len(names) else ""
+    return [
+        ("inputs", f"{field.n_features_in_:,} columns{named}"),
+        ("global map", _MAPS.get(field.global_map_.name, field.global_map_.name)),
+        ("candidates", f"{len(field.selection_):,} compared, see selection_"),
+    ]
+
+
+def _global_map(fitted: Any) -> Diagram:
+    corrected = tuple(float(one) for one in fitted.apply(list(_PLACES)))
+    labels = tuple(f"{one:.0%}" for one in _PLACES)
+    caption = "The global map: what it makes of confidences from 10 to 90 %. On the dashed line it changes nothing."
+    return Diagram(caption, _PLACES, corrected, labels, joined=True)

@@ -1,0 +1,132 @@
+"""The drawings of a run on matplotlib axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from miscal.base.arrays import column_of, nearest
+from miscal.base.errors import InputError
+from miscal.discovery.run import RunContent
+
+if TYPE_CHECKING:
+    from miscal.data.triples import Triples
+    from miscal.report.displays import (
+        DecisionDisplay,
+        FieldDisplay,
+        FindingsDisplay,
+        MapDisplay,
+        ReliabilityDisplay,
+    )
+
+
+class RunPlot:
+    """The drawings of a run: ``found.plot.findings()`` and others.
+
+    Each takes the axes to draw on, by default those of a new figure, and returns its display, whose `alt_text` says
+    what is drawn. matplotlib is needed: ``pip install "miscal[plot]"``.
+
+    Examples
+    --------
+    >>> import miscal
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X, f = rng.normal(size=(300, 2)), rng.uniform(0.3, 0.9, 300)
+    >>> found = miscal.discover(X, rng.random(300) < f, confidence=f, evidence="test", n_jobs=1)
+    >>> found.plot.map(colour="hidden").alt_text[:50]
+    'Map of 300 rows in the learned geometry, coloured '
+    """
+
+    def __init__(self, content: RunContent) -> None:
+        """Hold what a run holds."""
+        self._content = content
+
+    def reliability(
+        self, *, by: Any = None, corrected: bool = False, ax: Any = None, name: str | None = None
+    ) -> ReliabilityDisplay:
+        """Draw how often the outcome is 1 against the probability, of the rows that testify.
+
+        Parameters
+        ----------
+        by : str or array-like of shape (n,), optional
+            A column of the run, or a value of each of its rows: every value gets a curve of its own.
+        corrected : bool, default False
+            Whether to draw the corrected probabilities.
+        ax : matplotlib.axes.Axes, optional
+        name : str, optional
+            Of the model, for the legend.
+        """
+        from miscal.report.displays import ReliabilityDisplay
+
+        content = self._content
+        column = "corrected" if corrected else "confidence"
+        testifies = content.testifies.to_numpy() & content.table[column].is_not_null().to_numpy()
+        weight = None if content.summary.weights is None else content.triples().weight
+        values = self._column(by) if isinstance(by, str) else by
+        if values is not None and len(values) != len(testifies):
+            raise InputError(f"by must have a value of each of the {len(testifies):,} rows; it has {len(values):,}")
+        return ReliabilityDisplay.from_predictions(
+            content.table["correct"].to_numpy()[testifies],
+            content.table[column].to_numpy()[testifies],
+            sample_weight=None if weight is None else weight[testifies],
+            by=None if values is None else np.asarray(values)[testifies],
+            kind=content.summary.kind,
+            ax=ax,
+            name=name,
+        )
+
+    def findings(self, *, ax: Any = None) -> FindingsDisplay:
+        """Draw the findings: how far each is off beyond what a reliability diagram shows."""
+        from miscal.report.displays import FindingsDisplay
+
+        return FindingsDisplay.from_summary(self._content.summary, ax=ax)
+
+    def field(self, column: str, *, ax: Any = None) -> FieldDisplay:
+        """Draw the hidden residual by the values of a named column."""
+        from miscal.discovery.column_tables import tables_of
+        from miscal.report.displays import FieldDisplay
+
+        tables = tables_of(self._content.columns)
+        return FieldDisplay.from_tables(tables, column, kind=self._content.summary.kind, ax=ax)
+
+    def decisions(self, *, ax: Any = None) -> DecisionDisplay:
+        """Draw what acting at each threshold leads to."""
+        from miscal.report.displays import DecisionDisplay
+
+        return DecisionDisplay.from_summary(self._content.summary, ax=ax)
+
+    def map(self, *, colour: str = "hidden", pane: str = "learned", ax: Any = None) -> MapDisplay:
+        """Draw the rows on a plane.
+
+        Parameters
+        ----------
+        colour : str, default "hidden"
+            "hidden", "delta", "visible", "regime", "confidence", "corrected", "correct", or a column of the run.
+        pane : {"learned", "raw"}, default "learned"
+            The geometry that was learned, or that of the inputs.
+        ax : matplotlib.axes.Axes, optional
+        """
+        from miscal.report.displays import MapDisplay
+
+        kind = self._content.summary.kind
+        return MapDisplay(self._content.map, colour=colour, pane=pane, kind=kind).plot(ax)
+
+    def _column(self, name: str) -> np.ndarray:
+        table = self._content.table
+        if name in table.columns:
+            return column_of(table, name).to_numpy()
+        columns = _named_columns(self._content.triples())
+        if name not in columns:
+            near = nearest(name, columns)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise InputError(
+                f"by must be a column of the run ({', '.join(columns) or 'it has none'}); got {name!r}{hint}"
+            )
+        return columns[name]
+
+
+def _named_columns(triples: Triples) -> dict[str, np.ndarray]:
+    from miscal.findings.ledger import with_features
+
+    return with_features(triples.metadata, triples.X, triples.encoder)
