@@ -3,8 +3,9 @@
     python benchmarks/later_rows.py --data DIR [--rows 8000] [--sets flights] [--csv docs/benchmarks]
 
 Flights of April to June teach and those of July judge; census 2015 teaches and census 2016 judges. `flights, days`
-names the days of the flights as groups. --rows are drawn from either file by the seed; nothing is chosen by the later
-file, of which rows with blanks in columns that had none before are left out.
+names the days of the flights as groups; `flights, time` names their hour as the time (`--time`, `--evidence time`),
+which then is no input. --rows are drawn from either file by the seed; nothing is chosen by the later file, of which
+rows with blanks in columns that had none before are left out.
 
 - *Findings*: of each finding whose rows can be told in the later file, whether they are right more or less often than
   rows of equal confidence there, E[y | f] being learned from the later file by folds. Its power is that of a two-sided
@@ -58,7 +59,7 @@ FILES = {
     "census": ("census_dev_2015.parquet", "census_dev_2016.parquet", "predicted_probability", "employed", None),
 }
 """Earlier file, later file, risk, event, and the column of times."""
-SETS = ("flights", "flights, days", "census")
+SETS = ("flights", "flights, days", "flights, time", "census")
 POWER, KEPT = 0.9, 0.95
 CLIP = 1e-4
 DAY = "day"
@@ -71,8 +72,9 @@ def one_set(name: str, rows: int, seed: int, *, folder: Path) -> dict:
     start = time.perf_counter()
     earlier, later = read_both(folder, name, rows, seed)
     risk, event, at = _columns(name)
-    grouped = {"group": DAY} if name.endswith("days") else {}
-    if at is not None and not grouped:
+    roles = {"group": DAY} if name.endswith("days") else {"time": at} if name.endswith("time") else {}
+    evidence = "time" if "time" in roles else None
+    if at is not None and "group" not in roles:
         earlier, days = earlier.drop(DAY), later[DAY].to_numpy()
         later = later.drop(DAY)
     else:
@@ -80,7 +82,9 @@ def one_set(name: str, rows: int, seed: int, *, folder: Path) -> dict:
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "run"
         write_run(
-            discover(read_triples(earlier, probability=risk, event=event, **grouped), seed=seed), out, report=False
+            discover(read_triples(earlier, probability=risk, event=event, **roles), seed=seed, evidence=evidence),
+            out,
+            report=False,
         )
         run = read_run(out)
         saved = run.load_model()

@@ -82,7 +82,7 @@ def test_curves_cover_every_row_and_small_slices_have_none():
 def test_the_histogram_counts_every_supported_row(values, epsilon):
     delta = np.array(values)
     regime = np.where(delta < -epsilon, "over", np.where(delta > epsilon, "under", "good")).astype(object)
-    counts = measurements.histogram(delta, regime)
+    counts = measurements.histogram(delta, regime, epsilon)
     for name in REGIMES:
         assert sum(getattr(counts, name)) == (regime == name).sum()
     assert len(counts.edges) == len(counts.over) + 1

@@ -269,22 +269,28 @@ def reliability(rows: LabelledRows, *, min_rows: int = MIN_SLICE_ROWS) -> CurveN
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
 
-def histogram(delta: np.ndarray, regime: np.ndarray) -> Histogram:
+def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> Histogram:
     """Count the test rows' delta in bins that span it evenly around 0, by regime.
+
+    Parameters
+    ----------
+    epsilon : float
+        Half-width of the band that counts as well calibrated, of which at least twice as much is spanned.
 
     Returns
     -------
     Histogram
-        40 bins from -m to m, m the largest absolute value (at least 0.1).
+        40 bins from -m to m, m the absolute value that one row in a thousand exceeds; such rows are in the outer bins.
 
     Examples
     --------
-    >>> counts = histogram(np.array([-0.3, 0.0, 0.3]), np.array(["over", "good", "under"], dtype=object))
+    >>> counts = histogram(np.array([-0.3, 0.0, 0.3]), np.array(["over", "good", "under"], dtype=object), 0.05)
     >>> counts.edges[0], sum(counts.over), sum(counts.good), counts.under[-1]
     (-0.3, 1, 1, 1)
     """
-    # bins of a field that is 0 everywhere must have a width
-    reach = max(0.1, float(np.abs(delta).max()))
+    # a few rows that are far out would press all others into the middle; bins of a field that is 0 must have a width
+    reach = max(2 * epsilon, float(np.quantile(np.abs(delta), 0.999, method="higher")), 1e-6)
+    delta = np.clip(delta, -reach, reach)
     edges = np.linspace(-reach, reach, HISTOGRAM_BINS + 1)
     counts = {name: np.histogram(delta[regime == name], edges)[0].tolist() for name in REGIMES}
     return Histogram(edges=edges.tolist(), **counts)

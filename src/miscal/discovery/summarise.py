@@ -129,7 +129,7 @@ def summarise(
         over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
-        histogram=measurements.histogram(tested.delta, regime),
+        histogram=measurements.histogram(tested.delta, regime, epsilon),
         map=map_info,
         data=_data(triples),
         columns=readings,

@@ -43,7 +43,7 @@ height="{{ bar.height }}"/>
 points</text>
 </svg>
 {% endfor %}
-<figcaption>Number of {{ words.rows }} by their estimated field.
+<figcaption>Number of {{ words.rows }} by their estimated field; those that lie further out stand at the ends.
 {% if view.epsilon is not none %}
 Dashed lines mark the threshold of {{ view.epsilon | brief_points }} on either side of zero.
 {% endif %}

@@ -7,7 +7,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.column_tables import ColumnTable
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED
-from miscal.report.formatting import MINUS, bounds, points, ratio
+from miscal.report.formatting import MINUS, THIN, bounds, percent, points, ratio
 from miscal.report.precision import decimals_for
 from miscal.report.terminal import wrapped
 from miscal.report.texts import begin, clean
@@ -72,7 +72,7 @@ def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...
 
 
 def _rate(share: float, words: Vocabulary, decimals: int) -> str:
-    return f"{share:.{decimals if words.digits else 0}%}"
+    return percent(share, decimals if words.digits else 0).replace(THIN, "")
 
 
 def _ratio(measure: Measure) -> str:
@@ -84,8 +84,9 @@ def _measured(size: Measure, decimals: int) -> str:
     low, high = size.interval or (None, None)
     if size.value is None or low is None or high is None:
         return "-"
-    # ends are told in whole points, so that a line stays short; those near zero in tenths, to show their side of it
-    short = decimals - 1
+    # ends are told in whole points, so that a line stays short; those near zero in tenths, to show their side of it;
+    # where sizes are so small that they need more decimals, ends have as many
+    short = 0 if decimals == 1 else decimals
     ends = (points(end, short + int(abs(end) < 0.0095 * 10.0**-short)) for end in (low, high))
     return f"{points(size.value, decimals)} ({' to '.join(ends)})".replace(MINUS, "-")
 
