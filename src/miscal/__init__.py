@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         MapDisplay,
         ReliabilityDisplay,
     )
+    from miscal.runs.classifier import LocalCalibratedClassifier
     from miscal.runs.compare.comparison import compare
     from miscal.runs.compare.document import RunComparison
     from miscal.runs.discover import discover
@@ -40,6 +41,7 @@ __all__ = [
     "FieldDisplay",
     "FieldEstimate",
     "FindingsDisplay",
+    "LocalCalibratedClassifier",
     "MapDisplay",
     "MiscalError",
     "MiscalibrationField",
@@ -64,6 +66,7 @@ _HOMES = {
     "FieldDisplay": "report.displays",
     "FieldEstimate": "estimators.estimate",
     "FindingsDisplay": "report.displays",
+    "LocalCalibratedClassifier": "runs.classifier",
     "MapDisplay": "report.displays",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",

@@ -75,7 +75,7 @@ def test_a_scored_folder_brings_its_embeddings(tmp_path):
     got = read_triples(tmp_path)
     np.testing.assert_array_equal(got.X, X)
     assert got.text[0].startswith("row 0")
-    assert "x was read from embeddings.safetensors, which lies beside the data" in got.notes
+    assert "the inputs are those of embeddings.safetensors, which lies beside the data" in got.notes
     assert {f["path"].rsplit("/", 1)[1] for f in got.source["files"]} == {"triples.parquet", "embeddings.safetensors"}
 
 

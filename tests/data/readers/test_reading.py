@@ -412,7 +412,7 @@ def test_without_a_split_all_rows_teach_the_encoder():
 def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
     t = read_triples(frame(text=[f"word{i % 9}" for i in range(N)]), embed_model="tfidf")
     assert t.encoder.kind == "text-tfidf"
-    assert any("x was made from the column 'text'" in note for note in t.notes)
+    assert any("the inputs are the column 'text'" in note for note in t.notes)
 
 
 @pytest.mark.promise("I1")

@@ -105,7 +105,7 @@ class FeatureColumns:
     def describe(self) -> str:
         """Say how x was made."""
         n_text = sum(isinstance(kind, (CategoryColumn, OrderedColumn)) for kind in self.kinds)
-        how = f", {n_text} of them text" if n_text else ""
+        how = f", {n_text} of them categories" if n_text else ""
         return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
 
     def fit(self, values: pl.DataFrame) -> Self:

@@ -50,6 +50,7 @@ from miscal.data.readers.rows import (
     refuse_invalid_inputs,
     refuse_repeated,
     texts,
+    unseen_note,
 )
 from miscal.data.readers.table import Table
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
@@ -204,7 +205,8 @@ def read_triples(
     }  # fmt: skip
     made = fingerprints(source, table, inputs, rows.frame.columns) | {"options": options, "where": where}
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
-    notes = (*notes, *about_weights, *clipped, *of_labels)
+    unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, inputs.text, inputs.rows})
+    notes = (*notes, *about_weights, *clipped, *of_labels, *unseen)
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
     seen = {*inputs.features, *roles.naming}
     passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}

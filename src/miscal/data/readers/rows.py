@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -107,6 +107,10 @@ class TableRows:
         return replace(self, frame=self.frame[index], row=self.row[index], X=X)
 
 
+UNSEEN_SHOWN = 5
+"""Columns that are named where some play no part."""
+
+
 def choose_inputs(
     table: HasColumns,
     *,
@@ -146,14 +150,41 @@ def choose_inputs(
     if beside or features == AUTO:
         return XSource("features", seen, **known)
     if table.embeddings is not None:
-        note = f"x was read from {table.embeddings.name}, which lies beside the data"
+        note = f"the inputs are those of {table.embeddings.name}, which lies beside the data"
         return XSource("embeddings", seen, embeddings=table.embeddings, notes=(note,), **known)
     if shown is not None:
-        notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
+        notes = () if text else (f"the inputs are the column {shown!r}, since nothing else was named",)
         return XSource("text", seen, notes=notes, **known)
-    note = "x was made from every column that plays no other part, since no inputs were named"
+    note = "the inputs are all columns that play no other part, since none were named"
     seen = (*every_other(table, reserved), *metadata)
     return XSource("features", seen, notes=(note,), **known)
+
+
+def unseen_note(table: HasColumns, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
+    """Say which columns play no part beside embeddings or texts, and which option looks at them.
+
+    Parameters
+    ----------
+    table : Table
+    inputs : XSource
+    passed_over : collection of str
+        Columns that have another part, None among them standing for none.
+
+    Returns
+    -------
+    tuple of str
+        Empty where any column is an input, or there is none left.
+    """
+    columns = [] if inputs.features else [one for one in table.columns if one not in passed_over]
+    if not columns:
+        return ()
+    shown = ", ".join(map(repr, columns[:UNSEEN_SHOWN]))
+    more = f" and {len(columns) - UNSEEN_SHOWN} more" if len(columns) > UNSEEN_SHOWN else ""
+    one = len(columns) == 1
+    return (
+        f"the column{'' if one else 's'} {shown}{more} {'was' if one else 'were'} not looked at: --metadata auto looks "
+        f"for findings there, and lets the correction see {'it' if one else 'them'}",
+    )
 
 
 def shown_text(table: HasColumns, text: str | None) -> str | None:

@@ -1,0 +1,215 @@
+"""Correct the probabilities of several classes by a global map, and locally where that is proven to help.
+
+1. *Global map* (:mod:`miscal.calibration.simplex_maps`): of identity, temperature and vector scaling, isotonic
+   regression of each class and matrix scaling, the simplest that the others do not clearly beat out of fold.
+2. *Ways*: shifts s(x) of the log-probabilities of all classes, each cross-fitted on top of the global map: linear in
+   the inputs, by boosted trees, or by a miscalibration field for each class. A row's probabilities are
+   softmax(log p + s(x)), so they sum to 1.
+3. *Stack*: softmax(log p + sum a_j s_j(x)) with a_j >= 0, fitted to the shifts out of fold.
+4. *Choice*: of the ways and the stack, the one with the lowest log loss out of fold; and the global map alone, unless
+   the gain over it exceeds two paired standard errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from miscal.base.errors import InputError
+from miscal.base.folds import assign_folds
+from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
+from miscal.calibration.simplex_maps import (
+    SimplexMap,
+    class_log_losses,
+    crossfit_simplex_map,
+    log_probabilities,
+)
+from miscal.data.triples import InputLayout
+from miscal.estimators.simplex.fields import crossfit_fields
+from miscal.estimators.simplex.linear import crossfit_linear
+from miscal.estimators.simplex.trees import crossfit_trees
+from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, Ints, Shift
+
+METHODS = ("auto", "fields", "paper", "global")
+
+_FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
+"""Folds of the cross-fitting, as many as those of two classes or fewer where rows are many."""
+
+_MOST_TREE_VALUES = 300_000
+"""Rows times classes up to which trees are tried: each round grows a tree for every class."""
+
+_STREAM = 23
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexCorrection:
+    """A fitted correction of the probabilities of K classes.
+
+    Attributes
+    ----------
+    global_map : SimplexMap
+    members : tuple of (float, Shift)
+        Shifts that are added to the log-probabilities, with their weights; empty where the global map is all.
+    chosen : str
+        The way chosen, or ``"global map"``.
+    gain, error : float
+        By how much its log loss out of fold is below that of the global map, in nats, and the paired standard error.
+    losses : dict of str to float
+        Log loss out of fold of every candidate: global maps, ways and stack.
+    settings : dict
+        What was chosen for each way.
+    """
+
+    global_map: SimplexMap
+    members: tuple[tuple[float, Shift], ...]
+    chosen: str
+    gain: float
+    error: float
+    losses: dict[str, float]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def structure(self) -> bool:
+        """Whether anything local is corrected."""
+        return bool(self.members)
+
+    def apply(self, X: NDArray, probability: Floats) -> Floats:
+        """Correct probabilities.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Inputs as numbers, as at the fit.
+        probability : (n, K)
+            In [0, 1]; rows sum to 1.
+
+        Returns
+        -------
+        (n, K) float64
+            Positive, rows sum to 1.
+        """
+        base = self.global_map.apply(log_probabilities(probability))
+        shifted = base + sum(weight * member.at(X, base) for weight, member in self.members)
+        return _normalised(shifted)
+
+
+def _normalised(log_probability: Floats) -> Floats:
+    found = np.exp(log_softmax(log_probability, axis=1))
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def fit_simplex(
+    X: NDArray | None,
+    code: Ints,
+    probability: Floats,
+    *,
+    folds: Ints | None = None,
+    layout: InputLayout | None = None,
+    weight: Floats | None = None,
+    groups: NDArray | None = None,
+    method: str = "auto",
+    seed: int = 0,
+) -> SimplexCorrection:
+    """Fit the correction.
+
+    Parameters
+    ----------
+    X : (n, d), finite, or None
+        Inputs as numbers. None: the global map alone.
+    code : (n,) int
+        Place of each row's class among the columns of `probability`.
+    probability : (n, K)
+        By a model that has not seen the row's class; rows sum to 1.
+    folds : (n,) int, optional
+        By which everything is cross-fitted; by default five at random, or three above 20,000 rows.
+    layout : InputLayout, optional
+        What the columns of X are; by default numbers.
+    weight : (n,), optional
+        Numbers of rows; all 1 by default.
+    groups : (n,), optional
+        Rows of equal value stay in one fold. They are not looked at where folds are given.
+    method : {"auto", "fields", "paper", "global"}, default "auto"
+        "auto" tries linear shifts and boosted trees. "fields" and "paper" try, beside them, a
+        :class:`miscal.MiscalibrationField` of method "auto" or "paper" for each of the 20 most frequent classes, at the
+        cost of a fit for each class and fold. "global": no shift.
+    seed : int, default 0
+
+    Returns
+    -------
+    SimplexCorrection
+
+    Raises
+    ------
+    InputError
+        For another method.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, p = rng.normal(size=(600, 2)), np.full((600, 3), 1 / 3)
+    >>> code = np.where(X[:, 0] > 0, rng.integers(0, 2, 600), rng.integers(1, 3, 600))
+    >>> found = fit_simplex(X, code, p)
+    >>> found.structure, found.apply(np.array([[2.0, 0.0]]), p[:1]).argmin()
+    (True, np.int64(2))
+    """
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    weight = np.ones(len(code)) if weight is None else weight
+    if folds is None:
+        units = np.arange(len(code)) if groups is None else np.unique(groups, return_inverse=True)[1]
+        count = _FOLDS if len(code) <= _MANY_ROWS else _FOLDS_OF_MANY
+        folds = assign_folds(units, count, np.random.default_rng((seed, _STREAM)))
+    maps = crossfit_simplex_map(code, log_probabilities(probability), folds, weight)
+    tried: list[CrossFittedShift] = []
+    if X is not None and method != "global":
+        layout = layout or InputLayout(X.shape[1])
+        rows = ClassRows(X, layout, code, maps.log_probability, folds, weight, groups, seed)
+        tried = _ways(rows, method)
+    losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}
+    if not tried:
+        return SimplexCorrection(maps.map, (), "global map", 0.0, 0.0, losses)
+    weights = _stack(rows, tried)
+    candidates = {one.name: one.shift for one in tried}
+    candidates["stack"] = sum(a * one.shift for a, one in zip(weights, tried, strict=True))
+    by_row = {name: class_log_losses(code, log_softmax(rows.base + s, axis=1)) for name, s in candidates.items()}
+    means = {name: float(np.average(values, weights=weight)) for name, values in by_row.items()}
+    best = min(means, key=lambda name: means[name])
+    gain, error = paired_gain(class_log_losses(code, rows.base), by_row[best], weight)
+    members: tuple[tuple[float, Shift], ...] = ()
+    if gain > STANDARD_ERRORS * error:
+        alone = [(1.0, one.member) for one in tried if one.name == best]
+        members = tuple(alone or [(float(a), one.member) for a, one in zip(weights, tried, strict=True) if a > 0])
+    settings = {one.name: one.settings for one in tried}
+    return SimplexCorrection(
+        maps.map, members, best if members else "global map", gain, error, losses | means, settings
+    )
+
+
+def _ways(rows: ClassRows, method: str) -> list[CrossFittedShift]:
+    found = [crossfit_linear(rows)]
+    if rows.base.size <= _MOST_TREE_VALUES:
+        found.append(crossfit_trees(rows))
+    if method in ("fields", "paper"):
+        found += crossfit_fields(rows, "paper" if method == "paper" else "auto")
+    return found
+
+
+def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift]) -> Floats:
+    """Weights of shifts, at least 0, that minimise the log loss of their sum out of fold."""
+    shifts = np.stack([one.shift for one in tried])
+    own = shifts[:, np.arange(len(rows)), rows.code]
+
+    def loss(a: Floats) -> tuple[float, Floats]:
+        fitted = log_softmax(rows.base + np.tensordot(a, shifts, 1), axis=1)
+        expected = (np.exp(fitted) * shifts).sum(axis=2)
+        value = -rows.weight @ fitted[np.arange(len(rows)), rows.code]
+        return float(value) / len(rows), (expected - own) @ rows.weight / len(rows)
+
+    start = np.full(len(tried), 1 / len(tried))
+    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(tried)).x

@@ -1,0 +1,81 @@
+"""What every way of shifting the log-probabilities of several classes takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.data.triples import InputLayout
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Rows of several classes to learn from.
+
+    Attributes
+    ----------
+    X : (n, d)
+        Inputs, as the readers make them.
+    layout : InputLayout
+    code : (n,) int64
+        Place of each row's class.
+    base : (n, K) float64
+        Log-probabilities by the global map, out of fold.
+    folds : (n,) int64
+        By which every way is cross-fitted.
+    weight : (n,) float64
+        Numbers of rows.
+    groups : (n,) array or None
+        Rows of equal value hang together.
+    seed : int
+    """
+
+    X: NDArray
+    layout: InputLayout
+    code: Ints
+    base: Floats
+    folds: Ints
+    weight: Floats
+    groups: NDArray | None
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @property
+    def numbers(self) -> NDArray:
+        """The columns of X that are numbers: codes of levels have no order."""
+        return self.X[:, : self.layout.places + self.layout.numbers]
+
+
+class Shift(Protocol):
+    """A fitted way."""
+
+    def at(self, X: NDArray, base: Floats) -> Floats:
+        """Shift of the log-probabilities of rows, (n, K), before they are normalised again."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFittedShift:
+    """A way, fitted to all rows, and its shifts of these rows by fits that have not seen them.
+
+    Attributes
+    ----------
+    name : str
+    member : Shift
+    shift : (n, K) float64
+    settings : dict
+        What was chosen.
+    """
+
+    name: str
+    member: Shift
+    shift: Floats
+    settings: dict[str, Any]

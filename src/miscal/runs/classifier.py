@@ -1,0 +1,404 @@
+"""A classifier whose probabilities are corrected locally, as a meta-estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing, get_tags, indexable  # pyrefly: ignore[missing-module-attribute]
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from miscal.base.checks import check_lengths, check_weight
+from miscal.base.errors import InputError
+from miscal.base.folds import assign_folds
+from miscal.base.vocabulary import ANSWER, EVENT
+from miscal.calibration.global_map import crossfit_global_map
+from miscal.data.readers.column_readings import READ_COLUMNS
+from miscal.data.readers.input_reading import InputReading
+from miscal.data.splits import MIN_FIT_ROWS
+from miscal.data.triples import Triples
+from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.simplex.correction import METHODS, fit_simplex
+
+if TYPE_CHECKING:
+    from miscal.runs.run import Run
+
+_STREAM = 29
+_FOLDS = 5
+"""Folds in which the global map is chosen where the classifier was fitted before."""
+
+PREFIT = "prefit"
+"""In the place of `cv`: the classifier is fitted already."""
+
+
+class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Correct the probabilities of a classifier where inputs of one kind are over- or under-confident.
+
+    The classifier is fitted in folds, and what is learned of its errors is learned from probabilities of rows that it
+    has not seen. Of two classes the correction is a :class:`miscal.MiscalibrationField`; of more, a local shift of the
+    log-probability of each class, normalised again (:mod:`miscal.estimators.simplex.correction`). Where no local
+    structure is proven out of fold, the correction is a global map of the probabilities alone, or nothing.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        With `predict_proba`. It is cloned and fitted, unless it is a :class:`sklearn.frozen.FrozenEstimator`, or `cv`
+        is "prefit": then the rows given to `fit` should be others than those it was fitted on. By default a
+        :class:`sklearn.ensemble.HistGradientBoostingClassifier`, which takes blanks, and categories of pandas and
+        polars.
+    method : {"auto", "fields", "paper", "global"}, default "auto"
+        How the correction is learned. Of two classes "auto" and "fields" are a field of method "auto", "paper" is one
+        of method "paper". Of more classes, "auto" tries linear shifts and boosted trees, and "fields" and "paper" try
+        a field for each of the 20 most frequent classes beside them: it takes a fit for every class and fold.
+        "global" corrects by a map of the probabilities alone.
+    cv : int, cross-validation generator, iterable or "prefit", default 5
+        Folds in which the classifier is fitted. A number means stratified folds, or folds of whole groups where
+        `groups` are given.
+    epsilon : float in [0, 1), optional
+        Half-width of the band that counts as well calibrated in `discovery_`; by default as for
+        :func:`miscal.discover`. The correction does not depend on it.
+    random_state : int or numpy.random.RandomState, default 0
+        Of the correction. The classifier keeps its own.
+    n_jobs : int, optional
+        Processes for the correction; by default 1.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+    estimator_ : classifier
+        Fitted to all rows.
+    field_ : MiscalibrationField or None
+        Of two classes: the field of the second one. None where there were too few rows for a field, or method "global".
+    simplex_ : SimplexCorrection or None
+        Of more than two classes: the correction, with the loss of everything that was tried.
+    structure_ : bool
+        Whether anything local is corrected.
+    input_reading_ : InputReading or None
+        What each column of X was read as, and which were left out.
+    discovery_ : Run
+        What :func:`miscal.discover` finds of the probabilities out of fold: the second class as an event, or the most
+        probable class as an answer. Found when it is asked for the first time, and kept; until then the classifier
+        keeps the rows for it.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X was a frame.
+
+    Notes
+    -----
+    With fewer than 100 rows no field is learned: the correction is the global map, and a warning says so. `groups` may
+    be given to `fit` as they are; with metadata routing, ask for them by ``set_fit_request(groups=True)``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 2))
+    >>> y = np.where(rng.random(600) < np.where(X[:, 0] * X[:, 1] > 0, 0.9, 0.1), "yes", "no")
+    >>> fitted = LocalCalibratedClassifier(LogisticRegression(), cv=2).fit(X, y)
+    >>> fitted.structure_, fitted.predict([[1.0, 1.0], [1.0, -1.0]]).tolist()
+    (True, ['yes', 'no'])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "auto",
+        cv: Any = 5,
+        epsilon: float | None = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # --- fitting ------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **fit_params: Any) -> Self:
+        """Fit the classifier, and learn where its probabilities are off.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), frame, sparse matrix, or n texts
+            What the classifier takes. The correction reads it as `miscal discover --features auto` reads a table:
+            numbers, dates and categories, each with blanks; columns that say nothing of a row's kind are left out.
+        y : array-like of shape (n,)
+            Classes.
+        sample_weight : array-like of shape (n,), optional
+            Numbers of rows, for the classifier (if it takes weights) and the correction.
+        groups : array-like of shape (n,), optional
+            Rows with the same value stay together in every fold.
+        **fit_params
+            Further arguments of the classifier's `fit`.
+
+        Returns
+        -------
+        LocalCalibratedClassifier
+            self.
+
+        Raises
+        ------
+        ValueError
+            For input that the classifier cannot use, or classes that are no classes.
+        InputError
+            For settings out of range.
+        """
+        self._check_settings()
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        check_lengths(X=X, y=y, sample_weight=sample_weight, groups=groups)
+        checked: Any = indexable(X)
+        X, y = checked[0], column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, code = np.unique(np.asarray(y), return_inverse=True)
+        weight = None if sample_weight is None else check_weight(sample_weight, len(code))
+        groups = None if groups is None else np.asarray(groups)
+        asked = self._routed(weight, groups, fit_params)
+        probability, folds = self._out_of_fold(X, y, code, groups, asked)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        kept = np.ones(len(code), dtype=bool) if weight is None else weight > 0
+        inputs = self._read_inputs(X, int(kept.sum()))
+        self._learn(
+            None if inputs is None else inputs[kept], code[kept], probability[kept], folds[kept],
+            weight=None if weight is None else weight[kept], groups=None if groups is None else groups[kept],
+        )  # fmt: skip
+        return self
+
+    def _check_settings(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(METHODS)}; got {self.method!r}")
+        if isinstance(self.cv, str) and self.cv != PREFIT:
+            raise InputError(f'cv must be a number of folds, a cross-validation generator or "prefit"; got {self.cv!r}')
+
+    def _routed(self, sample_weight: Any, groups: Any, fit_params: dict[str, Any]) -> Any:
+        """Return the arguments of the classifier's `fit` and of the folds' `split`."""
+        from sklearn import get_config
+        from sklearn.utils import Bunch
+
+        estimator = self._classifier()
+        if get_config()["enable_metadata_routing"]:
+            given = {"sample_weight": sample_weight, **({"groups": groups} if self._splits else {})} | fit_params
+            return process_routing(self, "fit", **{name: one for name, one in given.items() if one is not None})
+        takes_weights = "sample_weight" in signature(estimator.fit).parameters if hasattr(estimator, "fit") else False
+        if sample_weight is not None and not takes_weights and not self._is_fitted:
+            warnings.warn(
+                f"{type(estimator).__name__} takes no sample_weight: the weights count in the correction alone",
+                UserWarning,
+                stacklevel=3,
+            )
+        weights = {"sample_weight": sample_weight} if sample_weight is not None and takes_weights else {}
+        split = {} if groups is None else {"groups": groups}
+        return Bunch(estimator=Bunch(fit=fit_params | weights), splitter=Bunch(split=split))
+
+    @property
+    def _is_fitted(self) -> bool:
+        return isinstance(self.cv, str)
+
+    @property
+    def _splits(self) -> bool:
+        """Whether the folds are the user's own, so that they may ask for groups."""
+        return hasattr(self.cv, "split")
+
+    def _classifier(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
+
+    def _out_of_fold(self, X: Any, y: Any, code: NDArray, groups: Any, asked: Any) -> tuple[NDArray, NDArray]:
+        """Fit the classifier to all rows; return probabilities (n, K) by fits that have not seen the row, and folds."""
+        from sklearn.frozen import FrozenEstimator
+
+        estimator = self._classifier()
+        if self._is_fitted or isinstance(estimator, FrozenEstimator):
+            self.estimator_ = estimator
+            units = np.arange(len(code)) if groups is None else np.unique(groups, return_inverse=True)[1]
+            return self._in_order(estimator, X), assign_folds(units, _FOLDS, np.random.default_rng(_STREAM))
+        self.estimator_ = clone(estimator).fit(X, y, **asked.estimator.fit)
+        if len(self.classes_) == 1:
+            return np.ones((len(code), 1)), np.zeros(len(code), dtype=np.int64)
+        folds = np.zeros(len(code), dtype=np.int64)
+        probability = np.full((len(code), len(self.classes_)), np.nan)
+        split = asked.splitter.split if self._splits else {} if groups is None else {"groups": groups}
+        for number, (train, test) in enumerate(self._folds(code, groups).split(X, y, **split)):
+            some = {name: _of_rows(values, train, len(code)) for name, values in asked.estimator.fit.items()}
+            fitted = clone(estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train), **some)
+            probability[test], folds[test] = self._in_order(fitted, _safe_indexing(X, test)), number
+        if np.isnan(probability).any():
+            raise InputError("cv must put every row into a test fold once: the correction is learned from these rows")
+        return probability, folds
+
+    def _folds(self, code: NDArray, groups: Any) -> Any:
+        if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
+            return check_cv(self.cv, code, classifier=True)
+        if groups is not None:
+            return GroupKFold(min(self.cv, len(np.unique(np.asarray(groups)))))
+        # a class of fewer rows than folds would be missing from some: two folds at least
+        return StratifiedKFold(max(2, min(self.cv, int(np.bincount(code).min()))))
+
+    def _in_order(self, fitted: Any, X: Any) -> NDArray[np.float64]:
+        """Probabilities of a fitted classifier in the order of `classes_`; 0 of classes that it has not seen."""
+        if not hasattr(fitted, "predict_proba"):
+            raise InputError(
+                f"estimator must have predict_proba; {type(fitted).__name__} has none. Wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV first, which makes probabilities of its scores"
+            )
+        found = np.asarray(fitted.predict_proba(X), dtype=np.float64)
+        own = np.asarray(getattr(fitted, "classes_", self.classes_))
+        if np.array_equal(own, self.classes_):
+            return found
+        probability = np.zeros((len(found), len(self.classes_)))
+        place = np.searchsorted(self.classes_, own)
+        known = (place < len(self.classes_)) & (self.classes_[np.minimum(place, len(self.classes_) - 1)] == own)
+        probability[:, place[known]] = found[:, known]
+        return probability
+
+    # --- the correction -----------------------------------------------------------------------------------------------
+
+    def _read_inputs(self, X: Any, n: int) -> NDArray | None:
+        """Return X as numbers; None where no local correction is learned."""
+        self.input_reading_ = None
+        if self.method == "global" or len(self.classes_) == 1:
+            return None
+        if n < MIN_FIT_ROWS:
+            warnings.warn(
+                f"fit was given {n} rows, and a local correction needs at least {MIN_FIT_ROWS}: the probabilities are "
+                "corrected by a global map alone",
+                UserWarning,
+                stacklevel=3,
+            )
+            return None
+        self.input_reading_ = InputReading(self._seed()).fit(X)
+        return self.input_reading_.transform(X)
+
+    def _learn(
+        self, inputs: NDArray | None, code: NDArray, p: NDArray, folds: NDArray, **chosen: NDArray | None
+    ) -> None:
+        self.field_ = self.simplex_ = self._global_map = self._rows = None
+        self.structure_ = False
+        self.__dict__.pop("discovery_", None)
+        if inputs is not None:
+            self._rows = self._triples(inputs, code, p, chosen)
+        if len(self.classes_) > 2:
+            layout = None if self.input_reading_ is None else self.input_reading_.layout
+            method = "global" if inputs is None else self.method
+            self.simplex_ = fit_simplex(
+                inputs, code, p, folds=folds, layout=layout, method=method, seed=self._seed(), **chosen
+            )
+            self.structure_ = self.simplex_.structure
+        elif inputs is not None:
+            method = "paper" if self.method == "paper" else "auto"
+            self.field_ = MiscalibrationField(method, random_state=self._seed(), n_jobs=self.n_jobs or 1)
+            self.structure_ = bool(self.field_.fit_triples(self._rows).structure_)
+        elif len(self.classes_) == 2:
+            self._global_map = crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"]).map
+
+    def _triples(self, inputs: NDArray, code: NDArray, p: NDArray, chosen: dict[str, Any]) -> Triples:
+        """Return the rows that the field is learned from, and that `discovery_` is of."""
+        reading: Any = self.input_reading_
+        two = len(self.classes_) == 2
+        top = p.argmax(axis=1)
+        confidence = p[:, 1] if two else p.max(axis=1)
+        outcome = code if two else top == code
+        return Triples(
+            inputs, np.clip(confidence, 0.0, 1.0), outcome.astype(np.float64), weight=chosen["weight"],
+            group=chosen["groups"], layout=reading.layout, encoder=reading.encoder, kind=EVENT if two else ANSWER,
+            source={READ_COLUMNS: [one.to_dict() for one in reading.readings]} if reading.readings else {},
+        )  # fmt: skip
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(2**31 - 1))
+        return 0 if self.random_state is None else int(self.random_state)
+
+    # --- predicting ---------------------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return corrected probabilities.
+
+        Parameters
+        ----------
+        X : as in `fit`
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            In [0, 1]; rows sum to 1. Columns are in the order of `classes_`.
+        """
+        self._check_fitted()
+        p = self._in_order(self.estimator_, X)
+        if len(self.classes_) == 1:
+            return np.ones((len(p), 1))
+        if self.simplex_ is not None:
+            inputs = self.input_reading_.transform(X) if self.simplex_.structure else np.zeros((len(p), 0))
+            return self.simplex_.apply(inputs, p)
+        given = np.clip(p[:, 1], 0.0, 1.0)
+        if self.field_ is None:
+            second = np.clip(self._global_map.apply(given), 0.0, 1.0)
+        else:
+            second = self.field_.fitted_.correct(self.input_reading_.transform(X), given).corrected
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the most probable class of each row, shape (n,)."""
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+    @cached_property
+    def discovery_(self) -> Run:
+        """What :func:`miscal.discover` finds of the probabilities out of fold."""
+        self._check_fitted()
+        if self._rows is None:
+            raise AttributeError(
+                "there is no discovery_: fit was given too few rows or one class, or method is 'global'"
+            )
+        from miscal.runs.discover import discover
+
+        return discover(self._rows, seed=self._seed(), epsilon=self.epsilon, n_jobs=self.n_jobs or 1, progress=False)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "estimator_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+
+    # --- scikit-learn -------------------------------------------------------------------------------------------------
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which arguments go to the classifier, to the folds, and to this estimator itself."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        splitter = None if isinstance(self.cv, str) else self.cv
+        return router.add(estimator=self._classifier(), method_mapping=to_fit).add(
+            splitter=splitter, method_mapping=to_split
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        own = get_tags(self._classifier()).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
+        return tags
+
+
+def _of_rows(values: Any, rows: NDArray, n: int) -> Any:
+    """Take some rows of an argument that has one value for each row; others are for the whole."""
+    return _safe_indexing(values, rows) if np.ndim(values) and len(values) == n else values

@@ -1,0 +1,97 @@
+"""The correction of several classes: it stays on the simplex, and is local only where that is proven to help."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from miscal.base.errors import InputError
+from miscal.calibration.simplex_maps import SIMPLEX_MAPS, class_log_losses, log_probabilities
+from miscal.estimators.simplex.correction import fit_simplex
+
+
+def world(n=600, k=3, hidden=1.5, seed=0):
+    """Probabilities that miss what a column tells of the first two classes."""
+    rng = np.random.default_rng(seed)
+    X, z = rng.normal(size=(n, 4)), rng.normal(size=(n, k))
+    shift = np.zeros((n, k))
+    shift[:, 0], shift[:, 1] = hidden * np.sign(X[:, 0]), -hidden * np.sign(X[:, 0])
+    truth = softmax(z + shift, axis=1)
+    code = (truth.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
+    return X, code, softmax(z, axis=1)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit_simplex(*world())
+
+
+@pytest.mark.parametrize("name", SIMPLEX_MAPS)
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(3, 30))
+def test_every_map_gives_rows_that_sum_to_one(name, seed, k, n):
+    rng = np.random.default_rng(seed)
+    z = log_probabilities(rng.dirichlet(np.full(k, 0.1), n))
+    mapped = SIMPLEX_MAPS[name]().learn(rng.integers(0, k, n), z, np.ones(n)).apply(z)
+    np.testing.assert_allclose(np.exp(mapped).sum(axis=1), 1, atol=1e-9)
+
+
+# the ridge of matrix scaling is chosen by rows that are left out by their place
+@pytest.mark.parametrize("name", sorted(set(SIMPLEX_MAPS) - {"matrix"}))
+def test_a_weight_of_two_is_a_row_repeated(name):
+    _, code, p = world(120)
+    z, twice = log_probabilities(p), np.r_[np.arange(120), np.arange(40)]
+    weight = np.where(np.arange(120) < 40, 2.0, 1.0)
+    one = SIMPLEX_MAPS[name]().learn(code, z, weight).apply(z)
+    two = SIMPLEX_MAPS[name]().learn(code[twice], z[twice], np.ones(160)).apply(z)
+    np.testing.assert_allclose(one, two, atol=1e-4)
+
+
+def test_probabilities_of_zero_and_one_are_corrected_too(fitted):
+    X, _, p = world(50, seed=1)
+    p[:3] = np.eye(3)
+    found = fitted.apply(X, p)
+    assert np.abs(found.sum(axis=1) - 1).max() < 1e-12
+    assert (found > 0).all()
+
+
+def test_hidden_structure_is_corrected_and_noise_is_not(fitted):
+    X, code, p = world(4000, seed=1)
+    before, after = (class_log_losses(code, np.log(q)).mean() for q in (p, fitted.apply(X, p)))
+    assert fitted.structure
+    assert after < before - 0.1
+    calm = fit_simplex(*world(hidden=0.0))
+    assert not calm.structure
+    assert calm.chosen == "global map"
+
+
+def test_classes_in_another_order_permute_the_columns(fitted):
+    X, code, p = world()
+    order = np.array([2, 0, 1])
+    place = np.argsort(order)
+    other = fit_simplex(X, place[code], p[:, order])
+    np.testing.assert_allclose(other.apply(X, p[:, order]), fitted.apply(X, p)[:, order], atol=1e-3)
+
+
+def test_the_order_of_rows_to_correct_is_no_matter(fitted):
+    X, _, p = world(80, seed=2)
+    order = np.random.default_rng(0).permutation(80)
+    np.testing.assert_allclose(fitted.apply(X[order], p[order]), fitted.apply(X, p)[order], atol=1e-12)
+
+
+def test_groups_stay_together_and_other_methods_are_refused():
+    X, code, p = world(300)
+    found = fit_simplex(X, code, p, groups=np.arange(300) // 3, method="global")
+    assert not found.structure
+    with pytest.raises(InputError, match="method must be one of auto, fields, paper, global; got 'best'"):
+        fit_simplex(X, code, p, method="best")
+
+
+@pytest.mark.slow
+def test_a_field_for_each_class_is_one_of_the_ways():
+    X, code, p = world(900)
+    found = fit_simplex(X, code, p, method="fields")
+    assert {"fields, shifts of log-odds", "fields, corrected probabilities"} < set(found.losses)
+    assert found.losses["fields, shifts of log-odds"] < found.losses["global map: identity"] - 0.1
+    assert np.abs(found.apply(X, p).sum(axis=1) - 1).max() < 1e-12
