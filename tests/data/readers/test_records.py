@@ -182,7 +182,7 @@ def test_an_escape_is_one_mark(escape, tmp_path):
 def test_an_escape_of_another_format_is_refused(opened, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n')
     for data in (tmp_path / "a.jsonl", {"a": [1]}):
-        with pytest.raises(InputError, match=r"csv_escape .* \.csv or \.tsv"):
+        with pytest.raises(InputError, match=r"csv_escape` .* \.csv or \.tsv"):
             opened(data, csv_escape="\\")
 
 
