@@ -103,9 +103,9 @@ class FeatureColumns:
         return [kind for kind in self.kinds if not isinstance(kind, VectorColumn) and kind.column not in numbered]
 
     def describe(self) -> str:
-        """Say how x was made."""
+        """Say how x was made; a run that is read again is compared by these words, so that they stay as they are."""
         n_text = sum(isinstance(kind, (CategoryColumn, OrderedColumn)) for kind in self.kinds)
-        how = f", {n_text} of them categories" if n_text else ""
+        how = f", {n_text} of them text" if n_text else ""
         return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
 
     def fit(self, values: pl.DataFrame) -> Self:
