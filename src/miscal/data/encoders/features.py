@@ -13,7 +13,7 @@ import numpy as np
 
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.data.encoders.kinds import (
     KINDS,
     CategoryColumn,
@@ -263,7 +263,8 @@ def _refuse_sentences(series: pl.Series, column: str) -> None:
         raise InputError(
             f"column {column!r} is text with {distinct} distinct values ({values}) in {len(series)} rows, which "
             "hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they are "
-            "sentences, use them as text (--text) instead of features; if they name the rows, leave the column out"
+            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave the "
+            "column out"
         )
 
 
