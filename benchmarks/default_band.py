@@ -41,7 +41,7 @@ FILES = {
     "census": ("census_dev_2015.parquet", "predicted_probability", "employed", ()),
 }
 """File, risk, event, and columns of so many values that few rows cannot tell them apart."""
-RATES = (1.0, 0.1, 0.02, 0.005)
+RATES = (1.0, 0.02, 0.005)
 """Event rates that the sets are thinned to; 1 leaves them as they are."""
 RULES = ("fixed", "rule", "quarter", "row by row")
 MOST_GOOD = 0.95
@@ -61,7 +61,7 @@ def one_set(name: str, rate: float, rows: int, seed: int, *, folder: Path) -> di
     for rule in RULES:
         band = band_of(rule, f)
         # a band of its own for each row is cut as one is that is the same for all
-        regime = cut(delta / band, 1.0)
+        regime = cut(delta / band / 2, 0.5)
         cuts[rule] = {
             "band": float(np.mean(band)), "good": float(np.mean(regime == "good")),
             **{side: _ratio(y, f, regime == side) for side in ("over", "under")},

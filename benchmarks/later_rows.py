@@ -1,6 +1,6 @@
 """Do findings, correction and monitor hold on rows that came later?
 
-    python benchmarks/later_rows.py --data DIR [--rows 8000] [--sets flights] [--csv docs/benchmarks]
+    python benchmarks/later_rows.py --data DIR [--rows 15000 3000] [--sets flights] [--csv docs/benchmarks]
 
 Flights of April to June teach and those of July judge; census 2015 teaches and census 2016 judges. `flights, days`
 names the days of the flights as groups; `flights, time` names their hour as the time (`--time`, `--evidence time`),
@@ -285,11 +285,11 @@ def weeks(saved: np.ndarray, days: np.ndarray) -> list[tuple[int, float, float]]
 
 def main() -> None:
     """Measure, show, and compare with the targets."""
-    parser = options(__doc__, "later_rows", data="folder of real sets", rows=8_000, seeds=[0], sets=list(SETS))
+    parser = options(__doc__, "later_rows", data="folder of real sets", rows=[8_000], seeds=[0], sets=list(SETS))
     args = parser.parse_args()
     if args.data is None:
         parser.error("name the folder of the sets: --data DIR")
-    keys = [(name, args.rows, seed) for name in args.sets for seed in args.seeds]
+    keys = [(name, rows, seed) for rows in args.rows for name in args.sets for seed in args.seeds]
     store = results(args, FIELDS, keys, partial(one_set, folder=args.data))
     found = [store.records[key] for key in keys if key in store.records]
     show_findings(args, found)
@@ -317,10 +317,12 @@ def show_findings(args: argparse.Namespace, records: Sequence[dict]) -> None:
         told = [each for each in one["found"] if "power" in each]
         strong = [each for each in told if each["power"] >= POWER]
         ratio = [each["seen"] / each["size"] for each in strong if each["size"]]
-        rows.append([one["set"], one["seed"], len(one["found"]), sum(each["kept"] for each in told), len(strong),
-                     sum(each["kept"] for each in strong), f"{np.median(ratio):.2f}" if ratio else ""])  # fmt: skip
+        kept = [sum(each["kept"] for each in some) for some in (told, strong)]
+        rows.append([one["set"], one["rows"], one["seed"], len(one["found"]), kept[0], len(strong), kept[1],
+                     f"{np.median(ratio):.2f}" if ratio else ""])  # fmt: skip
     head = [
         "set",
+        "rows",
         "seed",
         "findings",
         "sign kept",
@@ -334,11 +336,11 @@ def show_findings(args: argparse.Namespace, records: Sequence[dict]) -> None:
 def show_losses(args: argparse.Namespace, records: Sequence[dict]) -> None:
     """Show the log loss of every correction."""
     rows = [
-        [one["set"], one["seed"], *(f"{one['loss'][method]:.4f}" for method in METHODS),
+        [one["set"], one["rows"], one["seed"], *(f"{one['loss'][method]:.4f}" for method in METHODS),
          *(f"{gap:+.4f} ({error:.4f})" for gap, error in one["difference"].values())]
         for one in records
     ]  # fmt: skip
-    head = ["set", "seed", *METHODS, *(f"miscal less {method} (error)" for method in METHODS[:-1])]
+    head = ["set", "rows", "seed", *METHODS, *(f"miscal less {method} (error)" for method in METHODS[:-1])]
     show(args, "later_rows-losses", "log loss on later rows", head, rows)
 
 
@@ -349,9 +351,18 @@ def show_decay(args: argparse.Namespace, records: Sequence[dict]) -> None:
         for start, saved, error in one["weeks"]:
             looks = one["looks"][: start + 6]
             last = looks[-1]
-            rows.append([one["set"], one["seed"], start, f"{saved:+.4f}", f"{error:.4f}",
+            rows.append([one["set"], one["rows"], one["seed"], start, f"{saved:+.4f}", f"{error:.4f}",
                          " ".join(last["alarms"]) or "none", "yes" if last["refit"] else "no"])  # fmt: skip
-    head = ["set", "seed", "from day", "log loss saved", "error", "alarms of the monitor by its end", "advice to refit"]
+    head = [
+        "set",
+        "rows",
+        "seed",
+        "from day",
+        "log loss saved",
+        "error",
+        "alarms of the monitor by its end",
+        "advice to refit",
+    ]
     show(args, "later_rows-decay", "the correction of flights in July, week by week", head, rows)
 
 

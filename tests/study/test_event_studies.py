@@ -26,8 +26,8 @@ def risks(model, n=240):
     chance = np.where(ward == "A", 0.12, 0.02)
     happened = rng.random(n) < chance
     risk = (0.06 * np.exp(np.random.default_rng(len(model)).normal(0, 0.4, n))).clip(0.001, 0.9).round(5)
-    ids = [f"p{row}" for row in range(n)]
-    return pl.DataFrame({"id": ids, "risk": risk, "infected": happened.astype(int), "ward": ward, "age": age})
+    ids, status = [f"p{row}" for row in range(n)], np.where(happened, "infected", "well")
+    return pl.DataFrame({"id": ids, "risk": risk, "status": status, "ward": ward, "age": age})
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def finished(tmp_path_factory):
         "evidence": "all", "transfer": True,
         "pairs": [{
             "dataset": "wards", "outcome": "event", "data": f"{folder}/{{model}}.csv", "confidence": "risk",
-            "correct": "infected", "metadata": "ward", "features": "age,ward",
+            "correct": "status", "positive": "infected", "metadata": "ward", "features": "age,ward",
             "each": [{"model": "old"}, {"model": "newer"}],
         }],
     }  # fmt: skip

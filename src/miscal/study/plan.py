@@ -125,7 +125,7 @@ class StudyPair(PairSettings, ReadOptions):
         if self.encoder is not None and self.embeddings is None:
             raise ValueError("encoder says what made the embeddings of a file: name the file with embeddings, too")
         # which columns an answer or an event is read from is told in one place
-        asked = Asked.of(**{name: getattr(self, name) for name in Asked.OPTIONS})
+        asked = Asked.of(**self.columns_as(self.outcome))
         if asked.kind == EVENT and self.outcome == ANSWER:
             raise ValueError("outcome: answer does not go with probability, event and positive: leave one of them out")
         if not PAIR_ID.fullmatch(self.pair):
@@ -134,6 +134,19 @@ class StudyPair(PairSettings, ReadOptions):
                 "underscores, a dot not first"
             )
         return self
+
+    def columns_as(self, kind: Kind | None) -> dict[str, Any]:
+        """Name the columns of probability and outcome; of an event the options of an answer name them, too."""
+        named = {name: getattr(self, name) for name in Asked.OPTIONS}
+        if kind != EVENT:
+            return named
+        confidence, correct = named["confidence"], named["correct"]
+        return named | {
+            "confidence": None,
+            "correct": None,
+            "probability": named["probability"] or confidence,
+            "event": named["event"] or correct,
+        }
 
     @property
     def methods(self) -> tuple[Method, ...]:

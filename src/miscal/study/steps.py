@@ -13,7 +13,6 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
-from miscal.base.vocabulary import EVENT
 from miscal.data.readers import naming_alone, read_triples
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import own_parquet
@@ -191,11 +190,8 @@ def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     if not all(estimator_class(method).sees_columns for method in pair.methods):
         # methods are compared on the same inputs
         options |= naming_alone(pair.metadata, pair.names_only)
-    if kind == EVENT:
-        # plans that say `outcome: event`, and scored folders, name the columns of an event as those of an answer
-        confidence, correct = options.pop("confidence"), options.pop("correct")
-        options |= {"probability": pair.probability or confidence, "event": pair.event or correct}
-    return read_triples(source, seed=pair.seed, kind=kind, **options)
+    # plans that say `outcome: event`, and scored folders, name the columns of an event as those of an answer
+    return read_triples(source, seed=pair.seed, kind=kind, **options | pair.columns_as(kind))
 
 
 def _keys(pair: StudyPair, triples: Triples) -> list[str]:
