@@ -18,7 +18,7 @@ from miscal.base.checks import (
     other_unit,
     outside_unit,
 )
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.vocabulary import Kind, vocabulary
@@ -268,7 +268,7 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
     if before != now and not changed:
         raise MismatchError(
             f"the run's inputs were {before}, but on this machine they would be {now}: install what made them, "
-            "or run `miscal discover` again with --embed-model"
+            f"or discover again with {argument('embed_model')}"
         )
     return triples
 
@@ -319,7 +319,7 @@ def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | Non
     if bad.any():
         raise InputError(
             f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
-            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with --where"
+            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with {argument('where')}"
         )
     if extreme_weights(values):
         raise InputError(

@@ -12,7 +12,7 @@ import polars as pl
 
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
-from miscal.base.errors import InputError, MissingColumn
+from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
@@ -201,7 +201,8 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
         raise MissingColumn(
-            "no inputs are left: every column plays another part. Name embeddings (--embeddings FILE.npy), or columns "
+            f"no inputs are left: every column plays another part. Name embeddings ({argument('embeddings')}), or "
+            "columns "
             f"of the inputs. {listed(table.columns)}"
         )
     return found
@@ -262,8 +263,9 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
     if len(shape) != 2 or shape[0] != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
-            "give one row of embeddings per row of data, in the same order, before any --where, or name the column "
-            "that says which row of the embeddings belongs to each (--embedding-rows)"
+            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}, or name "
+            "the "
+            f"column that says which row of the embeddings belongs to each ({argument('embedding_rows')})"
         )
     _refuse_no_matrix(shape)
 
@@ -409,8 +411,9 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
         raise InputError(
             f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
             f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); ids must be distinct. "
-            "If the file holds several models, keep one with --where; if the column tells which rows belong "
-            "together, name it with --group; otherwise remove the duplicates or rename the column"
+            f"If the data hold several models, keep one with {argument('where')}; if the column tells which rows "
+            "belong "
+            f"together, name it with {argument('group')}; otherwise remove the duplicates or rename the column"
         )
 
 
