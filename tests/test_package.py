@@ -67,11 +67,16 @@ def test_the_command_says_its_version():
 
 def test_exports():
     assert len(miscal.__all__) == len(set(miscal.__all__))
-    assert set(miscal.__all__) <= set(dir(miscal))
+    assert dir(miscal) == sorted(miscal.__all__)
     for name in miscal.__all__:
         value = getattr(miscal, name)
         assert name == "__version__" or value.__name__.removeprefix("miscal.") == name
     assert miscal.__version__ == importlib.metadata.version("miscal")
+
+
+@pytest.mark.parametrize("name", [name for name in miscal.__all__ if name != "__version__"])
+def test_every_public_object_has_an_example(name):
+    assert ">>> " in inspect.getdoc(getattr(miscal, name))
 
 
 def test_every_name_for_type_checkers_is_exported():

@@ -236,7 +236,7 @@ EMBEDDINGS = {
         r"the embedding holds NaN, infinity or a value too large for float32 in 1 of 300 rows; it is kept",
         1,
     ),
-    "none": (None, [], r"x was made from the column 'text'|fitted on embeddings as given", None),
+    "none": (None, [], r"the inputs are the column 'text'|fitted on embeddings as given", None),
 }
 
 

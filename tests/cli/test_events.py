@@ -80,6 +80,35 @@ def test_commands_on_the_run_speak_of_events_too(discovered, files):
     assert words_of_answers(page) == []
 
 
+def test_a_comparison_of_two_models_of_an_event_speaks_of_events(discovered, files):
+    newer = risks().with_columns(risk=pl.col("risk") * pl.when(pl.col("ward") == "A").then(8.0).otherwise(0.6))
+    newer.with_columns(pl.col("risk").clip(0, 0.95)).write_csv(files / "newer.csv")
+    options = ("--event", "status", "--positive", "infected", "--metadata", "ward", "--map", "pca")
+    assert run("discover", files / "newer.csv", "--out", files / "newer", *options).status == 0
+    compared = run("compare", files / "run", files / "newer", "--out", files / "two")
+    assert compared.status == 0, compared.err
+    page = told((files / "two" / "compare.html").read_text())
+    assert words_of_answers(compared.out + page) == []
+    assert "event rate" in page
+    # both are of the same patients, whose risks are those of the files
+    assert re.search(r"event rate\s+0.100 and 0.100, difference \+0.000", compared.out)
+    [pair] = json.loads((files / "two" / "compare.json").read_text())["pairs"]
+    means = [pair["measures"]["confidence"][side]["value"] for side in ("a", "b")]
+    assert means == pytest.approx([pl.read_csv(files / f"{name}.csv")["risk"].mean() for name in ("risks", "newer")])
+
+
+def test_an_audit_of_an_event_cuts_where_its_rate_asks_for(discovered, files):
+    checked = run("audit", files / "run", "--draws", "1", "--seeds", "2")
+    assert checked.status == 0, checked.err
+    assert words_of_answers(checked.out) == []
+    found = json.loads((files / "run" / "audit.json").read_text())
+    assert words_of_answers(found["null_question"]) == []
+    epsilon = json.loads((files / "run" / "summary.json").read_text())["settings"]["epsilon"]
+    cut = [one["epsilon"] for one in found["thresholds"]]
+    assert cut == pytest.approx([epsilon * one for one in (0.2, 1, 2, 3)], rel=0.05)
+    assert max(one["share_over"] + one["share_under"] for one in found["thresholds"]) > 0
+
+
 def test_kinds_do_not_mix(discovered, finished, files):
     compared = run("compare", files / "run", finished[1], "--out", files / "compared")
     assert compared.status == 2

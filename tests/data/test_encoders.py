@@ -95,7 +95,7 @@ def test_an_unknown_category_is_all_zero():
 
 def test_columns_that_cannot_be_features_are_refused_with_a_hint():
     many = pl.DataFrame({"c": [f"text {i}" for i in range(FEW_CATEGORIES + 1)]})
-    with pytest.raises(InputError, match=rf"{FEW_CATEGORIES + 1} distinct values .*--text"):
+    with pytest.raises(InputError, match=rf"{FEW_CATEGORIES + 1} distinct values .*`text`"):
         FeatureColumns(["c"]).fit(many)
     with pytest.raises(InputError, match="'d' cannot be a feature: its type is Duration"):
         FeatureColumns(["d"]).fit(pl.DataFrame({"d": [None]}, schema={"d": pl.Duration}))

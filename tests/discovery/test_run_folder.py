@@ -88,7 +88,7 @@ def test_a_fault_at_the_nth_call_leaves_the_old_run_until_the_new_one_is_in_its_
 
 def test_an_existing_folder_is_refused_unless_overwrite(tmp_path):
     write_run(tmp_path / "run")
-    with pytest.raises(InputError, match="--overwrite"):
+    with pytest.raises(InputError, match="overwrite=True"):
         write_run(tmp_path / "run")
     write_run(tmp_path / "run", b"new", overwrite=True)
     assert (tmp_path / "run" / "summary.json").read_bytes() == b"new"

@@ -119,11 +119,11 @@ def test_blocks_are_in_order_even_and_keep_equal_times_and_groups_together(seed)
 
 def test_times_that_leave_no_order_are_refused():
     rows = made()
-    with pytest.raises(InputError, match=r"name the column of times \(--time COL\)"):
+    with pytest.raises(InputError, match=r"name the column of times \(`time`\)"):
         evidence_of(replace(rows, time=None), "auto", "time")
     with pytest.raises(InputError, match="nearly all rows have one time"):
         evidence_of(replace(rows, time=np.zeros(N)), "auto", "time")
-    with pytest.raises(InputError, match=r"groups reach so far in time .*--group COL:day"):
+    with pytest.raises(InputError, match=r"groups reach so far in time .*group='COL:day'"):
         evidence_of(replace(rows, group=np.arange(N) % 50), "auto", "time")
     with pytest.raises(InputError, match=r"evidence 'time' lets rows testify .* leave the split out"):
         evidence_of(replace(rows, split=np.full(N, "test")), "auto", "time")

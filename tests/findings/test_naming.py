@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
 from miscal.findings.enrichment import Column, Enriched, Label, encode, enrich, odds_ratio
+from miscal.findings.feature_rules import feature_rules
 from miscal.findings.naming import (
     Clause,
     Keywords,
-    feature_rules,
     keywords,
     metadata_clause,
     mixture,
@@ -249,6 +249,16 @@ def test_features_that_tell_nothing_give_no_rule():
     # somewhat larger in the part than elsewhere: no threshold tells the two apart
     x[:, 0] += 0.3 * (part == 0)
     assert feature_rules(x, ["a", "b", "c"], part, 2)[0] == ""
+
+
+def test_a_rule_names_the_level_of_a_category_and_not_a_bound_on_its_code():
+    kind = np.random.default_rng(0).integers(0, 3, 600)
+    x = np.column_stack([kind == 0, kind == 1, kind == 2]).astype(float)
+    names = [f"device={name}" for name in ("phone", "desktop", "tablet")]
+    assert feature_rules(x, names, (kind == 1).astype(int), 2)[1] == "device = desktop"
+    # the first split of a tree may be on another level
+    assert feature_rules(x, names, (kind == 2).astype(int), 2)[1] == "device = tablet"
+    assert "device other than" in feature_rules(x[:, :1], names[:1], (kind != 0).astype(int), 2)[1]
 
 
 def test_rules_find_a_corner():

@@ -104,6 +104,17 @@ def test_a_certificate_is_rounded_down(make_run):
     assert "at least 9.4 points" in page_of(make_run(300, edit=raise_limit)).visible
 
 
+@pytest.mark.parametrize(("p_value", "said"), [(0.01, "at least 0.04 points"), (0.3, "none proven")])
+def test_a_small_limit_is_told_as_in_the_verdict_and_only_where_it_is_claimed(make_run, p_value, said):
+    def change(summary):
+        summary["certificate"]["lower_bound_hidden"]["interval"][0] = 0.00043
+        summary["certificate"] |= {"p_value": p_value}
+
+    text = " ".join(page_of(make_run(300, edit=change)).visible.split())
+    tile = text[text.index(f"Hidden miscalibration {said}") :]
+    assert "not above zero" not in tile[:200]
+
+
 def test_a_miscalibration_that_smece_shows_is_not_called_unproven(make_run):
     def deny_limit(p_value):
         def change(summary):
@@ -258,7 +269,10 @@ def test_large_runs_stay_below_ten_megabytes(make_run):
     many.write_parquet(run / "map.parquet")
     page = render(run)
     assert page.stat().st_size < 10e6
-    assert "Columns too large for this page were left off: id0" in Page(page.read_text(encoding="utf-8")).visible
+    assert (
+        "To keep the page small, the map leaves out these columns: id0"
+        in Page(page.read_text(encoding="utf-8")).visible
+    )
 
 
 def test_the_payload_has_one_entry_per_row(make_run):

@@ -124,7 +124,10 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: together(f, group=np.arange(7), **EVENT), "lengths differ"),
         (lambda f: together(np.eye(9), f["defaulted"], confidence=f["risk"]), "lengths differ"),
         (lambda f: miscal.discover(Triples.of(np.eye(2), confidence=[0, 1], correct=[0, 1]), text="t"), "read already"),
-        (lambda f: miscal.discover(f, **EVENT, option={"neighbours": 5}), "option"),
+        (lambda f: miscal.discover(f, **EVENT, option={"neighbours": 5}), "option` is for settings of method='paper'"),
+        (lambda f: miscal.discover(np.eye(9)), "array of inputs with outcomes and probabilities beside it"),
+        (lambda f: miscal.discover(None, f["defaulted"]), "got a value of type NoneType"),
+        (lambda f: miscal.discover(pd.concat([f, f[["age"]]], axis=1), **EVENT), "occur more than once: 'age'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(call, said):

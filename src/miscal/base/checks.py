@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numeric, row_list, value_list
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.base.precision import held, narrowed
 from miscal.base.randomness import LARGEST_SEED
 
@@ -25,7 +25,7 @@ LARGEST_WEIGHT = 1e100
 EXTREME_WEIGHTS = "must have a largest value from 1e-100 to 1e100, so that sums of weights can be computed"
 """What is said of weights beyond it."""
 
-DROP = "drop those rows (discover and calibrate: --on-invalid drop; in Python: on_invalid='drop')"
+DROP = f"drop those rows with {argument('on_invalid', 'drop')}"
 """What can be done about rows that cannot be used, where they are read from a file."""
 
 _RECODE = "Recode it as 0 and 1, for instance in pandas: frame[column] = (frame[column] == 'yes').astype(int)"

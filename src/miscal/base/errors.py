@@ -14,11 +14,74 @@
     `-- InternalError                  our fault: please report it
 
 The command line maps all but ``InternalError`` to exit status 2.
+
+A message may name an argument (:func:`argument`): one error then speaks of arguments to those who call from Python, and
+of options to those at a shell.
 """
+
+import re
+from typing import Any
+
+# characters of private use around the two forms; no text of a user's is taken for one of them
+_OPEN, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002"
+_FORMS = re.compile(f"{_OPEN}([^{_BETWEEN}]*){_BETWEEN}([^{_CLOSE}]*){_CLOSE}")
+
+
+def argument(name: str, value: Any = None) -> str:
+    """Name an argument in the message of an error, which is an option at a shell.
+
+    Parameters
+    ----------
+    name : str
+        In Python.
+    value : object, optional
+        What to give; True for an option that is given by its name alone at a shell.
+
+    Returns
+    -------
+    str
+        To be put into the message.
+
+    Examples
+    --------
+    >>> error = InputError(f"bad rows: drop them with {argument('on_invalid', 'drop')}")
+    >>> print(error)
+    bad rows: drop them with on_invalid='drop'
+    >>> print(error.in_shell())
+    bad rows: drop them with --on-invalid drop
+    """
+    flag = f"--{name.replace('_', '-')}"
+    if value is None:
+        return either(flag, f"`{name}`")
+    return either(flag if value is True else f"{flag} {value}", f"{name}={value!r}")
+
+
+def either(shell: str, python: str) -> str:
+    """Say something in two ways in the message of an error: to those at a shell, and to those who call from Python."""
+    return f"{_OPEN}{shell}{_BETWEEN}{python}{_CLOSE}"
 
 
 class MiscalError(Exception):
-    """Base of all errors raised by miscal."""
+    """Base of all errors raised by miscal.
+
+    Its text speaks to those who call from Python; :meth:`in_shell` says the same to those at a shell.
+
+    Examples
+    --------
+    >>> import miscal
+    >>> try:
+    ...     miscal.load("no/such/run")
+    ... except miscal.MiscalError as error:
+    ...     print(type(error).__name__)
+    FileError
+    """
+
+    def __str__(self) -> str:
+        return _FORMS.sub(r"\2", super().__str__())
+
+    def in_shell(self) -> str:
+        """Return the message with options of the command line in place of arguments."""
+        return _FORMS.sub(r"\1", super().__str__())
 
 
 class InputError(MiscalError, ValueError):

@@ -13,7 +13,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from miscal.base.errors import FileError, InputError, LockedError, MiscalError, ResourceError
+from miscal.base.errors import FileError, InputError, LockedError, MiscalError, ResourceError, either
+
+ANOTHER_FOLDER, _ANOTHER_FILE, _ANOTHER_NAME = (
+    either("another --out", f"another {what}") for what in ("folder", "file", "name")
+)
+_REPLACING = either("add --overwrite to replace it", "overwrite=True to replace it")
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 """Numbers of the operating system's errors that mean that disk or quota are full."""
@@ -79,12 +84,12 @@ def resolve(out: str | Path) -> Path:
         If the path is empty, holds a NUL, or its links go in a circle.
     """
     if not str(out) or "\0" in str(out):
-        raise InputError("the output folder must have a name, without NUL characters: give it with --out")
+        raise InputError(f"the output folder must have a name, without NUL characters: give {ANOTHER_FOLDER}")
     place = Path(os.path.realpath(out))
     if place.is_symlink() or not place.name:
         raise InputError(
-            f"{out} cannot be an output folder, because it is a root folder or its links form a circle: give another "
-            "--out"
+            f"{out} cannot be an output folder, because it is a root folder or its links form a circle: give "
+            f"{ANOTHER_FOLDER}"
         )
     return place
 
@@ -207,7 +212,7 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
     """
     place = resolve(out)
     if place.is_dir():
-        raise InputError(f"{out} is a folder, not a file: give another --out")
+        raise InputError(f"{out} is a folder, not a file: give {_ANOTHER_FILE}")
     if place.exists():
         refuse_existing(out, overwrite)
     return place
@@ -216,7 +221,7 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
 def refuse_existing(out: str | Path, overwrite: bool) -> None:
     """Raise unless ``overwrite``; for what is known to exist."""
     if not overwrite:
-        raise InputError(f"{out} already exists: give another --out, or add --overwrite to replace it")
+        raise InputError(f"{out} already exists: give {_ANOTHER_NAME}, or {_REPLACING}")
 
 
 @contextlib.contextmanager

@@ -47,7 +47,11 @@ class FrameKind:
             return cls()
         import narwhals as nw
 
-        frame = nw.from_native(source, pass_through=True)
+        try:
+            frame = nw.from_native(source, pass_through=True)
+        except nw.exceptions.DuplicateError:
+            # repeated names are refused where the columns are taken
+            return cls()
         if not isinstance(frame, nw.DataFrame):
             return cls()
         return cls(str(frame.implementation), getattr(frame.to_native(), "index", None))

@@ -16,6 +16,17 @@ def decimal(value: float, places: int) -> str:
     return f"{value:.1g}" if value and round(value, places) == 0 else f"{value:,.{places}f}"
 
 
+def score(value: float) -> str:
+    """Write a score with three decimals, or one digit that is not zero; what is left of rounding errors is zero.
+
+    Examples
+    --------
+    >>> score(0.0318), score(0.00021), score(-3e-17)
+    ('0.032', '0.0002', '0.000')
+    """
+    return decimal(value if abs(value) > 1e-9 else 0.0, 3)
+
+
 def significant(value: float, digits: int = 2) -> str:
     """Write a number with so many digits that count, never with an exponent.
 
@@ -83,6 +94,26 @@ def _places(share: float, digits: int) -> int:
     least = 100 * min(share, 1 - share)
     # of 0.9999 %, which rounds to 1.0, two digits are those of a number above 1
     return min(8, max(0, digits - 1 - math.floor(math.log10(least * 1.0005)))) if least > 1e-7 else 0
+
+
+def lower_limit(limit: float) -> str:
+    """Write a lower limit in percentage points, rounded down, so that the words never promise more than the number.
+
+    Parameters
+    ----------
+    limit : float
+        Above 0, in [0, 1]; a tenth of a point and more has one decimal, less has one digit that counts.
+
+    Examples
+    --------
+    >>> lower_limit(0.0949), lower_limit(0.148), lower_limit(0.00043), lower_limit(0.0009)
+    ('9.4', '14.8', '0.04', '0.09')
+    """
+    # 0.148 is 14.8 points, though 100 times its double is a little less
+    low = 100 * limit * (1 + 1e-9)
+    unit = 0.1 if low >= 0.1 else 10.0 ** math.floor(math.log10(low))
+    floored = math.floor(low / unit + 1e-9) * unit
+    return f"{floored:.1f}" if unit == 0.1 else significant(floored, 1)
 
 
 def duration(seconds: float) -> str:

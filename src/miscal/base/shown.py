@@ -15,13 +15,16 @@ _WIDTH, _INDENT, _PLOT = 100, 12, 51
 
 # both can be told from a white and from a black ground, and from each other by those who see few colours
 _NEGATIVE, _POSITIVE = "#d9622b", "#3b86c8"
+# notebooks have rules of their own for tables of numbers
 _STYLE = f"""<style>
 .miscal-shown {{ font: 13px/1.45 system-ui, sans-serif; max-width: 60em; color: inherit; background: none; }}
 .miscal-shown p {{ margin: .4em 0; }}
 .miscal-shown .title {{ font-weight: 600; font-size: 15px; }}
 .miscal-shown .alarm {{ border-left: 4px solid {_NEGATIVE}; padding-left: .6em; }}
 .miscal-shown table {{ border-collapse: collapse; margin: .5em 0; background: none; color: inherit; font: inherit; }}
-.miscal-shown td, .miscal-shown th {{ text-align: left; vertical-align: top; padding: 2px 10px 2px 0; border: 0;
+.miscal-shown tr {{ background: none !important; }}
+.miscal-shown td, .miscal-shown th {{ text-align: left !important; vertical-align: top !important;
+  padding: 2px 10px 2px 0; border: 0;
   color: inherit; background: none; white-space: normal; font-weight: inherit; min-width: 7em; max-width: 46em; }}
 .miscal-shown th {{ opacity: .7; white-space: nowrap; }}
 .miscal-shown svg {{ display: block; overflow: visible; }}

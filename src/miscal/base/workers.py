@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import Any
 
-from miscal.base.errors import InputError, MiscalError, ResourceError
+from miscal.base.errors import InputError, MiscalError, ResourceError, argument
 from miscal.base.extras import need
 from miscal.base.threads import one_thread
 
@@ -450,5 +450,7 @@ def choose_workers(engine: str, local: Callable[[], Workers], ray_address: str |
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     if ray_address is not None and engine != "ray":
-        raise InputError("ray_address can be given with engine ray only: leave it out, or give --engine ray")
+        raise InputError(
+            f"ray_address can be given with engine ray only: leave it out, or give {argument('engine', 'ray')}"
+        )
     return Ray(ray_address) if engine == "ray" else local()

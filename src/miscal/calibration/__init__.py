@@ -9,4 +9,10 @@
 To add a metric, write its function and its entry in :mod:`miscal.calibration.metrics.registry`; to add a map, its class
 in `calibrators.py` and its name in `CALIBRATORS`. Inputs X do not enter here: whatever looks at them belongs to
 :mod:`miscal.estimators` or above.
+
+Examples
+--------
+>>> from miscal.calibration.metrics import brier
+>>> round(brier([1, 0, 1], [0.9, 0.2, 0.6]), 2)
+0.07
 """

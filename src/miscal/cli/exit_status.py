@@ -130,7 +130,7 @@ def _fixable(error: BaseException) -> str | None:
     if isinstance(error, InternalError):
         return None
     if isinstance(error, MiscalError):
-        return str(error)
+        return error.in_shell()
     if hasattr(error, "format_message"):  # a usage error: typer's own classes have moved between its versions
         return _usage(error)
     if isinstance(error, MemoryError):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.arrays import row_list, value_list
+from miscal.base.arrays import counted, row_list, value_list
 from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
@@ -53,7 +53,7 @@ class InputLayout:
         return self.places + self.numbers + self.codes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Triples:
     """Inputs, confidences and outcomes, row by row. All arrays are checked; none is to be written to.
 
@@ -112,6 +112,8 @@ class Triples:
     Examples
     --------
     >>> t = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0])
+    >>> t
+    Triples(2 rows, 1 column of X, mean confidence 0.7, mean outcome 0.5)
     >>> len(t), t.residual.tolist()
     (2, [0.5, -0.9])
     >>> t.take([1]).row.tolist()
@@ -196,6 +198,14 @@ class Triples:
 
     def __len__(self) -> int:
         return len(self.confidence)
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self), 'row')}, {counted(self.X.shape[1], 'column')} of X"
+        means = {"confidence": self.confidence, "outcome": self.correct}
+        told = [f"mean {name} {values.mean():.3g}" for name, values in means.items() if len(self)]
+        beside = [name for name in ("weight", "group", "split", "text", "time") if getattr(self, name) is not None]
+        columns = [counted(len(self.metadata), "column") + " of metadata"] if self.metadata else []
+        return f"Triples({', '.join([size, *told, *columns, *beside])})"
 
     @property
     def residual(self) -> np.ndarray:

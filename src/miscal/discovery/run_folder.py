@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.base.files import digest, refuse_existing, replace_file, resolve, whole_folder
+from miscal.base.errors import CorruptFile, FileError, InputError, argument
+from miscal.base.files import ANOTHER_FOLDER, digest, refuse_existing, replace_file, resolve, whole_folder
 
 MANIFEST = "manifest.json"
 COLUMNS_FILE = "columns.parquet"
@@ -50,13 +50,13 @@ def check_target(
     if not os.path.lexists(place):
         return
     if not place.is_dir():
-        raise InputError(f"{out} is a file, not a folder: give another --out")
+        raise InputError(f"{out} is a file, not a folder: give {ANOTHER_FOLDER}")
     refuse_existing(out, overwrite)
     foreign = sorted(entry for entry in os.listdir(place) if entry not in ours)
     if foreign:
         raise InputError(
             f"{out} holds files that {what} do not ({', '.join(map(repr, foreign[:5]))}): "
-            f"--overwrite replaces {what} only; give another --out"
+            f"{argument('overwrite', True)} replaces {what} only; give {ANOTHER_FOLDER}"
         )
 
 

@@ -122,6 +122,7 @@ def summarise(
             thresholds,
             members=[inside[testify] for inside in rows.ledger.members],
             candidates=rows.ledger.method.candidates,
+            least=epsilon,
         ),
         groups=measurements.group_numbers(tested, columns.get("group")),
         unnamed_groups=unnamed,

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
 
@@ -24,20 +24,22 @@ def refuse_no_order(triples: Triples) -> None:
     >>> refuse_no_order(Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0]))
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: evidence 'time' judges rows by earlier ones: name the column of times (--time COL)
+    miscal.base.errors.InputError: evidence 'time' judges rows by earlier ones: name the column of times (`time`)
     """
     if triples.time is None:
-        raise InputError("evidence 'time' judges rows by earlier ones: name the column of times (--time COL)")
+        raise InputError(f"evidence 'time' judges rows by earlier ones: name the column of times ({argument('time')})")
     block = triples.time_block
     if block.max() == 0:
         raise InputError(
             "evidence 'time' judges rows by earlier ones, but nearly all rows have one time: name another column with "
-            "--time, or use evidence 'all'"
+            f"{argument('time')}, or use evidence 'all'"
         )
     if _overlap(triples.time, block):
         raise InputError(
             "evidence 'time' judges rows by strictly earlier ones, but the groups reach so far in time that no five "
-            "blocks of time keep each of them together: group by time (--group COL:day), leave --group out, or use "
+            f"blocks of time keep each of them together: group by time ({argument('group', 'COL:day')}), leave the "
+            "groups "
+            "out, or use "
             "evidence 'all'"
         )
 

@@ -35,6 +35,15 @@ class FieldEstimate:
     ungated : in [-1, 1]
         The hidden part as it was learned, whether or not the estimator takes it for more than noise: tests decide by
         outcomes that it has not seen. By default `hidden`.
+
+    Examples
+    --------
+    >>> two = np.array([-0.2, 0.1])
+    >>> few = {"mass": np.array([30.0, 0.5]), "supported": np.array([True, False]), "standard_error": np.full(2, 0.05)}
+    >>> at = {"visible": np.zeros(2), "hidden": two, "corrected": 0.6 + two, "coordinates": np.zeros((2, 1))}
+    >>> estimate = FieldEstimate(delta=two, **few, **at)
+    >>> estimate.take(estimate.supported).delta
+    array([-0.2])
     """
 
     delta: np.ndarray

@@ -131,7 +131,7 @@ class Decision(Part):
         Who asked for it.
     start : bool
         Whether it is the one that is told first: that of the costs, else the first one given, else the one at which the
-        correction changes what is done with most rows.
+        correction changes what is done with most rows; those that it changes by little do not count.
     before, after : Promise
         Of the rows that are acted on by the confidences as given, and by the corrected ones.
     before_below, after_below : Promise
@@ -156,6 +156,11 @@ class Decision(Part):
     lowered: NonNegativeInt
     net_benefit: NetBenefit | None = None
     findings: tuple[BrokenPromise, ...] = ()
+
+    @property
+    def broken(self) -> bool:
+        """Whether a promise of the confidences as given is broken, of all rows on one side or of a finding."""
+        return self.before.broken or self.before_below.broken or bool(self.findings)
 
 
 @dataclass(frozen=True)
@@ -235,6 +240,7 @@ def decide(
     at: Mapping[float, Source] | None = None,
     members: Sequence[Mask] = (),
     candidates: int = 0,
+    least: float = 0.0,
 ) -> tuple[Decision, ...]:
     """Say what acting at each threshold leads to.
 
@@ -254,6 +260,9 @@ def decide(
         The rows of each finding.
     candidates : int
         Groups among which the findings were chosen.
+    least : float, default 0
+        Rows whose confidence the correction changes by less do not decide which threshold is told first. Where many
+        confidences lie close to 0 or 1, thresholds among them part rows that hardly differ.
 
     Returns
     -------
@@ -291,18 +300,21 @@ def decide(
         )
         for place, (threshold, source) in enumerate(sources.items())
     )
-    return _started(decisions, asked)
+    changed = np.abs(corrected - rows.confidence) >= least
+    moved = [int(np.sum(changed & ((corrected >= at) != (rows.confidence >= at)))) for at in sources]
+    return _started(decisions, moved, asked)
 
 
-def _started(decisions: tuple[Decision, ...], asked: Thresholds) -> tuple[Decision, ...]:
-    """Mark the threshold that is told first; where the correction changes nothing, one that acts on about half."""
+def _started(decisions: tuple[Decision, ...], moved: Sequence[int], asked: Thresholds) -> tuple[Decision, ...]:
+    """Mark the threshold that is told first; where the correction moves no row, one that acts on about half."""
     first = implied_threshold(asked.cost) if asked.cost else asked.given[0] if asked.given else None
 
-    def stake(one: Decision) -> tuple[bool, int, float]:
-        return one.threshold == first, one.raised + one.lowered, -abs(one.before.share - 0.5)
+    def stake(place: int) -> tuple[bool, int, float]:
+        one = decisions[place]
+        return one.threshold == first, moved[place], -abs(one.before.share - 0.5)
 
-    start = max(decisions, key=stake)
-    return tuple(one.model_copy(update={"start": one is start}) for one in decisions)
+    start = max(range(len(decisions)), key=stake)
+    return tuple(one.model_copy(update={"start": place == start}) for place, one in enumerate(decisions))
 
 
 def promise(rows: LabelledRows, inside: Mask, level: float = SIGNIFICANCE) -> Promise:

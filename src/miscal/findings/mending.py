@@ -77,14 +77,15 @@ def mending_sentence(
         which, whose = ("the finding", "its") if many == 1 else (f"all {many} findings", "their")
         return f"The correction mends {which}: beyond chance, {whose} rows no longer differ from {equal}."
     left, turned = (_largest(findings, state) for state in (LEFT, REVERSED))
-    parts = [f"{words.true('still')} {often_on(left[:MOST_PLACES], words)}"] if left else []
-    if turned:
-        parts.append(f"{words.true('now')} {often_on(turned[:MOST_PLACES], words)}, the other way round than before")
-    more = sum(max(0, len(places) - MOST_PLACES) for places in (left, turned))
+    told = left[:MOST_PLACES]
+    parts = [f"{words.true('still')} {often_on(told, words)}"] if told else []
+    if told_turned := turned[: MOST_PLACES - len(told)]:
+        parts.append(f"{words.true('now')} {often_on(told_turned, words)}, the other way round than before")
+    more = len(left) + len(turned) - len(told) - len(told_turned)
     rest = f"; the report lists {more} more that it does not mend" if more else ""
     compared = f"compared with {equal}, {words.subject} {', and '.join(parts)}{rest}"
-    told = "; ".join([*([compared] if parts else []), *([slopes_left] if slopes_left else [])])
-    return f"The correction {_mends(count, many)}: {told}."
+    clauses = "; ".join([*([compared] if parts else []), *([slopes_left] if slopes_left else [])])
+    return f"The correction {_mends(count, many)}: {clauses}."
 
 
 def _mends(count: int, many: int) -> str:

@@ -1,4 +1,4 @@
-"""Name parts by what sets them apart from other rows: metadata, texts or features.
+"""Name parts by what sets them apart from other rows: metadata or texts.
 
 A part is named only by what most of its rows have in common and few others do. Where there is no such thing, it is
 called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.number_wording import percent
-from miscal.base.precision import Standard
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
-from miscal.findings.enrichment import Column, Enriched, Label, clean_label
+from miscal.findings.enrichment import Column, Enriched, Label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 # Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
@@ -217,91 +216,6 @@ def _distinct_terms(ranked: np.ndarray, most: int) -> tuple[str, ...]:
         elif len(clash) == 1 and set(clash[0].split()) < words:
             kept[kept.index(clash[0])] = term
     return tuple(kept[:most])
-
-
-def feature_rules(
-    features: np.ndarray,
-    names: Sequence[str],
-    part: np.ndarray,
-    n_parts: int,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> list[str]:
-    """Describe each part by the thresholds on at most two features that separate it best.
-
-    The rule is the leaf of a decision tree of depth two (part against other rows, both with half of the weight)
-    with the best F1 score, if it names the part as well as metadata would have to (:func:`metadata_clause`).
-
-    Parameters
-    ----------
-    features : ndarray of shape (n, d)
-        Inputs.
-    names : sequence of str of length d
-        Names of the features.
-    part : ndarray of shape (n,), int
-        Part of every row, -1 for rows of none.
-    n_parts : int
-        Number of parts.
-    settings : FindingsSettings, optional
-        Depth of the tree, length of a label.
-
-    Returns
-    -------
-    list of str
-        Such as ``"x_1 > 0.5 and x_2 ≤ 2"``; empty where the best rule holds for less than 0.4 of the part's rows, or is
-        not enough times as common among them as overall (:func:`needed_lift`).
-
-    Examples
-    --------
-    >>> x = np.linspace(0, 1, 100)[:, None]
-    >>> feature_rules(x, ["age"], (x[:, 0] > 0.495).astype(int), 2)
-    ['age ≤ 0.5', 'age > 0.5']
-    """
-    return [_rule(features, names, part == index, settings) for index in range(n_parts)]
-
-
-def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settings: FindingsSettings) -> str:
-    from sklearn.tree import DecisionTreeClassifier
-
-    if inside.all() or not inside.any():
-        return ""
-    model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
-    # trees narrow what they are given to float32
-    standard = Standard.of(features)
-    single = standard(features)
-    tree = model.fit(single, inside).tree_
-    leaf_of = tree.apply(single)
-    leaves = np.unique(leaf_of)
-    hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
-    sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
-    # F1 = 2 hits / (rows of the leaf + rows of the part)
-    best = int(np.argmax(2.0 * hits / (sizes + inside.sum())))
-    share, overall = hits[best] / inside.sum(), sizes[best] / len(inside)
-    if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
-        return ""
-    short = [clean_label(name, settings.label_length) for name in names]
-    return " and ".join(_conditions(tree, int(leaves[best]), short, standard))
-
-
-def _conditions(tree, leaf: int, names: Sequence[str], standard: Standard) -> list[str]:
-    """Conditions from the root to a leaf, merged where they bound the same side of the same feature."""
-    bounds: dict[tuple[str, str], str] = {}
-    node = 0
-    while node != leaf:
-        # nodes are numbered in depth-first order: the left subtree comes before the right child
-        left = leaf < tree.children_right[node]
-        key = (names[tree.feature[node]], "≤" if left else ">")
-        # further down, a bound on the same side is tighter and takes the place of the one before
-        bounds[key] = _bound(float(tree.threshold[node]), int(tree.feature[node]), standard)
-        node = int(tree.children_left[node] if left else tree.children_right[node])
-    return [f"{name} {side} {bound}" for (name, side), bound in bounds.items()]
-
-
-def _bound(threshold: float, feature: int, standard: Standard) -> str:
-    """Write a threshold in the units of its column, with two digits of what varies there."""
-    centre, spread = standard.centre[feature], standard.spread[feature]
-    value = centre + spread * threshold
-    constant = max(0, int(np.ceil(np.log10(max(abs(centre) / spread, 1.0)))))
-    return f"{value:.{2 + constant}g}"
 
 
 def metadata_clause(

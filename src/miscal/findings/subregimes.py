@@ -12,8 +12,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.data.triples import Triples
 from miscal.findings.enrichment import Enriched, encode, enrich
+from miscal.findings.feature_rules import feature_rules
 from miscal.findings.judging import SIGNS, Confirmed, judge
-from miscal.findings.naming import Keywords, feature_rules, keywords, metadata_clause, mixture, part_names
+from miscal.findings.naming import Keywords, keywords, metadata_clause, mixture, part_names
 from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 

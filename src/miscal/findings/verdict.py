@@ -7,9 +7,7 @@ what the rows that testified would have detected. All sizes are in percentage po
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from miscal.base.number_wording import decimal, percent, significant
+from miscal.base.number_wording import decimal, lower_limit, percent, significant
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.claim import Claim
 from miscal.evidence.learned_power import DetectablePlace
@@ -164,12 +162,10 @@ def _which(places: Sequence[Place], slopes: str, words: Vocabulary, *, listed_in
 
 
 def _limit(claim: Claim, basis: str) -> str:
-    low = 100 * claim.certificate.hidden.low
+    low = claim.certificate.hidden.low
     if low == 0:
         return f"On {basis}, it is beyond chance ({_p_value(claim)}), but no lower limit of its average size is above 0"
-    # a limit is rounded down, so that the words never promise more than the number
-    limit = f"{np.floor(10 * low) / 10:.1f}" if low >= 0.1 else f"{low:.1g}"
-    return f"On {basis}, hidden miscalibration averages at least {limit} points (95 % confidence limit)"
+    return f"On {basis}, hidden miscalibration averages at least {lower_limit(low)} points (95 % confidence limit)"
 
 
 def in_points(size: float, digits: int = 0) -> str:

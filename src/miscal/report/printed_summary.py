@@ -193,11 +193,11 @@ def more_findings(summary: Summary) -> Facts:
 
 
 def _decisions(summary: Summary) -> Facts:
-    """Say what acting at the thresholds asked for leads to, or at the one that is told first where none was."""
+    """Say what acting at the thresholds asked for leads to; where none was, only of a promise that is broken."""
     words = vocabulary(summary.kind)
     lines: Facts = []
     asked = [one for one in summary.decisions if one.source != "grid"]
-    for one in asked or [one for one in summary.decisions if one.start]:
+    for one in asked or [one for one in summary.decisions if one.start and one.broken]:
         lines.append(("threshold", acted_on(one, words)))
         if one.net_benefit is not None:
             lines.append(("", gain_in_words(one.net_benefit, one.threshold, words)))

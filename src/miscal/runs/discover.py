@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
@@ -204,9 +204,8 @@ def check_method(method: str, option: Mapping[str, Any] | None, device: str) -> 
     from miscal.estimators.registry import make_estimator
 
     if option and method != "paper":
-        raise InputError(
-            'option (--option) is for settings of method "paper": leave it out, or choose that method (--method paper)'
-        )
+        paper = argument("method", "paper")
+        raise InputError(f"{argument('option')} is for settings of {paper}: leave it out, or add {paper}")
     make_estimator(method, options=option or None, device=device)
 
 

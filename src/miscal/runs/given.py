@@ -75,6 +75,11 @@ def together(data: Any, y: Any = None, **options: Any) -> Given:
             raise InputError(
                 "embeddings are given twice: leave them out where the data are an array, which is the inputs"
             )
+        if not values or not hasattr(data, "__len__"):
+            raise InputError(
+                "data must be a table, a path, or an array of inputs with outcomes and probabilities beside it, as in "
+                f"discover(X, y, confidence=f); got a value of type {type(data).__name__} alone"
+            )
         check_lengths(X=data, **values)
         return Given(values, options | {"embeddings": data}, frames)
     taken = [name for name in values if name in map(str, _names(data))]

@@ -21,6 +21,8 @@ from miscal.runs.monitor.command import FOLDER
 from miscal.runs.shown_progress import steps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from miscal.discovery.summary import Summary
     from miscal.runs.audit.document import Audit
     from miscal.runs.compare.document import RunComparison
@@ -173,15 +175,20 @@ class Run(ShowsItself):
             return audit(self.path, content=self._content, progress=tell, **options)
 
     def compare(
-        self, *others: Run | str | Path, match: str | None = None, seed: int = 0, progress: bool | None = None
+        self,
+        *others: Run | str | Path,
+        match: str | None = None,
+        names: Sequence[str] | None = None,
+        seed: int = 0,
+        progress: bool | None = None,
     ) -> RunComparison:
         """Put this run beside others.
 
         Parameters
         ----------
         *others : Run or path
-        match, seed
-            As for :func:`miscal.compare`.
+        match, names, seed
+            As for :func:`miscal.compare`; the first name is that of this run.
         progress : bool, optional
             Whether to show how far the work is; by default where somebody can see it.
 
@@ -192,7 +199,7 @@ class Run(ShowsItself):
         from miscal.runs.compare.comparison import compare
 
         with steps(progress) as tell:
-            return compare([self, *others], match=match, seed=seed, progress=tell)
+            return compare([self, *others], match=match, names=names, seed=seed, progress=tell)
 
     def monitor(
         self, data: Any, y: Any = None, *, out: str | Path | None = None, progress: bool | None = None, **options: Any

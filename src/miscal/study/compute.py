@@ -92,7 +92,7 @@ def compute(job: CellJob) -> CellOutcome:
         found = STEPS[job.cell.kind](job)
         check_rows(found.rows)
     except MiscalError as error:
-        message, mendable = str(error), not isinstance(error, InternalError)
+        message, mendable = error.in_shell(), not isinstance(error, InternalError)
     except Exception as error:  # whatever one pair does, the others go on
         message, mendable = f"{type(error).__name__}: {error}".rstrip(": "), isinstance(error, OSError | MemoryError)
         message = " ".join(message.split())

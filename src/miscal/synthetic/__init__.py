@@ -4,4 +4,10 @@ A *cell* is one fit, or one search over the grid of (sigma, lambda): experiment 
 method, seed. Finished cells are kept in the output folder, so that a run broken off goes on where it was, and the
 experiments that rest on the same cells (sinusoid, interaction, selection, and the kernel beside residual regression)
 share them. Start at :func:`miscal.synthetic.run.run`.
+
+Examples
+--------
+>>> from miscal.synthetic.worlds import three_clusters
+>>> three_clusters(300).X.shape
+(300, 2)
 """

@@ -56,7 +56,7 @@ def test_existing_files_are_kept_unless_told(tmp_path):
     logs = logs_of("lm-eval", tmp_path / "logs")
     out = tmp_path / "data.parquet"
     out.write_bytes(b"mine")
-    with pytest.raises(InputError, match="--overwrite"):
+    with pytest.raises(InputError, match="overwrite=True"):
         import_log("lm-eval", logs, out)
     assert out.read_bytes() == b"mine"
     with pytest.raises(MiscalError):

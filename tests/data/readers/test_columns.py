@@ -156,3 +156,17 @@ def test_a_npy_header_with_a_truth_value_for_a_size_is_damage(tmp_path):
     (tmp_path / "x.npy").write_bytes(content.replace(b"(200, 1000)", b"(200, True)"))
     with pytest.raises(FileError, match=r"x\.npy cannot be read as a \.npy file: its header claims the shape"):
         read_triples(table(), embeddings=tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({}, "the columns 'kind', 'place' were not looked at: --metadata auto"),
+    ({"metadata": "kind"}, None),
+    ({"names_only": "kind"}, "the column 'place' was not looked at: --metadata auto"),
+    ({"metadata": "auto"}, None),
+])  # fmt: skip
+def test_columns_that_play_no_part_beside_embeddings_are_named(options, said):
+    rng = np.random.default_rng(0)
+    kinds = {"kind": np.resize(["a", "b"], 100), "place": np.resize(["u", "v", "w"], 100)}
+    table = {"confidence": rng.uniform(size=100), "correct": np.resize([0, 1, 1], 100), **kinds}
+    notes = read_triples(table, embeddings=rng.normal(size=(100, 4)), **options).notes
+    assert [note.split(" looks")[0] for note in notes if "not looked at" in note] == ([said] if said else [])

@@ -36,7 +36,7 @@ def test_every_format_gives_the_same_triples(name, tmp_path):
 def test_a_csv_in_another_encoding_is_read_when_named(tmp_path):
     path = write_latin_csv(frame(), tmp_path)
     assert read_triples(path, features="x_*", encoding="latin-1").text[0].endswith("é")
-    with pytest.raises(FileError, match=r"line 3: byte b'\\xe9' .* is not utf-8.*--encoding"):
+    with pytest.raises(FileError, match=r"line 3: byte b'\\xe9' .* is not utf-8.*`encoding`"):
         read_triples(path, features="x_*")
     with pytest.raises(InputError, match="got 'klingon'"):
         read_triples(path, features="x_*", encoding="klingon")
@@ -75,7 +75,7 @@ def test_a_scored_folder_brings_its_embeddings(tmp_path):
     got = read_triples(tmp_path)
     np.testing.assert_array_equal(got.X, X)
     assert got.text[0].startswith("row 0")
-    assert "x was read from embeddings.safetensors, which lies beside the data" in got.notes
+    assert "the inputs are those of embeddings.safetensors, which lies beside the data" in got.notes
     assert {f["path"].rsplit("/", 1)[1] for f in got.source["files"]} == {"triples.parquet", "embeddings.safetensors"}
 
 

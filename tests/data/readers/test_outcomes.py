@@ -52,9 +52,9 @@ def test_options_of_answers_and_events_do_not_mix():
         with pytest.raises(InputError, match="do not mix: got ") as error:
             read_triples(data, features="x", **options)
         assert all(f"{name} {value!r}" in str(error.value) for name, value in options.items())
-    with pytest.raises(InputError, match=r"several columns could be meant: 'p', 'risk'; name one .*--probability p\)"):
+    with pytest.raises(InputError, match=r"several columns could be meant: 'p', 'risk'; name one .*probability='p'\)"):
         read_triples(data.with_columns(risk=pl.lit(0.5)), event="late", features="x")
-    with pytest.raises(MissingColumn, match=r"event: no column is called .*y_true.*--event COL"):
+    with pytest.raises(MissingColumn, match=r"event: no column is called .*y_true.*`event`"):
         read_triples(table(p=RISK, delayed=HAPPENED), probability="p", features="x")
     with pytest.raises(InputError, match=r"probability and event must be two columns; both are 'p'"):
         read_triples(data, probability="p", event="p", features="x")

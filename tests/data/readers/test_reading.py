@@ -54,7 +54,7 @@ def test_the_exact_name_wins_over_synonyms():
 def test_several_synonyms_are_refused_and_listed():
     data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
     with pytest.raises(
-        InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(--confidence p\)"
+        InputError, match=r"several columns could be meant: 'p', 'conf'; name one of them \(confidence='p'\)"
     ):
         read_triples(data, features="n")
     assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
@@ -83,7 +83,7 @@ def test_missing_columns_are_named_listed_and_a_near_one_suggested(options, mess
 
 @pytest.mark.promise("F1")
 def test_no_usual_name_at_all():
-    with pytest.raises(MissingColumn, match=r"no column is called correct, .*--correct COL"):
+    with pytest.raises(MissingColumn, match=r"no column is called correct, .*`correct`"):
         read_triples(frame().drop("correct"), features="x")
 
 
@@ -327,7 +327,7 @@ def test_an_empty_condition_is_refused():
 @pytest.mark.promise("I10")
 def test_repeated_ids_are_refused_unless_the_condition_parts_them():
     data = frame(id=[f"q{i % 100}" for i in range(N)], model=["a"] * 100 + ["b"] * 100)
-    with pytest.raises(InputError, match=r"column 'id': 200 rows have the same id .*'q0', 'q1'.*--where"):
+    with pytest.raises(InputError, match=r"column 'id': 200 rows have the same id .*'q0', 'q1'.*`where`"):
         read_triples(data, features="x")
     assert len(read_triples(data, features="x", where="model = 'b'")) == 100
 
@@ -412,7 +412,7 @@ def test_without_a_split_all_rows_teach_the_encoder():
 def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
     t = read_triples(frame(text=[f"word{i % 9}" for i in range(N)]), embed_model="tfidf")
     assert t.encoder.kind == "text-tfidf"
-    assert any("x was made from the column 'text'" in note for note in t.notes)
+    assert any("the inputs are the column 'text'" in note for note in t.notes)
 
 
 @pytest.mark.promise("I1")

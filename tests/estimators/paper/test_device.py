@@ -52,7 +52,7 @@ def test_auto_is_the_gpu_where_there_is_one(a_gpu):
 def test_without_a_gpu_auto_is_the_cpu_and_cuda_an_error_that_says_what_to_do(no_gpu):
     assert [device_of(name).type for name in ("auto", "cpu")] == ["cpu", "cpu"]
     for asked in (lambda: PaperField(device="cuda"), lambda: make_estimator("paper", device="cuda")):
-        with pytest.raises(InputError, match=r"torch finds none here: .*--device cpu"):
+        with pytest.raises(InputError, match=r"torch finds none here: .*device='cpu'"):
             asked()
     with pytest.raises(InputError, match="torch finds none here"):
         discover(rows(200), method="paper", device="cuda")
@@ -182,5 +182,5 @@ def test_a_gpu_that_is_too_small_is_told_in_words(monkeypatch):
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
 
     monkeypatch.setattr(Training, "advance", advance)
-    with pytest.raises(ResourceError, match=r"1,300 training rows of 3 columns: .*--device cpu"):
+    with pytest.raises(ResourceError, match=r"1,300 training rows of 3 columns: .*device='cpu'"):
         search(training_data(), sigmas=(0.1,), penalties=(0.1,), max_epochs=1, n_jobs=1)

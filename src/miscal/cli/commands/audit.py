@@ -21,9 +21,9 @@ NullOption = Annotated[
     Null,
     typer.Option(
         "--null",
-        help="What the refits are to compare with. visible: is more found than if answers depended on the confidence "
-        "alone? calibrated: more than if every confidence were right? permuted, as in the paper: more than if neither "
-        "inputs nor confidences said anything about the outcomes that are learned from?",
+        help="What the refits are to compare with. visible: is more found than if outcomes depended on the "
+        "confidence alone? calibrated: more than if every confidence held? permuted, as in the paper: more than "
+        "if neither inputs nor confidences said anything about the outcomes that are learned from?",
     ),
 ]
 Draws = Annotated[int, typer.Option(metavar="N", parser=whole(1), help="How many times to refit under the null.")]

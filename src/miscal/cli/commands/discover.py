@@ -138,7 +138,7 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
         # the heavy import comes after the folder is known to be writable and the data to be sound
         from miscal.discovery.discover import discover
 
-        size = f"{len(triples):,} rows with {triples.X.shape[1]:,} columns."
+        size = f"{len(triples):,} rows, each with {triples.X.shape[1]:,} numbers as inputs."
         progress(Progress("reading", 1.0, time.monotonic() - start, found=size))
         found = discover(triples, progress=progress, **settings)
         progress(Progress("report"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import check_features
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.data.encoders.kinds import (
     KINDS,
     CategoryColumn,
@@ -103,7 +103,7 @@ class FeatureColumns:
         return [kind for kind in self.kinds if not isinstance(kind, VectorColumn) and kind.column not in numbered]
 
     def describe(self) -> str:
-        """Say how x was made."""
+        """Say how x was made; a run that is read again is compared by these words, so that they stay as they are."""
         n_text = sum(isinstance(kind, (CategoryColumn, OrderedColumn)) for kind in self.kinds)
         how = f", {n_text} of them text" if n_text else ""
         return f"{len(self.columns)} feature columns ({value_list(self.columns)}){how}"
@@ -263,7 +263,8 @@ def _refuse_sentences(series: pl.Series, column: str) -> None:
         raise InputError(
             f"column {column!r} is text with {distinct} distinct values ({values}) in {len(series)} rows, which "
             "hardly repeat, so they are no categories. If these are numbers, write them as numbers; if they are "
-            "sentences, use them as text (--text) instead of features; if they name the rows, leave the column out"
+            f"sentences, use them as text ({argument('text')}) instead of features; if they name the rows, leave the "
+            "column out"
         )
 
 

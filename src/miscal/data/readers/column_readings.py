@@ -9,7 +9,7 @@ from dataclasses import replace
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.data.column_reading import COORDINATE, ColumnReading
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
@@ -81,8 +81,8 @@ def used(readings: Sequence[ColumnReading], *, needed: bool = True) -> tuple[str
         reasons = "; ".join(f"{one.name!r}: {one.left_out}" for one in readings[:5])
         raise InputError(
             f"no inputs are left: none of the {len(readings)} other columns says of what kind a row is ({reasons}). "
-            "Name feature columns (--features COL,COL), embeddings (--embeddings FILE.npy) or a column of text "
-            "(--text COL)"
+            f"Name feature columns ({argument('features')}), embeddings ({argument('embeddings')}) or a column of text "
+            f"({argument('text')})"
         )
     return kept
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 
 from miscal.base.arrays import nearest, value_list
-from miscal.base.errors import InputError, MissingColumn
+from miscal.base.errors import InputError, MissingColumn, argument
 
 COLUMN_SYNONYMS = {
     "confidence": ("confidence", "conf", "prob", "p", "f", "score", "prediction", "pred_prob", "y_prob", "max_prob"),
@@ -95,11 +95,12 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
         return found[0]
     if found:
         raise InputError(
-            f"{role}: several columns could be meant: {value_list(found)}; name one of them (--{role} {found[0]})"
+            f"{role}: several columns could be meant: {value_list(found)}; name one of them "
+            f"({argument(role, found[0])})"
         )
     raise MissingColumn(
         f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{_nearest(role, free)}; "
-        f"name it (--{role} COL). {listed(columns)}"
+        f"name it ({argument(role)}). {listed(columns)}"
     )
 
 

@@ -21,7 +21,11 @@ def accepts(source: Any) -> bool:
 
 def collected(source: Any) -> Any:
     """Return what a lazy frame or query of any library holds, as a polars frame; anything else as it is."""
-    frame = nw.from_native(source, pass_through=True)
+    try:
+        frame = nw.from_native(source, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        # a frame in memory, whose names are judged where its columns are taken
+        return source
     return frame.collect(backend="polars").to_native() if isinstance(frame, nw.LazyFrame) else source
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of, nearest, value_list
 from miscal.base.checks import non_finite_rows, outside_unit
-from miscal.base.errors import InputError, MissingColumn
+from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.precision import held
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
@@ -410,7 +410,7 @@ def _confidence_column(source: RowSource, option: str, named: str | None, fitted
         return find(named, source.columns, what=option)
     if fitted_on is None:
         return guess(option, source.columns)
-    own = f"{option} (the model was fitted on this column; --{option} COL names another)"
+    own = f"{option} (the model was fitted on this column; {argument(option)} names another)"
     return find(fitted_on, source.columns, what=own)
 
 
@@ -434,7 +434,7 @@ def _refuse_absent(
     near = nearest(absent[0], source.columns)
     remedy = "give it"
     if all(name in can_be_blank for name in absent):
-        remedy += f", or have it taken as blank in every row (--missing-as-blank {','.join(absent)})"
+        remedy += f", or have it taken as blank in every row ({argument('missing_as_blank', ','.join(absent))})"
         known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
         remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
     raise MissingColumn(

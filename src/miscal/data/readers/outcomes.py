@@ -11,7 +11,7 @@ import polars as pl
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.checks import check_correct
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, Vocabulary, check_kind, vocabulary
 from miscal.data.readers.columns import find, guess
 
@@ -190,7 +190,7 @@ def _refuse_two_numbers(series: pl.Series, name: str) -> None:
 
 def _which(series: pl.Series, name: str) -> str:
     held = series.unique().sort().to_list()
-    return f"{name} holds {value_list(held)}: say which value is the event, e.g. --positive {held[0]}"
+    return f"{name} holds {value_list(held)}: say which value is the event, e.g. {argument('positive', held[0])}"
 
 
 def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:

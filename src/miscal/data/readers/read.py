@@ -18,7 +18,7 @@ from miscal.base.checks import (
     other_unit,
     outside_unit,
 )
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.vocabulary import Kind, vocabulary
@@ -50,6 +50,7 @@ from miscal.data.readers.rows import (
     refuse_invalid_inputs,
     refuse_repeated,
     texts,
+    unseen_note,
 )
 from miscal.data.readers.table import Table
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
@@ -204,7 +205,8 @@ def read_triples(
     }  # fmt: skip
     made = fingerprints(source, table, inputs, rows.frame.columns) | {"options": options, "where": where}
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
-    notes = (*notes, *about_weights, *clipped, *of_labels)
+    unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, inputs.text, inputs.rows})
+    notes = (*notes, *about_weights, *clipped, *of_labels, *unseen)
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
     seen = {*inputs.features, *roles.naming}
     passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}
@@ -266,7 +268,7 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
     if before != now and not changed:
         raise MismatchError(
             f"the run's inputs were {before}, but on this machine they would be {now}: install what made them, "
-            "or run `miscal discover` again with --embed-model"
+            f"or discover again with {argument('embed_model')}"
         )
     return triples
 
@@ -317,7 +319,7 @@ def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | Non
     if bad.any():
         raise InputError(
             f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
-            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with --where"
+            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with {argument('where')}"
         )
     if extreme_weights(values):
         raise InputError(

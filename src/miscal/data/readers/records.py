@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from miscal.base.errors import CorruptFile, InputError
+from miscal.base.errors import CorruptFile, InputError, argument, either
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 _SHOWN = 30
@@ -36,7 +36,7 @@ class Dialect:
         mark = self.escape
         if mark is not None and (len(mark) != 1 or mark not in string.punctuation or mark in (self.separator, '"')):
             raise InputError(
-                "csv_escape (--csv-escape) must be one punctuation character of ASCII, but neither the quotation mark "
+                f"{argument('csv_escape')} must be one punctuation character of ASCII, but neither the quotation mark "
                 f"nor the separator, for instance '\\'; got {mark!r}"
             )
 
@@ -236,8 +236,8 @@ def _description(block: bytes, wrong: int, dialect: Dialect) -> str:
     shown = block[max(begin, wrong - _SHOWN) : min(end, wrong + _SHOWN)].decode("utf-8", "replace").strip()
     backslash = dialect.escape is None and block[:wrong].endswith(b"\\")
     remedy = (
-        "a backslash stands before it, as Spark and MySQL write it: name it with --csv-escape '\\' (in Python and in "
-        "plans: csv_escape)"
+        "a backslash stands before it, as Spark and MySQL write it: name it with "
+        + either("--csv-escape '\\'", r"csv_escape='\\'")
         if backslash
         else _REMEDY
     )

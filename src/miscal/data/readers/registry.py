@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import FileError, InputError
+from miscal.base.errors import FileError, InputError, argument
 from miscal.data.readers import delimited, hf_dataset, in_memory, jsonl, parquet, scored
 from miscal.data.readers.table import Table, existing
 
@@ -61,5 +61,5 @@ def refuse_escape(source: Any) -> None:
     if not delimited.accepts(source):
         shown = source if isinstance(source, Path) else f"a value of type {type(source).__name__}"
         raise InputError(
-            f"csv_escape (--csv-escape) says how a .csv or .tsv file was written; the data are {shown}: leave it out"
+            f"{argument('csv_escape')} says how a .csv or .tsv file was written; the data are {shown}: leave it out"
         )

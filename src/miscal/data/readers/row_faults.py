@@ -9,11 +9,12 @@ import polars as pl
 
 from miscal.base.arrays import row_list, value_list
 from miscal.base.checks import other_unit
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 
 _REMEDY = (
-    "correct them, or leave such rows out with --on-invalid drop, or keep them, with the global map's value, with "
-    "--on-invalid null (in Python: on_invalid='drop' or 'null')"
+    f"correct them, or leave such rows out with {argument('on_invalid', 'drop')}, or keep them, with the global map's "
+    "value, "
+    f"with {argument('on_invalid', 'null')}"
 )
 
 
@@ -121,11 +122,11 @@ def lists_not_finite(series: pl.Series) -> np.ndarray:
     return inner.list.eval(~pl.element().is_finite().fill_null(False)).list.any().fill_null(False).to_numpy()
 
 
-def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray, option: str) -> None:
+def refuse_other_unit(name: str, values: np.ndarray, outside: np.ndarray, row: np.ndarray, column: str) -> None:
     """Refuse a column in another unit as a whole: row by row, those that happen to lie in [0, 1] would be corrected."""
     if not len(values) or not (other_unit(values) or outside.sum() > len(values) / 2):
         return
-    remedy = other_unit(values) or f"correct them, or name another column with --{option}"
+    remedy = other_unit(values) or f"correct them, or name another column with {argument(column)}"
     found = f"from {values.min():.6g} to {values.max():.6g}"
     raise InputError(
         f"{name} must lie in [0, 1]; got {int(outside.sum())} of {len(outside)} values outside it, {found} "

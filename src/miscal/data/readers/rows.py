@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import polars as pl
 
 from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_list
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
-from miscal.base.errors import InputError, MissingColumn
+from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
@@ -107,6 +107,10 @@ class TableRows:
         return replace(self, frame=self.frame[index], row=self.row[index], X=X)
 
 
+UNSEEN_SHOWN = 5
+"""Columns that are named where some play no part."""
+
+
 def choose_inputs(
     table: HasColumns,
     *,
@@ -146,14 +150,39 @@ def choose_inputs(
     if beside or features == AUTO:
         return XSource("features", seen, **known)
     if table.embeddings is not None:
-        note = f"x was read from {table.embeddings.name}, which lies beside the data"
+        note = f"the inputs are those of {table.embeddings.name}, which lies beside the data"
         return XSource("embeddings", seen, embeddings=table.embeddings, notes=(note,), **known)
     if shown is not None:
-        notes = () if text else (f"x was made from the column {shown!r}, since nothing else was named",)
+        notes = () if text else (f"the inputs are the column {shown!r}, since nothing else was named",)
         return XSource("text", seen, notes=notes, **known)
-    note = "x was made from every column that plays no other part, since no inputs were named"
-    seen = (*every_other(table, reserved), *metadata)
-    return XSource("features", seen, notes=(note,), **known)
+    return XSource("features", (*every_other(table, reserved), *metadata), **known)
+
+
+def unseen_note(table: HasColumns, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
+    """Say which columns play no part beside embeddings or texts, and which option looks at them.
+
+    Parameters
+    ----------
+    table : Table
+    inputs : XSource
+    passed_over : collection of str
+        Columns that have another part, None among them standing for none.
+
+    Returns
+    -------
+    tuple of str
+        Empty where any column is an input, or there is none left.
+    """
+    columns = [] if inputs.features else [one for one in table.columns if one not in passed_over]
+    if not columns:
+        return ()
+    shown = ", ".join(map(repr, columns[:UNSEEN_SHOWN]))
+    more = f" and {len(columns) - UNSEEN_SHOWN} more" if len(columns) > UNSEEN_SHOWN else ""
+    one = len(columns) == 1
+    return (
+        f"the column{'' if one else 's'} {shown}{more} {'was' if one else 'were'} not looked at: --metadata auto looks "
+        f"for findings there, and lets the correction see {'it' if one else 'them'}",
+    )
 
 
 def shown_text(table: HasColumns, text: str | None) -> str | None:
@@ -172,7 +201,8 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
         raise MissingColumn(
-            "no inputs are left: every column plays another part. Name embeddings (--embeddings FILE.npy), or columns "
+            f"no inputs are left: every column plays another part. Name embeddings ({argument('embeddings')}), or "
+            "columns "
             f"of the inputs. {listed(table.columns)}"
         )
     return found
@@ -233,8 +263,9 @@ def refuse_lengths(shape: tuple[int, ...], n: int) -> None:
     if len(shape) != 2 or shape[0] != n:
         raise InputError(
             f"lengths differ: the data have {n} rows, the embeddings have shape {shape}; "
-            "give one row of embeddings per row of data, in the same order, before any --where, or name the column "
-            "that says which row of the embeddings belongs to each (--embedding-rows)"
+            f"give one row of embeddings per row of data, in the same order, before any {argument('where')}, or name "
+            "the "
+            f"column that says which row of the embeddings belongs to each ({argument('embedding_rows')})"
         )
     _refuse_no_matrix(shape)
 
@@ -380,8 +411,9 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
         raise InputError(
             f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
             f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); ids must be distinct. "
-            "If the file holds several models, keep one with --where; if the column tells which rows belong "
-            "together, name it with --group; otherwise remove the duplicates or rename the column"
+            f"If the data hold several models, keep one with {argument('where')}; if the column tells which rows "
+            "belong "
+            f"together, name it with {argument('group')}; otherwise remove the duplicates or rename the column"
         )
 
 

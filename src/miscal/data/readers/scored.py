@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile
+from miscal.base.errors import CorruptFile, argument
 from miscal.base.files import has_digest
 from miscal.data.readers import parquet
 from miscal.data.readers.table import Table, existing
@@ -36,7 +36,7 @@ def read(path: Path, *, encoding: str = "utf-8") -> Table:
         if not has_digest(path / name, wanted):
             raise CorruptFile(
                 f"{path / name} is missing or has changed since `miscal score` wrote it (its sha256 differs): score "
-                f"again, or name the files, {path / TRIPLES} with --embeddings {embeddings}"
+                f"again, or name the files, {path / TRIPLES} with {argument('embeddings', str(embeddings))}"
             )
     table = parquet.read(existing(path / TRIPLES))
     return replace(table, kind="scored", embeddings=embeddings if embeddings.exists() else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from miscal.base.errors import CorruptFile, FileError, InputError
+from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.data.readers.table import fits, not_empty
 
 _BINARY = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"PK\x03\x04": "a ZIP archive", b"\x1f\x8b": "gzip"}
@@ -62,7 +62,7 @@ def decoded(data: bytes, encoding: str, path: Path, begin: int = 0) -> str:
         line = line_of(path, begin) + data[:at].count(b"\n")
         raise FileError(
             f"{path}, line {line}: byte {data[at : at + 1]!r} at position {begin + at} is not {encoding}; "
-            "save the file as UTF-8 or name its encoding (--encoding)"
+            f"save the file as UTF-8 or name its encoding ({argument('encoding')})"
         ) from None
 
 

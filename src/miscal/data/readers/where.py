@@ -49,7 +49,7 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
             find(name, columns, what="where")
         except MissingColumn as error:
             quoted = ". Text values are written in single quotes" if f'"{name}"' in expression else ""
-            raise MissingColumn(f"{error}{quoted}") from None
+            raise MissingColumn(f"{error.args[0]}{quoted}") from None
     return names
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.estimators.kernel import DOUBLE_BEYOND, EXPONENT_FLOOR
 from miscal.estimators.registry import check_device
 
@@ -40,7 +40,7 @@ def device_of(name: str) -> torch.device:
     if name == "cuda" and not there:
         raise InputError(
             'device "cuda" asks for a GPU, but torch finds none here: install a build of torch for CUDA and its driver '
-            'on a machine with a GPU, or give "cpu" or "auto" (--device cpu)'
+            "on a machine with a GPU, or give " + argument("device", "cpu")
         )
     return torch.device("cuda" if there and name != "cpu" else "cpu")
 

@@ -18,7 +18,7 @@ import joblib
 import numpy as np
 import torch
 
-from miscal.base.errors import InputError, ResourceError
+from miscal.base.errors import InputError, ResourceError, argument
 from miscal.base.threads import n_workers, one_thread
 from miscal.estimators.paper.phi import MAX_EPOCHS, PATIENCE, Training, TrainingData, layer_sizes
 
@@ -187,8 +187,8 @@ def _advance(training: Training, data: TrainingData, until: int) -> Training:
     except torch.cuda.OutOfMemoryError:
         n, d = data.X.shape
         raise ResourceError(
-            f"the GPU has too little free memory for {n:,} training rows of {d:,} columns: free some of it, or add "
-            '--device cpu (device="cpu")'
+            f"the GPU has too little free memory for {n:,} training rows of {d:,} columns: free some of it, or give "
+            f"{argument('device', 'cpu')}"
         ) from None
 
 

@@ -116,8 +116,8 @@ seem more extreme than they are.</p>
 <p class="caption">No metadata columns were given (option --metadata), so the points cannot be coloured by metadata.</p>
 {% endif %}
 {% if view.left_off %}
-<p class="caption">Columns too large for this page were left off: {{ view.left_off | map("short", 40) | join(", ")
-}}.</p>
+<p class="caption">To keep the page small, the map leaves out these columns:
+{{ view.left_off | map("short", 40) | join(", ") }}.</p>
 {% endif %}
 {% endif %}
 """

@@ -234,7 +234,7 @@ def _why(start: Decision, words: Vocabulary) -> str:
         "cost": "The threshold shown first is the one that the costs imply.",
         "given": "The threshold shown first is the first one that was asked for.",
         "grid": f"The threshold shown first is the one at which the correction changes what is done with most "
-        f"{words.cases}.",
+        f"{words.cases}; those that it changes by less than the band of good calibration do not count.",
     }
     return reasons[start.source]
 

@@ -1,9 +1,9 @@
 """What was found, in words, with the numbers it rests on."""
 
-import math
 from dataclasses import dataclass
 
 from miscal.base.document import Measure
+from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Score, Summary
 from miscal.discovery.wording import decision_of, mending_of
@@ -25,9 +25,12 @@ TEMPLATE = """
 <dd><b>not defined</b></dd>
 <dd class="note">The limit of the {{ limit.quantity }} could not be computed.</dd>
 {% elif limit.size %}
-<dd><b>at least {{ limit.low | size }}</b> points</dd>
+<dd><b>at least {{ limit.size }}</b> points</dd>
 <dd class="note">One-sided 95&nbsp;% lower confidence limit of the {{ limit.quantity }} ({{ limit.p_value | p_value
 }}).</dd>
+{% elif limit.low > 0 %}
+<dd><b>none proven</b></dd>
+<dd class="note">It is not beyond chance ({{ limit.p_value | p_value }}).</dd>
 {% elif limit.proven %}
 <dd><b>found</b></dd>
 <dd class="note">It is beyond chance ({{ limit.p_value | p_value }}), but the one-sided 95&nbsp;% lower confidence limit
@@ -104,9 +107,9 @@ class VerdictLimit:
     proven: bool = False
 
     @property
-    def size(self) -> bool:
-        """Whether the limit, as printed, is above zero."""
-        return self.low is not None and self.low > 0
+    def size(self) -> str:
+        """The limit in points, where it is above zero and what it limits is proven; else empty."""
+        return lower_limit(self.low) if self.proven and self.low else ""
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def view(source: Source) -> VerdictView:
     rest, decision = _without_end(summary.verdict, decision_of(summary))
     rest, mending = _without_end(rest, mending_of(summary))
     shown, hidden_part = first_sentence(rest)
-    total_low, smece = rounded_down(proof.lower_bound_total), summary.global_.smece
+    total_low, smece = lower_end(proof.lower_bound_total), summary.global_.smece
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total_low == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
     return VerdictView(
@@ -159,12 +162,12 @@ def view(source: Source) -> VerdictView:
                 quantity=total,
                 low=total_low,
                 p_value=smece.p_value if by_smece else proof.p_value_total,
-                proven=by_smece,
+                proven=by_smece or bool(total_low),
             ),
             VerdictLimit(
                 label="Hidden miscalibration",
                 quantity=hidden,
-                low=rounded_down(proof.lower_bound_hidden),
+                low=lower_end(proof.lower_bound_hidden),
                 p_value=proof.p_value,
                 proven=proof.claims_hidden,
             ),
@@ -180,16 +183,15 @@ def _without_end(text: str, end: str) -> tuple[str, str]:
     return (text.removesuffix(end).rstrip(), end) if text.endswith(end) else (text, "")
 
 
-def rounded_down(bound: Measure) -> float | None:
-    """Return a lower limit rounded down to a tenth of a point, so that the words never promise more than the number.
+def lower_end(bound: Measure) -> float | None:
+    """Return a lower limit; None where there is none.
 
     Examples
     --------
-    >>> rounded_down(Measure(value=0.12, interval=(0.0949, 1.0)))
-    0.094
+    >>> lower_end(Measure(value=0.12, interval=(0.0949, 1.0)))
+    0.0949
     """
-    low = bound.interval[0] if bound.interval else None
-    return None if low is None else math.floor(1000 * low + 1e-9) / 1000
+    return bound.interval[0] if bound.interval else None
 
 
 PANEL = Panel("verdict", "Verdict", view, TEMPLATE)

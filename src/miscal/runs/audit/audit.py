@@ -16,7 +16,7 @@ from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.evidence.thresholds import threshold_sensitivity
-from miscal.findings import cut
+from miscal.findings import EPSILON, cut, default_epsilon
 from miscal.runs.audit.document import Audit
 from miscal.runs.audit.refits import (
     Refitting,
@@ -97,6 +97,7 @@ def audit_run(
             correct,
             confidence,
             lambda size: cut(delta, size, local),
+            epsilons=_epsilons(run),
             min_rows=rows.min_rows,
             by=score,
             weights=rows.weights,
@@ -135,6 +136,12 @@ def _rows(run: RunContent) -> Triples:
     if run.summary.evidence != TEST:
         return triples
     return replace(triples, split=run.table["split"].to_numpy().astype(str))
+
+
+def _epsilons(run: RunContent) -> tuple[float, ...]:
+    """Return where regimes are cut again: at the usual thresholds, or, of a rare event, in the same proportion."""
+    usual = default_epsilon(run.summary.kind, run.summary.global_.confidence.value or 0.0)
+    return tuple(float(f"{usual * one / EPSILON:.2g}") for one in EVIDENCE_DEFAULTS.epsilons)
 
 
 def _measured_rows(run: RunContent) -> tuple[np.ndarray, ...]:

@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from miscal.base.number_wording import percent
+from miscal.base.number_wording import percent, score
 from miscal.base.shown import Shown
 from miscal.report.terminal import WIDTH
 
@@ -53,21 +53,21 @@ def shown_audit(found: dict) -> Shown:
 
 def _spread(mean: float | None, std: float | None) -> str:
     """Say mean and standard deviation."""
-    return "undefined" if mean is None else f"{mean:.3f} +- {std:.3f}"
+    return "undefined" if mean is None else f"{score(mean)} +- {score(std)}"
 
 
 def _groups(correlation: float | None) -> list[tuple[str, str]]:
     """Say how the null treats named groups."""
     if correlation is None:
         return []
-    return [("groups", f"under the null, too, outcomes of a group correlate by {correlation:.3f}")]
+    return [("groups", f"under the null, too, outcomes of a group correlate by {score(correlation)}")]
 
 
 def _nulls(nulls: dict) -> list[tuple[str, str]]:
     return [
         (
             name.replace("_", " "),
-            f"{one['observed']:.3f}, {_spread(one['mean'], one['std'])} under the null (p = {one['p_value']:.3f})",
+            f"{score(one['observed'])}, {_spread(one['mean'], one['std'])} under the null (p = {one['p_value']:.3f})",
         )
         for name, one in nulls.items()
     ]
@@ -96,7 +96,7 @@ def _seeds(agreement: dict, by_seed: list[dict]) -> list[tuple[str, str]]:
     return [
         *(("seeds", f"{words}: {_spread(**agreement[name])}") for name, words in phrases.items()),
         *([("seeds", constant)] if n else []),
-        *((f"seed {one['seed']}", f"field {one['delta_std']:.3f}, {_slice(one)}") for one in by_seed),
+        *((f"seed {one['seed']}", f"field {score(one['delta_std'])}, {_slice(one)}") for one in by_seed),
     ]
 
 
@@ -104,7 +104,7 @@ def _slice(one: dict) -> str:
     """Say gap and size of the worst slice."""
     if one["worst"] is None:
         return "no regime with enough rows"
-    gap = f"{one['gap']:.3f} (clipped {one['gap_clipped']:.3f})"
+    gap = f"{score(one['gap'])} (clipped {score(one['gap_clipped'])})"
     return f"worst {one['worst']} ({percent(one['share_worst'])} of rows), gap {gap}"
 
 
@@ -120,7 +120,7 @@ def _thresholds(by_smece: list[dict], by_brier: list[dict]) -> list[tuple[str, s
 
 
 def _brier(one: dict) -> str:
-    return "" if one["worst"] is None else f", Brier gap {one['brier_gap']:.3f}"
+    return "" if one["worst"] is None else f", Brier gap {score(one['brier_gap'])}"
 
 
 def _bootstrap(found: dict) -> list[tuple[str, str]]:
@@ -133,4 +133,4 @@ def _bootstrap(found: dict) -> list[tuple[str, str]]:
 
 
 def _replicates(one: dict) -> str:
-    return f"{one['value']:.3f}; resampled {one['mean']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+    return f"{score(one['value'])}; resampled {score(one['mean'])} [{score(one['low'])}, {score(one['high'])}]"

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import InputError, MiscalError, MismatchError
+from miscal.base.errors import InputError, MiscalError, MismatchError, argument
 from miscal.base.folds import row_groups
 from miscal.data.readers.columns import find
 from miscal.data.triples import Triples
@@ -115,8 +115,9 @@ def read_rows(run: RunContent, name: str) -> RunRows:
     """
     if run.summary.evidence == TIME:
         raise InputError(
-            f"run {name} was made with --evidence time, so its earliest rows have no field to compare: run `miscal "
-            "discover` on its data with --evidence all, and compare that"
+            f"run {name} was made with {argument('evidence', 'time')}, so its earliest rows have no field to compare: "
+            "discover "
+            f"on its data again with {argument('evidence', 'all')}, and compare that"
         )
     triples = _again(run, name)
     table = run.table
@@ -157,7 +158,7 @@ def _again(run: RunContent, name: str) -> Triples:
     try:
         return run.triples(**changed)
     except MiscalError as error:
-        raise type(error)(f"run {name}: {error}") from None
+        raise type(error)(f"run {name}: {error.args[0]}") from None
 
 
 # --- matching -----------------------------------------------------------------------------------------------------
@@ -209,8 +210,9 @@ def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | Non
         found = _joined(_values(a, column), _values(b, column), f"the column {column!r}", a, b)
         if found is None:
             raise InputError(
-                f"--match {column}: runs {a.name} and {b.name} have no value of {column!r} in common; name a column of "
-                "ids that both have, or leave --match out"
+                f"{argument('match', column)}: runs {a.name} and {b.name} have no value of {column!r} in common; name "
+                "a column of "
+                "ids that both have, or leave it out"
             )
         return found
     least = LEAST * min(len(a), len(b))

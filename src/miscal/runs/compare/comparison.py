@@ -52,6 +52,7 @@ def compare(
     runs: Sequence[str | Path | Run],
     *,
     match: str | None = None,
+    names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> RunComparison:
@@ -65,6 +66,8 @@ def compare(
         A column of every run's data: rows with equal values are the same. Without it rows are matched by their number
         in one file, by a column ``id``, by equal texts or by equal inputs: the first of these that matches a tenth of
         the smaller run's rows. Where next to nothing matches, the runs are compared as two sets.
+    names : sequence of str, optional
+        What to call the runs. By default they are called by their folders, or by their place where they have none.
     seed : int, default 0
         Of the draws of rows behind intervals of smECE and of correlations, and of the folds behind E[y | f]. The same
         seed gives the same result.
@@ -96,9 +99,9 @@ def compare(
     check_seed(seed)
     tell = progress or (lambda name: None)
     opened = _opened(runs)
-    names = [clean_text(name) for name in names_of(opened)]
+    called = [clean_text(name) for name in (names_of(opened) if names is None else _checked_names(names, opened))]
     rows = []
-    for run, name in zip(opened, names, strict=True):
+    for run, name in zip(opened, called, strict=True):
         tell(f"reading {name}")
         rows.append(read_rows(run, name))
     with one_thread():
@@ -136,6 +139,12 @@ def _opened(runs: Sequence[str | Path | Run]) -> list[RunContent]:
         opened.append(run)
     _refuse_two_kinds(opened)
     return opened
+
+
+def _checked_names(names: Sequence[str], runs: Sequence[RunContent]) -> list[str]:
+    if isinstance(names, str) or len(set(names)) != len(runs) or len(names) != len(runs):
+        raise InputError(f"names must be {len(runs)} different names, one for each run; got {names!r}")
+    return [str(name) for name in names]
 
 
 def _refuse_two_kinds(runs: Sequence[RunContent]) -> None:

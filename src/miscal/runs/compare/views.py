@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from miscal.base.document import Interval
+from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import Vocabulary
 from miscal.report import formatting
 from miscal.report.drawing import Dot, Scale, round_ticks
 from miscal.report.formatting import DASH, bounds, count, metric, percent, points
 from miscal.report.legend import regime_labels
-from miscal.report.panels.verdict import rounded_down
+from miscal.report.panels.verdict import lower_end
 from miscal.report.precision import USUAL
 from miscal.report.probability_axes import LINEAR_AXES, ProbabilityAxes, log_odds_axes
 from miscal.report.texts import begin, short
@@ -179,11 +180,11 @@ class RunView:
 
 def run_view(run: RunNumbers) -> RunView:
     """Return a run's line: its data and condition, and its certified limit."""
-    low = rounded_down(run.certificate.lower_bound_hidden)
-    without = "found, size unknown" if run.certificate.claims_hidden else "none proven"
+    low, proven = lower_end(run.certificate.lower_bound_hidden), run.certificate.claims_hidden
+    without = "found, size unknown" if proven else "none proven"
     data = Path(run.data).name if run.data else "rows in memory"
     made = f"{data}, where {run.where}" if run.where else data
-    return RunView(run, made, formatting.size(low) if low else without)
+    return RunView(run, made, lower_limit(low) if low and proven else without)
 
 
 def pair_view(pair: RunPair, terms: Vocabulary, decimals: int) -> PairView:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Interval, Measure
+from miscal.base.number_wording import score
 from miscal.base.shown import Shown, SignedBar
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.findings.slope_wording import rises
@@ -186,12 +187,12 @@ def fields(agreement: FieldAgreement | None) -> str | None:
 
 def _apart(difference: Measure) -> str:
     # no minus before what rounds to zero
-    return f"{round(difference.value, 3) + 0.0:.3f} {_ends(difference.interval)}"
+    return f"{score(difference.value)} {_ends(difference.interval)}"
 
 
 def _saving(measure: Measure) -> str:
     # what is below zero is zero up to noise
-    return f"{max(measure.value, 0.0):.3f}"
+    return score(max(measure.value, 0.0))
 
 
 def _ends(interval: Interval, digits: int = 3) -> str:
@@ -224,7 +225,8 @@ def comparison_lines(found: RunComparison, out: Path) -> list[str]:
     list of str
         Lines to print.
     """
-    return [*(line for pair in found.pairs for line in _pair(pair)), f"{'page':<19}{out / 'compare.html'}"]
+    words = vocabulary(found.kind)
+    return [*(line for pair in found.pairs for line in _pair(pair, words)), f"{'page':<19}{out / 'compare.html'}"]
 
 
 def shown_comparison(found: RunComparison) -> Shown:
@@ -235,7 +237,7 @@ def shown_comparison(found: RunComparison) -> Shown:
     facts = [
         (f"{pair.a} and {pair.b}: {about}" if named else about, text)
         for pair in pairs
-        for about, text in pair_facts(pair)
+        for about, text in pair_facts(pair, words)
     ]
     return Shown(
         title=f"Comparison of {len(found.runs)} runs: {', '.join(one.name for one in found.runs)}",
@@ -251,17 +253,18 @@ def _differing(one: GroupPair, pair: RunPair, words: Vocabulary) -> SignedBar:
     return SignedBar(one.description, value or 0.0, said)
 
 
-def _pair(pair: RunPair) -> list[str]:
-    return [*pair.verdict, "", *(f"{about:<19}{text}" for about, text in pair_facts(pair)), ""]
+def _pair(pair: RunPair, words: Vocabulary) -> list[str]:
+    return [*pair.verdict, "", *(f"{about:<19}{text}" for about, text in pair_facts(pair, words)), ""]
 
 
-def pair_facts(pair: RunPair) -> list[tuple[str, str]]:
+def pair_facts(pair: RunPair, words: Vocabulary) -> list[tuple[str, str]]:
     """Tell of the rows of a pair, of all its measures, and what must be known of them."""
     compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
     alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
+    names = {"accuracy": words.rate, "confidence": words.probability}
     return [
         ("rows", f"{compared} ({pair.matched_by}){alone}"),
-        *((name.replace("_", " "), _measure(one)) for name, one in pair.measures.items()),
+        *((names.get(name, name.replace("_", " ")), _measure(one)) for name, one in pair.measures.items()),
         *(("note", note) for note in pair.notes),
     ]
 
@@ -271,9 +274,9 @@ def _measure(one: MeasurePair) -> str:
         return "too few rows"
     ends = one.difference.interval
     shown = "" if ends is None or None in ends else f" [{_signed(ends[0])}, {_signed(ends[1])}]"
-    return f"{one.a.value:.3f} and {one.b.value:.3f}, difference {_signed(one.difference.value)}{shown}"
+    return f"{score(one.a.value)} and {score(one.b.value)}, difference {_signed(one.difference.value)}{shown}"
 
 
 def _signed(value: float) -> str:
-    # no minus before what rounds to zero
-    return f"{round(value, 3) + 0.0:+.3f}"
+    written = score(value)
+    return written if written.startswith("-") else f"+{written}"

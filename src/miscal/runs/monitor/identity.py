@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.arrays import value_list
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.new_rows import ID, NewLabelled
@@ -199,20 +199,22 @@ def refuse_counted(looks: Sequence[Look], before: RowKeys, new: RowKeys, folder:
         if len(new.rows) > look.rows and order_digest(new.rows[: look.rows]) == look.ordered:
             raise InputError(
                 f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. "
-                "Give only the rows that came after them, for example with --where; nothing was changed"
+                f"Give only the rows that came after them, for example with {argument('where')}; nothing was changed"
             )
     again = np.isin(new.rows, before.rows)
     if rows.id is not None and again.any():
         raise InputError(
             f"{int(again.sum()):,} of {len(rows):,} rows have an {ID!r} that was counted before by {folder} "
             f"({value_list(rows.id[again])}), and count once: give only the rows that came after, for example with "
-            f"--where. If the column {ID!r} only numbers the rows of each file, rename it and begin a new monitor with "
-            "--out; nothing was changed"
+            f"{argument('where')}. If the column {ID!r} only numbers the rows of each file, rename it and begin a new "
+            "monitor with "
+            f"{argument('out')}; nothing was changed"
         )
     if rows.id is None and more_than_chance(new.rows, before.rows):
         raise InputError(
             f"{int(again.sum()):,} of {len(rows):,} rows were counted before by {folder}: their inputs, "
             f"{rows.words.probability} and outcome are those of earlier rows, and a row counts once. Give only the "
-            "rows that came after, for example with --where. If they are other rows that happen to be equal, a column "
-            f"{ID!r} tells rows apart, in a new monitor (--out); nothing was changed"
+            f"rows that came after, for example with {argument('where')}. If they are other rows that happen to be "
+            "equal, a column "
+            f"{ID!r} tells rows apart, in a new monitor ({argument('out')}); nothing was changed"
         )

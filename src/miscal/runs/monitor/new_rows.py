@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.columns import find, refuse_outcome
@@ -167,7 +167,9 @@ def read_labelled(
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
     if len(new) == 0:
-        raise InputError("no row is left to look at: correct the condition of --where, or the invalid values")
+        raise InputError(
+            f"no row is left to look at: correct the condition of {argument('where')}, or the invalid values"
+        )
     # the labels of the rows that were kept
     beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
     keep = _labelled(beside, roles, drop=on_invalid == "drop")
@@ -231,12 +233,12 @@ def _roles(
         raise InputError(f"{probability} and {option} must be two columns; both are {outcome!r}")
     grouping = None
     if group is not None:
-        grouping = Grouping.of(group, columns, what="group (--group COL names another column)")
+        grouping = Grouping.of(group, columns, what=f"group ({argument('group')} names another column)")
         refuse_outcome("group", [grouping.column], outcome)
     if by_id and ID not in columns:
         raise MismatchError(
             f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
-            "data: give it, or begin a new monitor with --out"
+            f"data: give it, or begin a new monitor with {argument('out')}"
         )
     identity = ID if by_id is not False and ID in columns and group != ID else None
     # what findings and values are named by; what asks for a column that is not there is left out and said

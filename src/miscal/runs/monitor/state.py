@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.errors import CorruptFile, MismatchError
+from miscal.base.errors import CorruptFile, MismatchError, argument
 from miscal.base.files import digest
 from miscal.base.state_folder import CONFIG, load_state, save_state, under, with_prefix
 from miscal.discovery.saved_model import model_folder
@@ -28,7 +28,7 @@ FORM = "miscal-monitor"
 LAYOUT = 2
 """Version of what the state of a monitor holds; raised whenever it asks something else."""
 FOLDER = "state"
-_REMEDY = "put the old file back, or begin a new monitor with --out"
+_REMEDY = f"put the old file back, or begin a new monitor with {argument('out')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def load(folder: Path) -> MonitorState:
     if content.get("layout") != LAYOUT:
         raise MismatchError(
             f"{folder} is a monitor that another version of miscal began, which asked other questions: begin a new one "
-            "with --out DIR, and give it the new rows from the first look on"
+            f"with {argument('out')}, and give it the new rows from the first look on"
         )
     try:
         kept, seen = Kept.model_validate(content), RowKeys(**under("seen", tensors))
@@ -197,19 +197,19 @@ def refuse_other(state: MonitorState, model: tuple[str, ...], tolerance: float |
     if state.model != model:
         raise MismatchError(
             "the model or the summary of the run is not the one that this monitor began with: begin a new monitor with "
-            "--out, or put the old run back"
+            f"{argument('out')}, or put the old run back"
         )
     if tolerance is not None and tolerance != state.tolerance:
         began = "its default" if state.tolerance is None else f"{state.tolerance:g}"
         raise MismatchError(
-            f"this monitor began with a tolerance of {began}, and keeps it; got {tolerance:g}: leave --tolerance out, "
-            "or begin a new monitor with --out"
+            f"this monitor began with a tolerance of {began}, and keeps it; got {tolerance:g}: leave it out, "
+            f"or begin a new monitor with {argument('out')}"
         )
     if group is not None and group != state.group:
         began = "without groups" if state.group is None else f"with groups of {state.group!r}"
         raise MismatchError(
-            f"this monitor began {began}, and keeps it so; got {group!r}: leave --group out, or begin a new monitor "
-            "with --out"
+            f"this monitor began {began}, and keeps it so; got {group!r}: leave it out, or begin a new monitor "
+            f"with {argument('out')}"
         )
 
 

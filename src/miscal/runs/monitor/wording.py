@@ -125,9 +125,9 @@ def _where(one: AlarmNumbers, phrases: dict[str, str], words: Vocabulary) -> str
     return {
         LEVEL: f"Of all rows, {corrected} are off",
         GAIN: f"{begin(corrected)} are worse than the raw ones",
-        SLOPE: f"The higher the corrected {words.probability}, the {side} often outcomes are 1 than it says,",
-        RISE: f"The higher {one.about}, the {side} often outcomes are 1 than {corrected} say,",
-        FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than {corrected} say,",
+        SLOPE: f"The higher the corrected {words.probability}, the {side} often outcomes are 1 than it says",
+        RISE: f"The higher {one.about}, the {side} often outcomes are 1 than {corrected} say",
+        FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than {corrected} say",
         VALUES: f"Over the values of {one.about!r} together, {corrected} are off",
     }[one.kind]
 
