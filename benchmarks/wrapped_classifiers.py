@@ -8,8 +8,9 @@ the teaching rows, and probabilities of these rows by five folds of it; each is 
 Peers are the bare classifier, scikit-learn's sigmoid, isotonic and temperature calibration, MCGrad (which sees the
 columns, too) and Venn-Abers. With several classes (digits, made data of 3 to 100 classes, and the 100 log-probabilities
 of an image classifier in --data) they are temperature, vector, matrix and structured matrix scaling and isotonic
-regression of each class against the others. Peers that are not installed are left out: pip install mcgrad venn-abers
-probmetrics pytorch-minimize.
+regression of each class against the others; there miscal, too, is given the probabilities, with `cv="prefit"`. The
+seconds of miscal with two classes hold its own fits of the classifier. Peers that are not installed are left out: pip
+install mcgrad venn-abers probmetrics pytorch-minimize.
 
 The targets are the lowest mean over the cells, and on no cell a loss that is higher than that of the best peer of the
 cell, chosen in hindsight, by a paired test over the judged rows at 5 %, adjusted by Holm over all cells.
@@ -32,7 +33,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, make_classification
@@ -62,15 +63,20 @@ PEERS = {
 OURS = "miscal"
 NEEDS = {"mcgrad": "mcgrad", "venn-abers": "venn_abers", "structured matrix": "probmetrics"}
 LEVEL = 0.05
+CV = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Inputs, classes, and probabilities (n, K): those to learn from by folds, those to judge by the whole fit."""
+    """Inputs, classes, probabilities (n, K), and the classifier that they are of, where there is one.
 
-    X: object
+    Probabilities of rows to learn from are those of folds, those of rows to judge of the whole fit.
+    """
+
+    X: Any
     code: np.ndarray
     p: np.ndarray
+    model: Any = None
 
 
 class Known(ClassifierMixin, BaseEstimator):
@@ -161,9 +167,8 @@ def split(part: str, table: str, name: str, rows: int, folder: Path | None) -> t
     n = min(rows, int(0.6 * len(y)))
     A, B, a, b = train_test_split(X, y, train_size=n, test_size=min(2 * n, len(y) - n), stratify=y, random_state=0)
     model = classifier(name, X)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    p = cross_val_predict(model, A, a, cv=folds, method="predict_proba")
-    return Rows(A, a, p), Rows(B, b, model.fit(A, a).predict_proba(B))
+    p = cross_val_predict(model, A, a, cv=CV, method="predict_proba")
+    return Rows(A, a, p, model), Rows(B, b, clone(model).fit(A, a).predict_proba(B))
 
 
 # --- methods ------------------------------------------------------------------------------------------------------
@@ -176,7 +181,9 @@ def numbered(rows: Rows, start: int) -> pd.DataFrame:
 
 
 def wrapped(learned: Rows, judged: Rows) -> np.ndarray:
-    """LocalCalibratedClassifier."""
+    """LocalCalibratedClassifier: of two classes with the classifier, of several with its probabilities."""
+    if learned.p.shape[1] == 2:
+        return LocalCalibratedClassifier(learned.model, cv=CV).fit(learned.X, learned.code).predict_proba(judged.X)
     known = Known(np.vstack([learned.p, judged.p]))
     model = LocalCalibratedClassifier(known, cv="prefit").fit(numbered(learned, 0), learned.code)
     return model.predict_proba(numbered(judged, len(learned.code)))
@@ -302,7 +309,7 @@ def report(args: argparse.Namespace, part: str, cells: Sequence[dict]) -> None:
         target(f"{score}, {part} classes: no cell worse than its best peer in hindsight (Holm): {told}", not worse)
     spent = {m: [one["each"][m] for one in cells] for m in methods}
     costs = [[m, f"{np.median(each):.1f}", f"{max(each):.1f}"] for m, each in spent.items()]
-    show(args, f"wrapped-{part}-seconds", f"Seconds beside the classifier's own fits, {part} classes",
+    show(args, f"wrapped-{part}-seconds", f"Seconds of each method, {part} classes",
          ["method", "median", "largest"], costs)  # fmt: skip
 
 

@@ -3,11 +3,14 @@
 They know of X and y alone. The field also needs a confidence, and outcomes of two kinds: a thin subclass supplies both.
 """
 
+import pickle
+
+import joblib
 import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -21,6 +24,8 @@ class Checked(MiscalibrationField):
     """A field of a model that is always half sure, of outcomes above their median."""
 
     def fit(self, X, y, sample_weight=None):
+        if y is None:
+            return super().fit(X, y)
         y = np.asarray(y)
         if y.ndim == 1 and y.size and y.dtype.kind in "biuf" and np.isfinite(y).all():
             y = y > np.median(y)
@@ -117,3 +122,51 @@ def test_columns_in_another_order_are_refused(package, tmp_path):
                 call(frame[["b", "a"]])
     fitted.fit(X, y, confidence=f)
     assert not hasattr(fitted, "feature_names_in_")
+
+
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_a_column_may_hold_the_confidence_so_that_cross_validation_needs_no_routing(kind, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y, f = data(80)
+    column = "f" if kind == "frame" else 1
+    whole = np.column_stack([X[:, 0], f, X[:, 1]])
+    whole = pandas.DataFrame(whole, columns=["a", "f", "b"], index=np.arange(80) // 2) if kind == "frame" else whole
+    field = MiscalibrationField(n_jobs=1, confidence_column=column)
+    fitted, plain = clone(field).fit(whole, y), MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
+    np.testing.assert_array_equal(fitted.predict(whole), plain.predict(X, f))
+    np.testing.assert_array_equal(fitted.transform(whole), plain.transform(X))
+    assert fitted.n_features_in_ == 3
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert fitted.score(whole, y) == plain.score(X, y, confidence=f)
+    delta = cross_val_predict(field, whole, y, cv=2)
+    assert (np.abs(delta) <= 1).all()
+    search = GridSearchCV(field, {"method": ["auto"], "epsilon": [0.05, 0.1]}, cv=2).fit(whole, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    fitted.save(tmp_path / "field")
+    rest = whole.drop(columns="f") if kind == "frame" else X
+    np.testing.assert_array_equal(MiscalibrationField.load(tmp_path / "field").predict(rest, f), plain.predict(X, f))
+    with pytest.raises(InputError, match="the confidence is given twice"):
+        fitted.predict(whole, f)
+    with pytest.raises(InputError, match="X has no column 'g'" if kind == "frame" else "named by their place; got 'g'"):
+        clone(field).set_params(confidence_column="g").fit(whole, y)
+
+
+def test_it_is_pickled_and_dumped_and_names_regimes(tmp_path):
+    X, y, f = data()
+    field = MiscalibrationField(n_jobs=1, epsilon=0.0).fit(X, y, confidence=f)
+    joblib.dump(field, tmp_path / "field")
+    for again in (pickle.loads(pickle.dumps(field)), joblib.load(tmp_path / "field")):
+        np.testing.assert_array_equal(again.predict(X, f), field.predict(X, f))
+    delta = field.predict(X, f)
+    told = np.select([delta < 0, delta > 0], ["over", "under"], "good")
+    known = field.correct(X, f).local
+    assert field.regimes(X, f)[known].tolist() == told[known].tolist()
+    with pytest.raises(InputError, match=r"epsilon must be in \[0, 1\); got 2"):
+        MiscalibrationField(epsilon=2).fit(X, y, confidence=f)
+
+
+def test_requests_of_metadata_can_be_set():
+    with sklearn.config_context(enable_metadata_routing=True):
+        field = MiscalibrationField().set_fit_request(confidence=True, sample_weight=True, groups=False)
+        field.set_predict_request(confidence=True).set_score_request(confidence=True, sample_weight=True)
+    assert field.__sklearn_tags__().target_tags.required

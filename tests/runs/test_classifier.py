@@ -183,6 +183,25 @@ def test_groups_and_weights_are_routed():
         assert np.isfinite(search.fit(X, y, groups=groups).best_score_)
 
 
+def leaky(n=900, seed=0):
+    """Rows of days whose outcomes hang together, and a classifier that learns the days by heart."""
+    rng = np.random.default_rng(seed)
+    day = rng.integers(0, 45, n)
+    rate = np.random.default_rng(99).uniform(0.1, 0.9, 45)
+    return day[:, None].astype(float), (rng.random(n) < rate[day]).astype(int)
+
+
+def test_a_correction_that_only_reads_other_folds_is_not_confirmed():
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = LocalCalibratedClassifier(DecisionTreeClassifier(min_samples_leaf=8, random_state=0), cv=5).fit(*leaky())
+    X, y = leaky(4000, seed=1)
+    before, after = (
+        -np.log(np.clip(q.predict_proba(X)[np.arange(4000), y], 1e-4, 1)).mean() for q in (model.estimator_, model)
+    )
+    assert after < before + 0.01
+
+
 @pytest.mark.slow
 def test_what_was_found_is_told(fitted, fitted_to_three):
     found = fitted.discovery_

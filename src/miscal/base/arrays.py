@@ -148,6 +148,49 @@ def column_of(frame: pl.DataFrame, name: str) -> pl.Series:
     return frame.get_column(name).alias("")
 
 
+def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, Any]:
+    """Take a column out of a table: a frame's by its name, an array's by its place.
+
+    Parameters
+    ----------
+    table : frame, or array-like of shape (n, d)
+    column : str or int
+    name : str, default "X"
+        What messages call the table.
+
+    Returns
+    -------
+    rest, values
+        The table without the column, of the same kind, and the column.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> rest, values = without_column([[1.0, 0.5], [2.0, 0.7]], 1)
+    >>> rest.tolist(), values.tolist()
+    ([[1.0], [2.0]], [0.5, 0.7])
+    """
+    if is_frame(table):
+        import narwhals as nw
+
+        frame = nw.from_native(table)
+        if column not in frame.columns:
+            near = nearest(str(column), frame.columns)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise InputError(f"{name} has no column {column!r}; it has {value_list(frame.columns)}{hint}")
+        return frame.drop(column).to_native(), frame[column].to_native()
+    array = np.asarray(table)
+    if array.ndim != 2 or not isinstance(column, (int, np.integer)) or not -array.shape[1] <= column < array.shape[1]:
+        raise InputError(
+            f"{name} is an array of shape {array.shape}, whose columns are named by their place; got {column!r}"
+        )
+    return np.delete(array, column, axis=1), array[:, column]
+
+
 def frame_columns(frame: Any) -> dict[str, Any]:
     """Take a table in memory apart, by the names of its columns as text.
 

@@ -111,6 +111,22 @@ class Unlike:
     changed: np.ndarray
 
 
+def regimes_of(delta: np.ndarray, epsilon: float, local: np.ndarray | None = None) -> np.ndarray:
+    """Name the regime of each row: "over" below -epsilon, "under" above epsilon, else "good"; None where not local.
+
+    Examples
+    --------
+    >>> regimes_of(np.array([-0.2, 0.05, 0.3]), 0.05, np.array([True, True, False])).tolist()
+    ['over', 'good', None]
+    """
+    regime = np.full(len(delta), "good", dtype=object)
+    regime[delta < -epsilon] = "over"
+    regime[delta > epsilon] = "under"
+    if local is not None:
+        regime[~local] = None
+    return regime
+
+
 def _default_local(estimate: FieldEstimate | Correction) -> None:
     if estimate.local is None:
         object.__setattr__(estimate, "local", estimate.supported)

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names  # pyrefly: ignore[missing-module-attribute]
 
+from miscal.base.arrays import without_column
 from miscal.base.checks import (
     check_confidence,
     check_correct,
@@ -29,7 +30,7 @@ from miscal.base.randomness import global_random_kept
 from miscal.base.threads import n_workers
 from miscal.calibration.metrics import log_loss
 from miscal.data.triples import Triples, check_group, check_split
-from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
@@ -38,11 +39,12 @@ from miscal.estimators.shown_field import shown_field
 
 
 def _confidence_is_passed_on(field: Any) -> bool:
-    if not get_config()["enable_metadata_routing"]:
+    if field.confidence_column is None and not get_config()["enable_metadata_routing"]:
         raise AttributeError(
             "MiscalibrationField.score needs the confidence of each row, which scikit-learn passes on only after "
             "sklearn.set_config(enable_metadata_routing=True): call that first, then for example "
-            "GridSearchCV(field, grid).fit(X, y, confidence=f)"
+            "GridSearchCV(field, grid).fit(X, y, confidence=f). Or let confidence_column name the column of X that "
+            "holds it"
         )
     return True
 
@@ -67,6 +69,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
     device : {"auto", "cpu", "cuda"}, default "auto"
         Where "paper" trains: "auto" is the GPU where there is one, else the CPU. "auto" the method has no use for a
         GPU, and computes on the CPU whatever is asked.
+    epsilon : float in [0, 1), default 0.05
+        Half-width of the band of delta that :meth:`regimes` calls "good".
+    confidence_column : str or int, optional
+        The column of X that holds the confidence, by its name or place: it is no input then, and no method takes a
+        confidence beside X. `cross_val_predict` needs that, and searches then need no metadata routing.
 
     Attributes
     ----------
@@ -112,15 +119,26 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         n_jobs: int | None = None,
         options: Mapping[str, Any] | None = None,
         device: str = "auto",
+        epsilon: float = 0.05,
+        confidence_column: str | int | None = None,
     ) -> None:
         self.method = method
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.options = options
         self.device = device
+        self.epsilon = epsilon
+        self.confidence_column = confidence_column
 
     def fit(
-        self, X: Any, y: Any, *, confidence: Any, sample_weight: Any = None, groups: Any = None, split: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        confidence: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        split: Any = None,
     ) -> Self:
         """Learn the field.
 
@@ -133,7 +151,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         y : array-like of shape (n,), 0 or 1
             Outcomes.
         confidence : array-like of shape (n,), in [0, 1]
-            The model's confidence f.
+            The model's confidence f; left out where `confidence_column` names it.
         sample_weight : array-like of shape (n,), optional
             Numbers of rows, not negative: 2 is a row that came twice, 0 leaves it out. Their sum is taken for the
             number of rows that were seen, so weights that are no counts (1 / probability of being drawn) need a
@@ -155,7 +173,15 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         InputError
             For input that cannot be used; the message says what, where and how to mend it.
         """
-        self.fit_triples(_checked_rows(X, y, confidence, sample_weight, groups, split))
+        if y is None:
+            raise InputError("MiscalibrationField requires y to be passed, but the target y is None")
+        if not 0.0 <= self.epsilon < 1.0:
+            raise InputError(f"epsilon must be in [0, 1); got {self.epsilon!r}")
+        inputs, confidence = self._apart(X, confidence, known=False)
+        if confidence is None:
+            raise TypeError("fit needs the confidence of each row: give confidence=, or a confidence_column of X")
+        self.fit_triples(_checked_rows(inputs, y, confidence, sample_weight, groups, split))
+        self.n_features_in_ += self.confidence_column is not None
         self._check_names(X, reset=True)
         return self
 
@@ -167,11 +193,6 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         ----------
         rows : Triples
             Their split may hold 'train' and 'val', as in :meth:`fit`.
-
-        Returns
-        -------
-        MiscalibrationField
-            self.
 
         Raises
         ------
@@ -197,20 +218,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         )
 
     def adopt_fit(self, fitted: Estimator, rows: Triples, seed: int) -> Self:
-        """Take an estimator for this field's own, and note what the rows that it was fitted on look like.
-
-        Parameters
-        ----------
-        fitted : Estimator
-        rows : Triples
-        seed : int
-            What it was seeded with.
-
-        Returns
-        -------
-        MiscalibrationField
-            self.
-        """
+        """Take an estimator, seeded with `seed`, for this field's own; note what the rows of its fit look like."""
         inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed)
         self.seed_ = seed
         return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
@@ -252,11 +260,21 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             raise NotFittedError("this MiscalibrationField is not fitted yet: call fit first")
         return self.fitted_
 
+    def _apart(self, X: Any, confidence: Any = None, *, known: bool = True) -> tuple[Any, Any]:
+        """Return inputs and confidence, which may be a column of X; of a fitted field, X must have its columns."""
+        if known:
+            self._check_names(X)
+        if self.confidence_column is None:
+            return X, confidence
+        if confidence is not None:
+            raise InputError("the confidence is given twice, as an argument and by confidence_column: leave one out")
+        return without_column(X, self.confidence_column)
+
     def _inputs(self, X: Any) -> np.ndarray:
-        self._check_names(X)
         X = check_features(X, narrow=False)
-        if X.shape[1] != self.n_features_in_:
-            raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {self.n_features_in_}")
+        width = self.n_features_in_ - (self.confidence_column is not None)
+        if X.shape[1] != width:
+            raise InputError(f"X has {X.shape[1]} columns; the field was fitted to {width}")
         return X
 
     def _check_names(self, X: Any, *, reset: bool = False) -> None:
@@ -276,19 +294,20 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             warnings.warn(warning(likeness), UserWarning, stacklevel=3)
         return X
 
-    def estimate(self, X: Any, confidence: Any) -> FieldEstimate:
+    def estimate(self, X: Any, confidence: Any = None) -> FieldEstimate:
         """Everything the field says of rows: delta, mass, support, visible and hidden part, correction.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        confidence : array-like of shape (n,), in [0, 1]
+        X, confidence
+            As for :meth:`fit`.
 
         Returns
         -------
         FieldEstimate
         """
         fitted = self._fitted()
+        X, confidence = self._apart(X, confidence)
         check_lengths(X=X, confidence=confidence)
         return fitted.estimate(self._inputs(X), check_confidence(confidence))
 
@@ -297,7 +316,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : as in `fit`
         confidence : array-like of shape (n,), in [0, 1]
             Needed by "auto"; "paper" can do without (a row far from the bank is then the mean residual's).
 
@@ -307,22 +326,28 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             In [-f, 1 - f] for "auto", within the residuals' extremes for "paper".
         """
         fitted = self._fitted()
+        X, confidence = self._apart(X, confidence)
         if confidence is not None:
             check_lengths(X=X, confidence=confidence)
             confidence = check_confidence(confidence)
         return fitted.delta(self._likely_inputs(X), confidence)
 
-    def calibrate(self, X: Any, confidence: Any) -> np.ndarray:
+    def regimes(self, X: Any, confidence: Any = None) -> np.ndarray:
+        """Regime of each row: "over" where delta < -epsilon, "under" where delta > epsilon, else "good"; or None."""
+        found = self.correct(X, confidence)
+        return regimes_of(found.delta, self.epsilon, found.local)
+
+    def calibrate(self, X: Any, confidence: Any = None) -> np.ndarray:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
         return self.correct(X, confidence).corrected
 
-    def correct(self, X: Any, confidence: Any) -> Correction:
+    def correct(self, X: Any, confidence: Any = None) -> Correction:
         """Correct confidences, and say how: delta, support and mass, without what has no weight in the answer.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        confidence : array-like of shape (n,), in [0, 1]
+        X, confidence
+            As for :meth:`fit`.
 
         Returns
         -------
@@ -330,27 +355,26 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
             What :meth:`estimate` says, within 1e-4, at a fraction of its cost.
         """
         fitted = self._fitted()
+        X, confidence = self._apart(X, confidence)
         check_lengths(X=X, confidence=confidence)
         return fitted.correct(self._likely_inputs(X), check_confidence(confidence, copy=False))
 
     @available_if(_confidence_is_passed_on)
-    def score(self, X: Any, y: Any, *, confidence: Any, sample_weight: Any = None) -> float:
-        """Minus the log loss of the corrected confidences: what scikit-learn's searches maximise.
+    def score(self, X: Any, y: Any, *, confidence: Any = None, sample_weight: Any = None) -> float:
+        """Mean log likelihood of the corrected confidences: what scikit-learn's searches maximise.
 
-        Only there while ``sklearn.set_config(enable_metadata_routing=True)``: without it, a search could not pass the
-        confidence on, and would go on with scores of NaN.
+        Only there while ``sklearn.set_config(enable_metadata_routing=True)``, or where `confidence_column` names the
+        confidence: else a search could not pass it on, and would go on with scores of NaN.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,), 0 or 1
-        confidence : array-like of shape (n,), in [0, 1]
-        sample_weight : array-like of shape (n,), optional
+        X, y, confidence, sample_weight
+            As for :meth:`fit`.
 
         Returns
         -------
         float
-            At most 0, in nats; higher is better. See :func:`miscal.calibration.metrics.log_loss`.
+            At most 0, in nats; higher is better: minus :func:`miscal.metrics.log_loss`.
 
         Raises
         ------
@@ -376,15 +400,15 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
-        return self._fitted().transform(self._inputs(X))
+        return self._fitted().transform(self._inputs(self._apart(X)[0]))
 
     def mass(self, X: Any) -> np.ndarray:
         """Sum of kernel weights: how many neighbours an estimate rests on, float64 (n,)."""
-        return self._fitted().mass(self._inputs(X))
+        return self._fitted().mass(self._inputs(self._apart(X)[0]))
 
     def neighbours(self, X: Any, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Rows given to `fit` that weigh most at each row: numbers (q, n) and kernel weights (q, n)."""
-        return self._fitted().neighbours(self._inputs(X), n)
+        return self._fitted().neighbours(self._inputs(self._apart(X)[0]), n)
 
     def save(self, folder: str | Path) -> None:
         """Write the field as JSON and safetensors into a folder; no pickle.
@@ -407,11 +431,14 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def to_saved(self) -> SavedEstimator:
         """Return what is saved of the field, and what :meth:`adopt` takes."""
-        names = getattr(self, "feature_names_in_", None)
-        fitted = self._fitted()
-        return SavedEstimator(
-            self.method, fitted, self.n_features_in_, self.inputs_, None if names is None else tuple(names)
-        )
+        fitted, apart = self._fitted(), self.confidence_column is not None
+        names = [name for name in getattr(self, "feature_names_in_", ()) if name != self.confidence_column]
+        return SavedEstimator(self.method, fitted, self.n_features_in_ - apart, self.inputs_, tuple(names) or None)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
 
     @classmethod
     def load(cls, folder: str | Path, *, beside: tuple[str, ...] = ()) -> Self:

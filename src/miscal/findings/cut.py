@@ -7,6 +7,7 @@ import numpy as np
 from miscal.base.arrays import numeric, row_list
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.estimators.estimate import regimes_of
 from miscal.findings.settings import EPSILON
 
 
@@ -68,10 +69,7 @@ def cut(delta: np.ndarray, epsilon: float = EPSILON, local: np.ndarray | None = 
     if not 0.0 <= epsilon < 1.0:
         raise InputError(f"epsilon must be in [0, 1); got {epsilon!r}")
     delta = check_field(delta)
-    regime = np.full(len(delta), "good", dtype=object)
-    regime[delta < -epsilon] = "over"
-    regime[delta > epsilon] = "under"
     if local is not None:
         check_lengths(delta=delta, local=local)
-        regime[~np.asarray(local, bool)] = None
-    return regime
+        local = np.asarray(local, bool)
+    return regimes_of(delta, epsilon, local)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
@@ -21,13 +23,14 @@ from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.base.vocabulary import ANSWER, EVENT
-from miscal.calibration.global_map import crossfit_global_map
+from miscal.calibration.global_map import crossfit_global_map, paired_gain
+from miscal.calibration.simplex_maps import LEAST_PROBABILITY, class_log_losses
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.readers.input_reading import InputReading
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.simplex.correction import METHODS, fit_simplex
+from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
 
 if TYPE_CHECKING:
     from miscal.runs.run import Run
@@ -35,6 +38,12 @@ if TYPE_CHECKING:
 _STREAM = 29
 _FOLDS = 5
 """Folds in which the global map is chosen where the classifier was fitted before."""
+
+_CONFIRMING, _MANY_ROWS = 2, 10_000
+"""Folds that confirm a local correction of the classifier's own probabilities: fewer where each has rows enough."""
+
+_CONFIRMED = 1.0
+"""Paired standard errors that it must gain there, beyond the two that it has gained in cross-fitting. Not tuned."""
 
 PREFIT = "prefit"
 """In the place of `cv`: the classifier is fitted already."""
@@ -94,6 +103,9 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
 
     Notes
     -----
+    What the correction gains is confirmed by doing everything again without two folds (one from 10,000 rows on), which
+    are then judged: the classifier is fitted some 20 times in all, and the correction up to three times.
+
     With fewer than 100 rows no field is learned: the correction is the global map, and a warning says so. `groups` may
     be given to `fit` as they are; with metadata routing, ask for them by ``set_fit_request(groups=True)``.
 
@@ -174,10 +186,20 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
                 setattr(self, name, getattr(self.estimator_, name))
         kept = np.ones(len(code), dtype=bool) if weight is None else weight > 0
         inputs = self._read_inputs(X, int(kept.sum()))
+        rows = np.flatnonzero(kept)
         self._learn(
             None if inputs is None else inputs[kept], code[kept], probability[kept], folds[kept],
             weight=None if weight is None else weight[kept], groups=None if groups is None else groups[kept],
         )  # fmt: skip
+        if self.structure_ and not self._fitted_before:
+            asked_of_fit = asked.estimator.fit
+
+            def refitted(learned: NDArray, told: NDArray) -> NDArray:
+                return self._probability_by(X, y, rows[learned], rows[told], asked_of_fit)
+
+            self._confirm(inputs[kept], code[kept], probability[kept], folds[kept], refitted,
+                          weight=None if weight is None else weight[kept],
+                          groups=None if groups is None else groups[kept])  # fmt: skip
         return self
 
     def _check_settings(self) -> None:
@@ -196,7 +218,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             given = {"sample_weight": sample_weight, **({"groups": groups} if self._splits else {})} | fit_params
             return process_routing(self, "fit", **{name: one for name, one in given.items() if one is not None})
         takes_weights = "sample_weight" in signature(estimator.fit).parameters if hasattr(estimator, "fit") else False
-        if sample_weight is not None and not takes_weights and not self._is_fitted:
+        if sample_weight is not None and not takes_weights and not self._fitted_before:
             warnings.warn(
                 f"{type(estimator).__name__} takes no sample_weight: the weights count in the correction alone",
                 UserWarning,
@@ -207,8 +229,10 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         return Bunch(estimator=Bunch(fit=fit_params | weights), splitter=Bunch(split=split))
 
     @property
-    def _is_fitted(self) -> bool:
-        return isinstance(self.cv, str)
+    def _fitted_before(self) -> bool:
+        from sklearn.frozen import FrozenEstimator
+
+        return isinstance(self.cv, str) or isinstance(self.estimator, FrozenEstimator)
 
     @property
     def _splits(self) -> bool:
@@ -224,10 +248,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
 
     def _out_of_fold(self, X: Any, y: Any, code: NDArray, groups: Any, asked: Any) -> tuple[NDArray, NDArray]:
         """Fit the classifier to all rows; return probabilities (n, K) by fits that have not seen the row, and folds."""
-        from sklearn.frozen import FrozenEstimator
-
         estimator = self._classifier()
-        if self._is_fitted or isinstance(estimator, FrozenEstimator):
+        if self._fitted_before:
             self.estimator_ = estimator
             units = np.arange(len(code)) if groups is None else np.unique(groups, return_inverse=True)[1]
             return self._in_order(estimator, X), assign_folds(units, _FOLDS, np.random.default_rng(_STREAM))
@@ -238,12 +260,22 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         probability = np.full((len(code), len(self.classes_)), np.nan)
         split = asked.splitter.split if self._splits else {} if groups is None else {"groups": groups}
         for number, (train, test) in enumerate(self._folds(code, groups).split(X, y, **split)):
-            some = {name: _of_rows(values, train, len(code)) for name, values in asked.estimator.fit.items()}
-            fitted = clone(estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train), **some)
-            probability[test], folds[test] = self._in_order(fitted, _safe_indexing(X, test)), number
+            probability[test] = self._probability_by(X, y, train, test, asked.estimator.fit)
+            folds[test] = number
         if np.isnan(probability).any():
             raise InputError("cv must put every row into a test fold once: the correction is learned from these rows")
         return probability, folds
+
+    def _probability_by(
+        self, X: Any, y: Any, learned: NDArray, told: NDArray, fit_params: dict[str, Any]
+    ) -> NDArray[np.float64]:
+        """Probabilities of some rows by the classifier fitted to others."""
+        seen = np.unique(np.asarray(_safe_indexing(y, learned)))
+        if len(seen) == 1:
+            return np.tile((self.classes_ == seen[0]).astype(np.float64), (len(told), 1))
+        some = {name: _of_rows(values, learned, len(y)) for name, values in fit_params.items()}
+        fitted = clone(self._classifier()).fit(_safe_indexing(X, learned), _safe_indexing(y, learned), **some)
+        return self._in_order(fitted, _safe_indexing(X, told))
 
     def _folds(self, code: NDArray, groups: Any) -> Any:
         if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
@@ -296,19 +328,58 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self.__dict__.pop("discovery_", None)
         if inputs is not None:
             self._rows = self._triples(inputs, code, p, chosen)
-        if len(self.classes_) > 2:
-            layout = None if self.input_reading_ is None else self.input_reading_.layout
-            method = "global" if inputs is None else self.method
-            self.simplex_ = fit_simplex(
-                inputs, code, p, folds=folds, layout=layout, method=method, seed=self._seed(), **chosen
-            )
-            self.structure_ = self.simplex_.structure
-        elif inputs is not None:
-            method = "paper" if self.method == "paper" else "auto"
-            self.field_ = MiscalibrationField(method, random_state=self._seed(), n_jobs=self.n_jobs or 1)
-            self.structure_ = bool(self.field_.fit_triples(self._rows).structure_)
+        if len(self.classes_) > 2 or inputs is not None:
+            self.field_, self.simplex_ = self._correction(inputs, code, p, folds, chosen)
+            self.structure_ = bool(self.field_.structure_ if self.simplex_ is None else self.simplex_.structure)
         elif len(self.classes_) == 2:
             self._global_map = crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"]).map
+
+    def _correction(
+        self, inputs: NDArray | None, code: NDArray, p: NDArray, folds: NDArray, chosen: dict[str, Any]
+    ) -> tuple[MiscalibrationField | None, SimplexCorrection | None]:
+        """Fit the correction: a field for two classes, else one of the simplex."""
+        if len(self.classes_) == 2:
+            method = "paper" if self.method == "paper" else "auto"
+            field = MiscalibrationField(method, random_state=self._seed(), n_jobs=self.n_jobs or 1)
+            return field.fit_triples(self._triples(inputs, code, p, chosen)), None
+        layout = None if self.input_reading_ is None else self.input_reading_.layout
+        method = "global" if inputs is None else self.method
+        return None, fit_simplex(
+            inputs, code, p, folds=folds, layout=layout, method=method, seed=self._seed(), **chosen
+        )
+
+    def _confirm(
+        self, inputs: NDArray, code: NDArray, p: NDArray, folds: NDArray,
+        refitted: Callable[[NDArray, NDArray], NDArray], **chosen: NDArray | None,
+    ) -> None:  # fmt: skip
+        """Do all of it again without one fold, or two, and keep the local correction only if it helps there.
+
+        Probabilities out of fold are not all that they seem: in each fold, the classifier has seen the outcomes of all
+        other folds, so that where a fold has more outcomes of one kind its probabilities are lower. A correction can
+        learn to read the outcomes from that, and cross-fitting does not notice, because it is so in every fold.
+        """
+        names = np.unique(folds)
+        told = names[: _CONFIRMING if len(code) < _MANY_ROWS else 1]
+        before, after = (np.full(len(code), np.nan) for _ in range(2))
+        for fold in told:
+            rest, judged = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            some = {name: None if values is None else values[rest] for name, values in chosen.items()}
+            parts = folds[rest] if len(names) > 2 else self._halves(len(rest), some["groups"])
+            again = np.zeros((len(rest), p.shape[1]))
+            for part in np.unique(parts):
+                again[parts == part] = refitted(rest[parts != part], rest[parts == part])
+            field, simplex = self._correction(inputs[rest], code[rest], again, parts, some)
+            for losses, local in ((before, False), (after, True)):
+                q = _corrected(field, simplex, inputs[judged], p[judged], local=local)
+                losses[judged] = class_log_losses(code[judged], np.log(np.maximum(q, LEAST_PROBABILITY)))
+        seen = np.isin(folds, told)
+        weight = None if chosen["weight"] is None else chosen["weight"][seen]
+        gain, error = paired_gain(before[seen], after[seen], weight)
+        self.structure_ = bool(gain > _CONFIRMED * error)
+
+    def _halves(self, n: int, groups: NDArray | None) -> NDArray[np.int64]:
+        units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+        return assign_folds(units, 2, np.random.default_rng((self._seed(), _STREAM)))
 
     def _triples(self, inputs: NDArray, code: NDArray, p: NDArray, chosen: dict[str, Any]) -> Triples:
         """Return the rows that the field is learned from, and that `discovery_` is of."""
@@ -346,15 +417,11 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         p = self._in_order(self.estimator_, X)
         if len(self.classes_) == 1:
             return np.ones((len(p), 1))
-        if self.simplex_ is not None:
-            inputs = self.input_reading_.transform(X) if self.simplex_.structure else np.zeros((len(p), 0))
-            return self.simplex_.apply(inputs, p)
-        given = np.clip(p[:, 1], 0.0, 1.0)
-        if self.field_ is None:
-            second = np.clip(self._global_map.apply(given), 0.0, 1.0)
-        else:
-            second = self.field_.fitted_.correct(self.input_reading_.transform(X), given).corrected
-        return np.column_stack([1 - second, second])
+        inputs = self.input_reading_.transform(X) if self.structure_ else np.zeros((len(p), 0))
+        if self._global_map is not None:
+            second = np.clip(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)), 0.0, 1.0)
+            return np.column_stack([1 - second, second])
+        return _corrected(self.field_, self.simplex_, inputs, p, local=self.structure_)
 
     def predict(self, X: Any) -> NDArray:
         """Return the most probable class of each row, shape (n,)."""
@@ -397,6 +464,18 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         own = get_tags(self._classifier()).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
         return tags
+
+
+def _corrected(
+    field: MiscalibrationField | None, simplex: SimplexCorrection | None, inputs: NDArray, p: NDArray, *, local: bool
+) -> NDArray[np.float64]:
+    """Correct probabilities (n, K), locally or by the global map alone."""
+    if field is None:
+        return (simplex if local else replace(simplex, members=())).apply(inputs, p)
+    given = np.clip(p[:, 1], 0.0, 1.0)
+    second = field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given)
+    second = np.clip(second, 0.0, 1.0)
+    return np.column_stack([1 - second, second])
 
 
 def _of_rows(values: Any, rows: NDArray, n: int) -> Any:

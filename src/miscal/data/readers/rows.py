@@ -155,9 +155,7 @@ def choose_inputs(
     if shown is not None:
         notes = () if text else (f"the inputs are the column {shown!r}, since nothing else was named",)
         return XSource("text", seen, notes=notes, **known)
-    note = "the inputs are all columns that play no other part, since none were named"
-    seen = (*every_other(table, reserved), *metadata)
-    return XSource("features", seen, notes=(note,), **known)
+    return XSource("features", (*every_other(table, reserved), *metadata), **known)
 
 
 def unseen_note(table: HasColumns, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
@@ -203,7 +201,8 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
         raise MissingColumn(
-            f"no inputs are left: every column plays another part. Name embeddings ({argument('embeddings')}), or "
+            "no inputs are left: every column plays another part. Name embeddings "
+            f"({argument('embeddings', takes='FILE.npy')}), or "
             "columns "
             f"of the inputs. {listed(table.columns)}"
         )
