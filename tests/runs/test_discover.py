@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 import miscal
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MismatchError
 from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.triples import Triples
@@ -116,7 +116,14 @@ def test_arrays_are_inputs_as_embeddings_are():
     ("call", "said"),
     [
         (lambda f: together(f, f["defaulted"].sample(frac=1, random_state=0), probability="risk"), "in another order"),
-        (lambda f: together(f, **EVENT, embeddings=f[["age"]].iloc[::-1]), "embeddings has the index of the data"),
+        (
+            lambda f: together(f, **EVENT, embeddings=f[["age"]].iloc[::-1]),
+            "embeddings has the index of",
+        ),
+        (
+            lambda f: together(np.eye(N), f["defaulted"], confidence=f["risk"][::-1]),
+            "has the index of the other values",
+        ),
         (lambda f: together(f, f["defaulted"], **EVENT), "outcomes are given twice"),
         (lambda f: together("loans.csv", probability=f["risk"]), "where the data are a file"),
         (lambda f: together(f.rename(columns={"risk": "weight"}), weight=np.ones(N)), "have a column 'weight', too"),
@@ -125,6 +132,10 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: together(np.eye(9), f["defaulted"], confidence=f["risk"]), "lengths differ"),
         (lambda f: miscal.discover(Triples.of(np.eye(2), confidence=[0, 1], correct=[0, 1]), text="t"), "read already"),
         (lambda f: miscal.discover(f, **EVENT, option={"neighbours": 5}), "option` is for settings of method='paper'"),
+        (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of auto, pca, tsne, umap; got 'tsnee'"),
+        (lambda f: miscal.discover(f, **EVENT, evidence="some"), "evidence must be"),
+        (lambda f: miscal.load("run", frames="panda"), "frames must be one of polars, pandas, pyarrow; got 'panda'"),
+        (lambda f: miscal.compare(["a", "b"], names=["a"]), "is not a folder"),
         (lambda f: miscal.discover(np.eye(9)), "array of inputs with outcomes and probabilities beside it"),
         (lambda f: miscal.discover(None, f["defaulted"]), "got a value of type NoneType"),
         (lambda f: miscal.discover(pd.concat([f, f[["age"]]], axis=1), **EVENT), "occur more than once: 'age'"),
@@ -261,6 +272,10 @@ def test_embeddings_in_memory_are_kept_with_the_run(tmp_path):
     same_rows(again.content.triples(), found.content.triples())
     new = loans(5, seed=3)
     np.testing.assert_array_equal(again.correct(new, embeddings=X[:5])["row"], np.arange(5))
+    X[0] = 9
+    with pytest.raises(MismatchError, match="embeddings was changed after the run"):
+        miscal_copy(found).save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 # --- what a run shows of itself -----------------------------------------------------------------------------------

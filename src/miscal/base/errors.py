@@ -27,7 +27,7 @@ _OPEN, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002"
 _FORMS = re.compile(f"{_OPEN}([^{_BETWEEN}]*){_BETWEEN}([^{_CLOSE}]*){_CLOSE}")
 
 
-def argument(name: str, value: Any = None) -> str:
+def argument(name: str, value: Any = None, *, takes: str = "") -> str:
     """Name an argument in the message of an error, which is an option at a shell.
 
     Parameters
@@ -36,6 +36,8 @@ def argument(name: str, value: Any = None) -> str:
         In Python.
     value : object, optional
         What to give; True for an option that is given by its name alone at a shell.
+    takes : str, optional
+        What the option takes, such as COL, where no value is named.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def argument(name: str, value: Any = None) -> str:
     """
     flag = f"--{name.replace('_', '-')}"
     if value is None:
-        return either(flag, f"`{name}`")
+        return either(f"{flag} {takes}".rstrip(), f"`{name}`")
     return either(flag if value is True else f"{flag} {value}", f"{name}={value!r}")
 
 

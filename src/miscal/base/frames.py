@@ -116,7 +116,7 @@ def refuse_other_order(index: Any, values: Any, name: str) -> None:
     >>> refuse_other_order(pd.Index([0, 1, 2]), pd.Series([0.5, 0.6, 0.7], index=[2, 0, 1]), "confidence")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: confidence has the index of the data in another order, ...
+    miscal.base.errors.InputError: confidence has the index of the other values in another order, ...
     """
     own = getattr(values, "index", None)
     # of lists and tuples it is a method
@@ -124,6 +124,6 @@ def refuse_other_order(index: Any, values: Any, name: str) -> None:
         return
     if own.is_unique and own.sort_values().equals(index.sort_values()):
         raise InputError(
-            f"{name} has the index of the data in another order, and values are matched by their place, never by an "
-            f"index: give {name}.loc[data.index], or {name}.to_numpy() if the places are right as they are"
+            f"{name} has the index of the other values in another order, and values are matched by their place, never "
+            f"by an index: give {name}.loc[data.index], or {name}.to_numpy() if the places are right as they are"
         )

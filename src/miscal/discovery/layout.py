@@ -19,11 +19,12 @@ a fifth of every fit above, so it is drawn on request only.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from miscal.base.directions import oriented
+from miscal.base.errors import InputError, argument
 from miscal.base.extras import need
 
 MAX_ROWS = 20_000
@@ -154,9 +155,11 @@ def _tsne(reduced: np.ndarray, distinct: np.ndarray, seed: int) -> np.ndarray:
 
 
 def check_layout(method: MapMethod) -> None:
-    """Refuse a layout whose package is not installed."""
+    """Refuse a layout that there is not, and one whose package is not installed."""
+    if method not in get_args(MapMethod):
+        raise InputError(f"{argument('map')} must be one of {', '.join(get_args(MapMethod))}; got {method!r}")
     if method == "umap":
-        need("interpret", 'map_method="umap"', otherwise=', or take "auto"')
+        need("interpret", argument("map", "umap"), otherwise=', or take "auto"')
 
 
 def _umap(X: np.ndarray, seed: int) -> np.ndarray:

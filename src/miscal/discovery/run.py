@@ -1,11 +1,13 @@
 """Write a discovery into its folder, and read it back."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.errors import MismatchError
 from miscal.data.readers import Table, open_table, reread
 from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
@@ -26,19 +28,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
-    """What was given in memory, to be kept with a run: the columns that were read and the embeddings."""
+    """What was given in memory, to be kept with a run: the columns that were read, and the embeddings.
+
+    Embeddings are not copied, because they may fill half of the memory; `digest` tells whether they were changed since.
+    """
 
     table: "pl.DataFrame | None" = None
     embeddings: np.ndarray | None = None
+    digest: str | None = None
+
+    @classmethod
+    def of(cls, table: "pl.DataFrame | None", embeddings: np.ndarray | None) -> "GivenRows":
+        """Take note of what the embeddings hold."""
+        return cls(table, embeddings, None if embeddings is None else _digest(embeddings))
 
     def write(self, folder: Path) -> None:
-        """Write them into the folder of a run."""
+        """Write them into the folder of a run.
+
+        Raises
+        ------
+        MismatchError
+            If the embeddings were changed.
+        """
         if self.table is not None:
             self.table.write_parquet(folder / ROWS_FILE, compression="zstd")
         if self.embeddings is not None:
             from safetensors.numpy import save_file
 
+            if _digest(self.embeddings) != self.digest:
+                raise MismatchError(
+                    "the array of embeddings was changed after the run was made from it, so that it cannot be saved "
+                    "with the run: discover again, and save before the array is changed"
+                )
             save_file({TENSOR: np.ascontiguousarray(self.embeddings)}, folder / EMBEDDINGS_FILE)
+
+
+def _digest(values: np.ndarray) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(values).view(np.uint8).data, digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

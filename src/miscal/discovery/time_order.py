@@ -27,7 +27,9 @@ def refuse_no_order(triples: Triples) -> None:
     miscal.base.errors.InputError: evidence 'time' judges rows by earlier ones: name the column of times (`time`)
     """
     if triples.time is None:
-        raise InputError(f"evidence 'time' judges rows by earlier ones: name the column of times ({argument('time')})")
+        raise InputError(
+            f"evidence 'time' judges rows by earlier ones: name the column of times ({argument('time', takes='COL')})"
+        )
     block = triples.time_block
     if block.max() == 0:
         raise InputError(

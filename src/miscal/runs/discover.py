@@ -254,4 +254,4 @@ def _kept(given: Given, triples: Triples) -> GivenRows:
     memory = triples.source.get("in_memory", {})
     table = open_table(given.source).load(memory["columns"]) if memory.get("columns") else None
     embeddings = numbers_or_checked(read_matrix(given.options["embeddings"])) if memory.get("embeddings") else None
-    return GivenRows(table, embeddings)
+    return GivenRows.of(table, embeddings)

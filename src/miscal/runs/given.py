@@ -56,13 +56,11 @@ def together(data: Any, y: Any = None, **options: Any) -> Given:
     """
     data = collected(data)
     options = {name: value for name, value in options.items() if value is not None}
-    frames = FrameKind.of(data)
     if y is not None:
         options = _with_outcomes(options, y)
     values, options = _values(options)
-    for name, one in values.items():
-        refuse_other_order(frames.index, one, name)
-    refuse_other_order(frames.index, options.get("embeddings"), "embeddings")
+    frames = FrameKind.of(data)
+    _refuse_other_orders(frames.index, values | {"embeddings": options.get("embeddings")})
     if isinstance(data, str) or hasattr(data, "__fspath__"):
         if values:
             raise InputError(
@@ -71,23 +69,34 @@ def together(data: Any, y: Any = None, **options: Any) -> Given:
             )
         return Given(data, options, frames)
     if not accepts(data):
-        if "embeddings" in options:
-            raise InputError(
-                "embeddings are given twice: leave them out where the data are an array, which is the inputs"
-            )
-        if not values or not hasattr(data, "__len__"):
-            raise InputError(
-                "data must be a table, a path, or an array of inputs with outcomes and probabilities beside it, as in "
-                f"discover(X, y, confidence=f); got a value of type {type(data).__name__} alone"
-            )
-        check_lengths(X=data, **values)
-        return Given(values, options | {"embeddings": data}, frames)
+        return _of_array(data, values, options)
     taken = [name for name in values if name in map(str, _names(data))]
     if taken:
         raise InputError(
             f"{taken[0]} is given as values, but the data have a column {taken[0]!r}, too: name that column, or drop it"
         )
     return Given(with_columns(data, values) if values else data, options, frames)
+
+
+def _of_array(data: Any, values: dict[str, Any], options: dict[str, Any]) -> Given:
+    """Take an array as embeddings are taken, beside the values of columns."""
+    if "embeddings" in options:
+        raise InputError("embeddings are given twice: leave them out where the data are an array, which is the inputs")
+    if not values or not hasattr(data, "__len__"):
+        raise InputError(
+            "data must be a table, a path, or an array of inputs with outcomes and probabilities beside it, as in "
+            f"discover(X, y, confidence=f); got a value of type {type(data).__name__} alone"
+        )
+    check_lengths(X=data, **values)
+    return Given(values, options | {"embeddings": data}, FrameKind())
+
+
+def _refuse_other_orders(index: Any, values: Mapping[str, Any]) -> None:
+    """Refuse values whose index is that of the data, or of other values where the data have none, in another order."""
+    for name, one in values.items():
+        refuse_other_order(index, one, name)
+        own = getattr(one, "index", None)
+        index = own if index is None and not callable(own) else index
 
 
 def _with_outcomes(options: dict[str, Any], y: Any) -> dict[str, Any]:

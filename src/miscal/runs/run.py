@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.errors import InputError
 from miscal.base.files import replace_file, resolve
 from miscal.base.frames import FrameKind
 from miscal.base.shown import Shown, ShowsItself
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from miscal.runs.compare.document import RunComparison
     from miscal.runs.monitor.document import Monitoring
     from miscal.runs.plot import RunPlot
+
+
+FRAMES = ("polars", "pandas", "pyarrow")
+"""Kinds of frame that the tables of a loaded run are given in."""
 
 
 class Run(ShowsItself):
@@ -317,6 +322,8 @@ def load(folder: str | Path, *, frames: str = "polars") -> Run | SavedModel:
 
     Raises
     ------
+    InputError
+        If there is no such kind of frame.
     FileError
         If it is neither.
     CorruptFile, TrustError
@@ -331,6 +338,8 @@ def load(folder: str | Path, *, frames: str = "polars") -> Run | SavedModel:
     ...
     miscal.base.errors.FileError: no/such/run is not a folder: give the one that `miscal discover` wrote
     """
+    if frames not in FRAMES:
+        raise InputError(f"frames must be one of {', '.join(FRAMES)}; got {frames!r}")
     place = Path(folder)
     if model_folder(place) == place and (place / "config.json").is_file():
         return load_model(place)

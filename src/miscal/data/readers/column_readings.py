@@ -81,8 +81,9 @@ def used(readings: Sequence[ColumnReading], *, needed: bool = True) -> tuple[str
         reasons = "; ".join(f"{one.name!r}: {one.left_out}" for one in readings[:5])
         raise InputError(
             f"no inputs are left: none of the {len(readings)} other columns says of what kind a row is ({reasons}). "
-            f"Name feature columns ({argument('features')}), embeddings ({argument('embeddings')}) or a column of text "
-            f"({argument('text')})"
+            f"Name feature columns ({argument('features', takes='COL,COL')}), embeddings "
+            f"({argument('embeddings', takes='FILE.npy')}) or a column of text "
+            f"({argument('text', takes='COL')})"
         )
     return kept
 

@@ -100,7 +100,7 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
         )
     raise MissingColumn(
         f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{_nearest(role, free)}; "
-        f"name it ({argument(role)}). {listed(columns)}"
+        f"name it ({argument(role, takes='COL')}). {listed(columns)}"
     )
 
 

@@ -410,7 +410,7 @@ def _confidence_column(source: RowSource, option: str, named: str | None, fitted
         return find(named, source.columns, what=option)
     if fitted_on is None:
         return guess(option, source.columns)
-    own = f"{option} (the model was fitted on this column; {argument(option)} names another)"
+    own = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
     return find(fitted_on, source.columns, what=own)
 
 

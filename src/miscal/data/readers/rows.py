@@ -201,7 +201,8 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
         raise MissingColumn(
-            f"no inputs are left: every column plays another part. Name embeddings ({argument('embeddings')}), or "
+            "no inputs are left: every column plays another part. Name embeddings "
+            f"({argument('embeddings', takes='FILE.npy')}), or "
             "columns "
             f"of the inputs. {listed(table.columns)}"
         )

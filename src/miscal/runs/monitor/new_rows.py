@@ -233,7 +233,7 @@ def _roles(
         raise InputError(f"{probability} and {option} must be two columns; both are {outcome!r}")
     grouping = None
     if group is not None:
-        grouping = Grouping.of(group, columns, what=f"group ({argument('group')} names another column)")
+        grouping = Grouping.of(group, columns, what=f"group ({argument('group', takes='COL')} names another column)")
         refuse_outcome("group", [grouping.column], outcome)
     if by_id and ID not in columns:
         raise MismatchError(

@@ -126,7 +126,7 @@ def load(folder: Path) -> MonitorState:
     if content.get("layout") != LAYOUT:
         raise MismatchError(
             f"{folder} is a monitor that another version of miscal began, which asked other questions: begin a new one "
-            f"with {argument('out')}, and give it the new rows from the first look on"
+            f"with {argument('out', takes='DIR')}, and give it the new rows from the first look on"
         )
     try:
         kept, seen = Kept.model_validate(content), RowKeys(**under("seen", tensors))
