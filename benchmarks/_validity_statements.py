@@ -152,7 +152,7 @@ def certificates(asked: Asked) -> Told:
         ("certificate, total", proof.total, rows.rate - rows.confidence),
         ("certificate, hidden", proof.hidden, rows.rate - rows.visible),
     ):
-        told.interval(f"{name}: limit", bound.interval, average(np.abs(error), rows.weight))
+        told.interval(f"{name}: limit", (bound.low, 1.0), average(np.abs(error), rows.weight))
     return told
 
 

@@ -11,9 +11,10 @@ inputs are their one-hot and standardised columns. Outcomes follow the confidenc
     saturated      f above 0.97 in 95 of 100 rows, y ~ Bernoulli(f)
     stated         f one of 0.1, 0.3, 0.5, 0.7, 0.9, y ~ Bernoulli(0.2 + 0.5 f)
 
-Of each run are counted: any finding; a confirmed claim of hidden miscalibration; its p-value and that of the total
-(where calibrated) below 0.05 and 0.01; a part or regime confirmed in its hidden part, and in its total where
-calibrated; an alarm. Target: none in over 5 % (p-values below 0.01: 1 %), beyond chance (binomial test at 1 %).
+Of each run are counted: any finding; a claim of hidden miscalibration; its p-value and that of the total (where
+calibrated) below 0.05 and 0.01; a part or regime confirmed in its hidden part, and in its total where calibrated; an
+alarm; a correction with a higher log loss than the confidences as given, beyond chance. Target: none in over 5 %
+(p-values below 0.01: 1 %), beyond chance (binomial test at 1 %).
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def claims(summary: Summary, *, calibrated: bool) -> dict:
     parts = [part.confirmed_parts for part in summary.subregimes]
     return {
         "finding": bool(summary.findings),
-        "claim": "hidden miscalibration averages at least" in summary.verdict,
+        "claim": proof.claims_hidden,
         "structure": summary.field.structure,
         "p < 0.05": proof.p_value < 0.05,
         "p < 0.01": proof.p_value < 0.01,
@@ -90,7 +91,14 @@ def claims(summary: Summary, *, calibrated: bool) -> dict:
         "part total": any(one.total for one in parts) if calibrated else None,
         "gap": (summary.gap.p_value or 1.0) < 0.05 if calibrated else None,
         "alarm": bool(summary.alarms) if calibrated else None,
+        "correction worse": _worse(summary),
     }
+
+
+def _worse(summary: Summary) -> bool:
+    """Whether the correction has a higher log loss than the confidences as given, beyond chance."""
+    gain = summary.gains.get("raw")
+    return gain is not None and gain.log_loss.interval is not None and gain.log_loss.interval[1] < 0
 
 
 def shown(args: argparse.Namespace, records: list[dict]) -> list[str]:

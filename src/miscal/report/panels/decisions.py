@@ -1,5 +1,7 @@
 """What acting at a threshold leads to: a slider over the thresholds that the run computed."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miscal.base.number_wording import rate, threshold_text
@@ -15,6 +17,8 @@ from miscal.report.texts import short
 
 #: Of each of the two drawings, in units of its view box.
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 360, 44, 10, 12, 170
+#: Width of a character of a label, and of what keeps it apart from the next one, in the same units.
+CHARACTER = 7
 #: Labels of thresholds that fit side by side.
 MOST_LABELS = 7
 #: Upper ends that the axis of rates may have.
@@ -223,9 +227,29 @@ def view(source: Source) -> DecisionsView | None:
         plots=tuple(_plot(decisions, state, x, y) for state in STATES),
         x=x,
         y=y,
-        x_ticks=[(place, threshold_text(decisions[place].threshold)) for place in range(0, len(decisions), step)],
+        x_ticks=apart(
+            [(place, threshold_text(decisions[place].threshold)) for place in range(0, len(decisions), step)], x
+        ),
         y_ticks=[(y(share * y.high), rate(share * y.high)) for share in (0, 0.25, 0.5, 0.75, 1)],
     )
+
+
+def apart(labels: Sequence[tuple[int, str]], x: Scale) -> list[tuple[int, str]]:
+    """Leave out the labels that would overlap the one before them.
+
+    Examples
+    --------
+    >>> apart([(0, "35 %"), (5, "99.967 %"), (6, "99.9986 %")], Scale(0, 6, 0.0, 300.0))
+    [(0, '35 %'), (5, '99.967 %')]
+    """
+    shown: list[tuple[int, str]] = []
+    end = -math.inf
+    for place, label in labels:
+        half = len(label) * CHARACTER / 2
+        if x(place) - half > end:
+            shown.append((place, label))
+            end = x(place) + half
+    return shown
 
 
 def _why(start: Decision, words: Vocabulary) -> str:
