@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -16,6 +17,7 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.triples import Triples
+from miscal.discovery.run import GivenRows, RunContent, RunMemory
 from miscal.report.shown_run import shown_run
 from miscal.runs.discover import COLUMNS, read_rows
 from miscal.runs.given import together
@@ -89,6 +91,12 @@ def test_an_index_changes_no_number(index):
 
 def frames_of(frame, **options):
     return together(frame, **options).frames
+
+
+def test_rows_in_another_order_are_the_same_rows():
+    frame, order = loans(), np.random.default_rng(3).permutation(N)
+    one, two = read(frame, **EVENT), read(frame.iloc[order], **EVENT)
+    same_rows(replace(one.take(order), row=two.row), two)
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
@@ -232,6 +240,20 @@ def test_runs_of_frames_are_compared_whether_saved_or_not(found, tmp_path):
     saved = [miscal.load(one.save(tmp_path / name)) for one, name in ((miscal_copy(found), "a"), (other, "b"))]
     again = miscal.compare(saved)
     assert again.pairs[0].measures == compared.pairs[0].measures
+
+
+def test_rows_of_one_frame_are_matched_by_their_place_unless_it_was_changed():
+    given, table = object(), pl.DataFrame({"id": [1, 2], "p": [0.1, 0.2]})
+    other = pl.DataFrame({"id": [1, 2], "q": [0.3, 0.4]})
+
+    def run(rows, given=given):
+        return RunContent(None, None, None, None, None, memory=RunMemory(None, None, rows, given))
+
+    assert run(GivenRows.of(table, None)).same_data(run(GivenRows.of(other, None)))
+    assert not run(GivenRows.of(table, None)).same_data(run(GivenRows.of(other.reverse(), None)))
+    X = np.eye(2)
+    assert run(GivenRows.of(None, X)).same_data(run(GivenRows.of(None, X.copy())))
+    assert not run(GivenRows.of(None, X)).same_data(run(GivenRows.of(None, X[::-1])))
 
 
 def miscal_copy(run):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
 from miscal.data.readers import Table, open_table, reread
 from miscal.data.readers.matrix import TENSOR
@@ -41,6 +42,15 @@ class GivenRows:
     def of(cls, table: "pl.DataFrame | None", embeddings: np.ndarray | None) -> "GivenRows":
         """Take note of what the embeddings hold."""
         return cls(table, embeddings, None if embeddings is None else _digest(embeddings))
+
+    def agree(self, other: "GivenRows") -> bool:
+        """Say whether everything that both hold is the same, row by row."""
+        if None not in (self.digest, other.digest) and self.digest != other.digest:
+            return False
+        if self.table is None or other.table is None:
+            return True
+        shared = [name for name in self.table.columns if name in other.table.columns]
+        return all(column_of(self.table, name).equals(column_of(other.table, name)) for name in shared)
 
     def write(self, folder: Path) -> None:
         """Write them into the folder of a run.
@@ -163,8 +173,10 @@ class RunContent:
 
     def same_data(self, other: "RunContent") -> bool:
         """Say whether the rows of another run are of the same file, or of the same object in memory."""
-        if self.memory is not None and other.memory is not None and self.memory.given is other.memory.given:
-            return True
+        mine, theirs = self.memory, other.memory
+        # the object may have been changed in between
+        if mine is not None and theirs is not None and mine.given is theirs.given:
+            return mine.rows.agree(theirs.rows)
         digest = self.source.get("sha256")
         return digest is not None and digest == other.source.get("sha256")
 

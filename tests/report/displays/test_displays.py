@@ -151,3 +151,23 @@ def test_what_cannot_be_drawn_is_refused_in_one_line():
         MapDisplay(points(), pane="inputs")
     with pytest.raises(InputError, match="column 'topic' is not among the named columns of the run"):
         FieldDisplay.from_tables({"law": (value_of(),)}, "topic")
+
+
+def test_findings_and_columns_of_predictions_need_no_run():
+    rng = np.random.default_rng(0)
+    kind, p = rng.choice(["law", "art", "sums"], 900), rng.uniform(0.3, 0.7, 900)
+    y = rng.random(900) < p + np.where(kind == "law", -0.25, 0.1)
+    frame = pd.DataFrame({"kind": kind, "noise": rng.normal(size=900)}, index=rng.permutation(900))
+    shown = FindingsDisplay.from_predictions(y, p, by=frame, ax=axes())
+    assert shown.findings[0].description == "kind = law"
+    of_values = FieldDisplay.from_predictions(y, p, by=frame["kind"], ax=axes())
+    assert (of_values.column, len(of_values.values)) == ("kind", 3)
+    dropped = np.r_[np.ones(900), np.zeros(900)]
+    weighted = FieldDisplay.from_predictions(
+        np.r_[y, ~y], np.r_[p, p], by=np.r_[kind, kind], sample_weight=dropped, ax=axes()
+    )
+    assert [one.n for one in weighted.values] == [one.n for one in of_values.values]
+    with pytest.raises(InputError, match="by must be one column whose values repeat; got 2 such columns"):
+        FieldDisplay.from_predictions(y, p, by=frame)
+    with pytest.raises(InputError, match="y_prob must lie in"):
+        FindingsDisplay.from_predictions(y, 100 * p, by=frame)

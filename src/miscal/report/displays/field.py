@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import InputError
-from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.column_tables import Tables
+from miscal.discovery.named_findings import named_findings
 from miscal.findings.ledger import ColumnValue
 from miscal.report.displays.display import Display, check_some, literal, percent_axis
 from miscal.report.formatting import bounds, count, points
@@ -56,6 +57,37 @@ class FieldDisplay(Display):
         self.column = values[0].column
         self._words = vocabulary(kind)
         self.size = (max(5.0, min(11.0, 1.5 + 0.6 * len(self.values))), 4.2)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        by: Any,
+        sample_weight: Any = None,
+        kind: Kind = EVENT,
+        ax: Any = None,
+        random_state: int = 0,
+    ) -> Self:
+        """Measure and draw every value of one column, without a run.
+
+        Parameters
+        ----------
+        y_true, y_prob, sample_weight, kind, ax, random_state
+            As for :meth:`FindingsDisplay.from_predictions`.
+        by : array-like of shape (n,)
+            The column.
+
+        Returns
+        -------
+        FieldDisplay
+        """
+        found = named_findings(y_true, y_prob, by, sample_weight=sample_weight, seed=random_state)
+        columns = {one.column for one in found.values}
+        if len(columns) != 1:
+            raise InputError(f"by must be one column whose values repeat; got {len(columns)} such columns")
+        return cls(found.values, kind=kind).plot(ax)
 
     @classmethod
     def from_tables(cls, tables: Tables, column: str, *, kind: Kind = ANSWER, ax: Any = None) -> Self:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
+from miscal.discovery.named_findings import named_findings
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger import Finding
 from miscal.report.displays.display import Display, literal, percent_axis
@@ -46,6 +47,43 @@ class FindingsDisplay(Display):
         self.findings, self.kind = tuple(findings)[:MOST], kind
         self._words = vocabulary(kind)
         self.size = (8.0, 1.4 + 0.42 * max(2, len(self.findings)))
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        by: Any,
+        sample_weight: Any = None,
+        kind: Kind = EVENT,
+        ax: Any = None,
+        random_state: int = 0,
+    ) -> Self:
+        """Find and draw the groups that columns name, without a run.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Outcomes, 0 or 1.
+        y_prob : array-like of shape (n,)
+            Probabilities in [0, 1].
+        by : frame or mapping of columns of n rows, or array-like of shape (n,)
+            What names groups.
+        sample_weight : array-like of shape (n,), optional
+            Non-negative; all 1 by default.
+        kind : {"event", "answer"}, default "event"
+            What the probability is of.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+        random_state : int, default 0
+
+        Returns
+        -------
+        FindingsDisplay
+        """
+        found = named_findings(y_true, y_prob, by, sample_weight=sample_weight, seed=random_state)
+        return cls(found.findings, kind=kind).plot(ax)
 
     @classmethod
     def from_summary(cls, summary: Summary, *, ax: Any = None) -> Self:
