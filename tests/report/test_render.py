@@ -112,6 +112,8 @@ def test_a_small_limit_is_told_as_in_the_verdict_and_only_where_it_is_claimed(ma
 
     text = " ".join(page_of(make_run(300, edit=change)).visible.split())
     tile = text[text.index(f"Hidden miscalibration {said}") :]
+    # and on the page that is printed first
+    assert f"Hidden miscalibration: {said}" in text
     assert "not above zero" not in tile[:200]
 
 

@@ -28,7 +28,7 @@ TEMPLATE = """{% from "axes.html" import axes as grid %}
 {% endif %}
 <p class="sheet-verdict">{{ view.sentence | short(view.longest) }}</p>
 <p class="sheet-limits">{% for limit in view.verdict.limits %}{{ limit.label }}: <b>{% if limit.size %}at least {{
-limit.low | size }} points{% elif limit.proven %}found{% else %}none proven{% endif %}</b>. {% endfor %}
+limit.size }} points{% elif limit.proven %}found{% else %}none proven{% endif %}</b>. {% endfor %}
 {% set before, after = view.verdict.before, view.verdict.after %}
 {% if before and after and before.smece is not none and after.smece is not none %}Correction: calibration error <b>{{
 before.smece | size }} to {{ after.smece | size }} points</b>.{% endif %}</p>
