@@ -20,7 +20,7 @@ from miscal.findings.conditions.kinds.both import Both
 from miscal.findings.conditions.kinds.missing import Missing
 from miscal.findings.conditions.kinds.term import Term
 from miscal.findings.conditions.kinds.value import Value
-from miscal.findings.ledger.bins import Bins, bins_of, spans
+from miscal.findings.ledger.bins import Bins, bins_of, number_of_bins, spans
 from miscal.findings.ledger.clusters import Clusters
 from miscal.findings.ledger.combinations import slanted, triples, two_thresholds
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -164,9 +164,13 @@ def named_groups(
         else:
             bins[name] = wide
             found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
+    count = number_of_bins(n, len(bins), settings)
     for part in cells:
         if part.column in bins:
-            found.add_intervals(bins[part.column])
+            wide = bins[part.column]
+            if count < settings.bins:
+                wide = bins_of(part.column, numbers_of(columns[part.column])[0], count, wide.date)
+            found.add_intervals(wide)
         found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values))
     numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
     found.columns = cells
@@ -213,7 +217,7 @@ class _Found:
         self.also.append([])
         self.conditions.append(condition)
         self.kinds.append(kind)
-        self.members.append(np.flatnonzero(rows))
+        self.members.append(np.flatnonzero(rows).astype(np.int32))
 
     def add_cells(self, part: ColumnGroups, kind: int) -> None:
         sizes = [int(part.rows(cell).sum()) for cell in range(len(part.cells))]
@@ -276,8 +280,11 @@ class _Found:
 
     def groups(self) -> Groups:
         first = np.r_[0, np.cumsum([len(rows) for rows in self.members], dtype=np.int64)]
-        inside = np.concatenate(self.members) if self.members else np.zeros(0, np.int64)
-        member = csc_array((np.ones(len(inside)), inside, first), shape=(self.n, len(self.members)))
+        inside = np.concatenate(self.members) if self.members else np.zeros(0, np.int32)
+        # 12 bytes for each row of each group, of which there can be hundreds of millions
+        index = np.int32 if first[-1] <= np.iinfo(np.int32).max else np.int64
+        places = (inside.astype(index, copy=False), first.astype(index))
+        member = csc_array((np.ones(len(inside)), *places), shape=(self.n, len(self.members)))
         also = tuple(map(tuple, self.also))
         typical = ((),) * len(also)
         kinds = np.array(self.kinds, int)
@@ -364,7 +371,10 @@ def _block(member: csc_array, first: int, last: int) -> csc_array:
     """Return neighbouring columns without a copy: of many rows and groups, membership is the largest array of a run."""
     begin, end = member.indptr[first], member.indptr[last]
     arrays = member.data[begin:end], member.indices[begin:end], member.indptr[first : last + 1] - begin
-    return csc_array(arrays, shape=(member.shape[0], last - first), copy=False)
+    block = csc_array((member.shape[0], last - first))
+    # given to the constructor, they would be copied: they are small parts of long arrays
+    block.data, block.indices, block.indptr = arrays
+    return block
 
 
 class ReadsColumns(Protocol):

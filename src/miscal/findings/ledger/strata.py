@@ -72,12 +72,12 @@ class Strata:
         every, many = np.bincount(self.stratum, self.mass**2), len(total)
         scatter = np.zeros(many)
         scatter[self.stratum] = self.scatter
-        squared = csc_array((columns.data**2, columns.indices, columns.indptr), shape=columns.shape)
-        first = squared.T @ (self.scatter * self.mass**2)
-        second = np.empty(columns.shape[1])
+        scattered = self.scatter * self.mass**2
+        first, second = np.empty(columns.shape[1]), np.empty(columns.shape[1])
         for place in range(columns.shape[1]):
             rows, values = stored(columns, place)
             at, weighted = self.stratum[rows], self.mass[rows] * values
+            first[place] = scattered[rows] @ values**2
             mean = np.bincount(at, weighted, minlength=many) / total
             squares = np.bincount(at, self.mass[rows] * weighted, minlength=many)
             second[place] = np.sum(scatter * (2 * squares * mean - every * mean**2))
