@@ -83,7 +83,7 @@ def test_a_file_without_a_column_is_refused_with_the_option_and_its_cost(run):
         load_model(folder).open(table(1).drop("kind"))
     assert (
         f"(--missing-as-blank kind), which changed the log loss on rows of the run by {cost['kind'].value:+.4f}"
-        in str(refused.value)
+        in refused.value.in_shell()
     )
     with pytest.raises(InputError, match="missing_as_blank: 'kinds' is no column that the model can take as blank"):
         load_model(folder).open(table(1), missing_as_blank="kinds")

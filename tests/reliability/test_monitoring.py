@@ -175,7 +175,7 @@ def test_a_damaged_state_is_refused_or_without_effect(tmp_path, looked, name, wa
         try:
             found = kept(folder)
         except CorruptFile as error:
-            said.append(str(error))
+            said.append(error.in_shell())
             continue
         # of JSON, whose blanks may change
         assert name == "config.json"

@@ -189,7 +189,8 @@ def test_where_all_rows_testify_the_geometry_has_not_seen_the_rows_it_places(mon
     # the field of a run that was read back has lost its seed and its options; the summary has kept them
     found = SimpleNamespace(model=miscal.MiscalibrationField("paper"), summary=SimpleNamespace(settings=SETTINGS))
     spaces = unseen_spaces(replace(result, found=found), 1_000)
-    assert asked["settings"] == {"method": "paper", "random_state": 7, "n_jobs": None, "device": "auto", **SETTINGS}
+    asked_for = {"method": "paper", "random_state": 7, "n_jobs": None, "device": "auto", **SETTINGS}
+    assert asked["settings"] == miscal.MiscalibrationField().get_params() | asked_for
     assert set(spaces.at.tolist()) == set(range(240)) - asked["taught"]
     assert len(spaces.at) == 120
 
