@@ -210,7 +210,7 @@ class _Scan:
 
     def choose(self) -> Iterator[TestedGroup]:
         share = self.cut_shares
-        least = -ndtri(self.settings.significance * share / 2)
+        least = self.least_scores
         refused, alone = np.zeros(len(self.of), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
@@ -249,7 +249,7 @@ class _Scan:
         told = self.values | self.is_slope
         told[_cells(self.groups)], told[self.chosen] = True, False
         found = []
-        for group in np.flatnonzero(told & (np.abs(z) >= -ndtri(significance * share / 2))):
+        for group in np.flatnonzero(told & (np.abs(z) >= self.least_scores)):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
             if adjusted <= significance:
@@ -322,7 +322,7 @@ class _Scan:
             variance = variance - np.einsum("km,km->m", chosen, solved)
         like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
         left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
-        within = left < -ndtri(self.settings.significance * self.cut_shares[term] / 2)
+        within = left < self.least_scores[term]
         named = self.values & ~self.is_slope & able & (like >= self.settings.described_overlap)
         behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
@@ -349,6 +349,11 @@ class _Scan:
     def cut_shares(self) -> np.ndarray:
         """Share of the error that a candidate is cut at: its own, or with FDR that of all candidates rejected."""
         return self.share * self._rejected()
+
+    @cached_property
+    def least_scores(self) -> np.ndarray:
+        """Standard score from which a candidate is beyond its cut, (m,)."""
+        return -ndtri(self.settings.significance * self.cut_shares / 2)
 
     def _rejected(self) -> int:
         """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
@@ -383,7 +388,7 @@ class _Scan:
             variance -= float(across[:, candidate] @ solved)
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        least = float(-ndtri(self.settings.significance * self.cut_shares[candidate] / 2))
+        least = float(self.least_scores[candidate])
         if self.is_slope[candidate]:
             return self._slope_size(candidate, left, variance, z, least)
         test = self._test(candidate, left, variance, z, least)
