@@ -31,7 +31,7 @@ def test_embeddings_may_be_shared_and_in_any_order(tmp_path):
 def test_row_numbers_outside_the_embeddings_are_refused(value, count):
     at = [0, 0, 0, 0, 0, 0, 0, value, *[0] * (N - 8)]
     data = with_rows(at)
-    with pytest.raises(InputError, match=rf"'at'.*from 0 to 29; {count} of 200 are not \(row 7\)"):
+    with pytest.raises(InputError, match=rf"'at'.*from 0 to 29; {count} of 120 are not \(row 7\)"):
         read_triples(data, embeddings=np.eye(30), embedding_rows="at")
 
 
