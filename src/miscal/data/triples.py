@@ -14,6 +14,7 @@ from miscal.base.checks import check_confidence, check_correct, check_features, 
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
+from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.time_blocks import time_blocks
 
 SPLITS = ("train", "val", "test")
@@ -104,6 +105,9 @@ class Triples:
     kind : {"answer", "event"}, default "answer"
         What the confidence is the probability of: that the answer given is right, or that an event happens. The
         outcome is 1 where it is, or does. Nothing is computed by it; sentences and pages take their words from it.
+    classes : ClassProbabilities, optional
+        The probabilities of several classes, and each row's class. Confidence and outcome are then those of the top
+        label: its probability, and whether it is right.
 
     See Also
     --------
@@ -137,6 +141,7 @@ class Triples:
     candidate_groups: dict[str, np.ndarray] = field(default_factory=dict)
     time: np.ndarray | None = None
     kind: Kind = ANSWER
+    classes: ClassProbabilities | None = None
 
     def __post_init__(self) -> None:
         # the class is frozen for everyone but its own making
@@ -245,6 +250,7 @@ class Triples:
             confidence=self.confidence[index],
             correct=self.correct[index],
             text=None if self.text is None else tuple(self.text[i] for i in index),
+            classes=None if self.classes is None else self.classes.take(index),
             **{
                 name: {key: values[index] for key, values in getattr(self, name).items()}
                 for name in ("metadata", "answers", "candidate_groups")

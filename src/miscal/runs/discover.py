@@ -24,6 +24,9 @@ def discover(
     probability: Any = None,
     event: Any = None,
     positive: Any = None,
+    probabilities: Any = None,
+    label: Any = None,
+    classes: Any = None,
     embeddings: Any = None,
     embedding_rows: Any = None,
     features: str | Sequence[str] | None = None,
@@ -77,6 +80,13 @@ def discover(
         The same two where the probability is of an event, such as a delay or a default.
     positive : optional
         The value of the event's column that is the event, where it does not hold 0/1, false/true or no/yes.
+    probabilities : str, sequence of str, path, frame, or array of shape (n, K), optional
+        Probabilities of three or more classes, which sum to 1 in each row, or their logarithms: columns by name or
+        pattern, such as ``"p_*"``; or values, which are called by the columns of a frame, or by `classes`.
+    label : str or array-like of shape (n,), optional
+        Column of the class that each row has. By default the column so called, or the only one with a usual synonym.
+    classes : sequence, str or path, optional
+        Names of the classes in the order of the probabilities, as the labels write them; of a file one on each line.
     embeddings : array of shape (n, d) or path, optional
         Inputs, in the order of the rows.
     embedding_rows : str or array-like of shape (n,), optional
@@ -192,9 +202,9 @@ def discover(
 
 
 COLUMNS = (
-    "confidence", "correct", "probability", "event", "positive", "embeddings", "embedding_rows", "features", "text",
-    "metadata", "names_only", "split", "where", "allow_leak", "group", "weight", "time", "on_invalid", "encoding",
-    "csv_escape", "embed_model",
+    "confidence", "correct", "probability", "event", "positive", "probabilities", "label", "classes", "embeddings",
+    "embedding_rows", "features", "text", "metadata", "names_only", "split", "where", "allow_leak", "group", "weight",
+    "time", "on_invalid", "encoding", "csv_escape", "embed_model",
 )  # fmt: skip
 """Arguments that say what the data are; the others say what is done with them."""
 

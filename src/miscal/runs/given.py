@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from miscal.base.arrays import is_frame
-from miscal.base.checks import check_lengths
+from miscal.base.checks import check_features, check_lengths
 from miscal.base.errors import InputError
 from miscal.base.frames import FrameKind, refuse_other_order
+from miscal.data.readers.class_columns import class_names
 from miscal.data.readers.in_memory import accepts, collected, with_columns
 
-ROLES = ("confidence", "correct", "probability", "event", "split", "group", "weight", "time", "text", "embedding_rows")
+ROLES = (
+    "confidence", "correct", "probability", "event", "label", "split", "group", "weight", "time", "text",
+    "embedding_rows",
+)  # fmt: skip
 """Arguments that name a column, or hold its values."""
 NAMING = ("metadata", "names_only")
 """Arguments that name columns, or hold a table of them."""
@@ -114,6 +119,7 @@ def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     for role in ROLES:
         if role in options and not isinstance(options[role], str):
             values[role], named[role] = options[role], role
+    named |= _of_classes(named, values)
     for role in NAMING:
         table = collected(options.get(role))
         if isinstance(table, Mapping) or is_frame(table):
@@ -122,6 +128,35 @@ def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
             values |= {name: columns[name] for name in names}
             named[role] = list(names)
     return values, named
+
+
+def _of_classes(options: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Add probabilities of classes that are given as values, a column for each class, and return how they are named."""
+    given = collected(options.get("probabilities"))
+    if given is None or isinstance(given, (str, Path)) or _are_names(given):
+        return {}
+    if isinstance(given, Mapping) or is_frame(given):
+        columns = with_columns(given, {})
+        names = [str(name) for name in (columns if isinstance(columns, Mapping) else columns.columns)]
+        by_name = [columns[name] for name in (columns if isinstance(columns, Mapping) else names)]
+    else:
+        matrix = check_features(given, name="probabilities", narrow=False)
+        if options.get("classes") is None:
+            raise InputError(
+                f"classes: probabilities of shape {matrix.shape} do not say what their columns are: give the names of "
+                "the classes in this order, as in discover(frame, probabilities=p, label='y', classes=model.classes_)"
+            )
+        names, by_name = list(class_names(options["classes"])), list(matrix.T)
+        if len(names) != len(by_name):
+            raise InputError(f"classes: {len(names)} names are given for the {len(by_name)} columns of probabilities")
+    told = names if options.get("classes") is None else list(class_names(options["classes"]))
+    columns_of = [f"probability of {name}" for name in names]
+    values |= dict(zip(columns_of, by_name, strict=True))
+    return {"probabilities": columns_of, "classes": told}
+
+
+def _are_names(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given)
 
 
 def _names(data: Any) -> list[Any]:

@@ -17,8 +17,9 @@ COLUMN_SYNONYMS = {
         *("predicted_probability", "predicted_risk", "y_prob", "y_proba", "y_score"),
     ),
     "event": ("event", "y", "y_true", "label", "target", "outcome", "true_label", "ground_truth", "happened"),
+    "label": ("label", "class", "y", "y_true", "target", "true_label", "true_class", "ground_truth"),
 }
-"""Column names taken for probability and outcome when none is named; the first of each wins over the others."""
+"""Column names taken for probability, outcome and class when none is named; the first of each wins over the others."""
 
 COLUMN_PATTERNS = {
     "probability": ("p_*", "prob_*", "proba_*", "predicted_*", "*_risk", "*_prob", "*_proba", "confidence"),

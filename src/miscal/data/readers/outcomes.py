@@ -96,6 +96,21 @@ class Asked:
         """The words of this kind."""
         return vocabulary(self.kind)
 
+    def refuse_beside(self, other: str) -> None:
+        """Refuse columns of one probability beside those of several classes.
+
+        Raises
+        ------
+        InputError
+        """
+        named = [one for one in (self.probability, self.outcome, self.positive) if one is not None]
+        if named or self.kind == EVENT:
+            words = " and ".join(self.words.columns)
+            raise InputError(
+                f"{other} are of several classes, of which {argument('label')} is the right one; {words} are of one "
+                f"probability; give one of the two{f': got {value_list(named)}' if named else ''}"
+            )
+
     def found(self, columns: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
         """Find both columns, and say which were taken because none was named.
 

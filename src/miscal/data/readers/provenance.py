@@ -19,8 +19,12 @@ ROWS_FILE, EMBEDDINGS_FILE = "rows.parquet", "rows.safetensors"
 """Files of a run folder that keep the columns and the embeddings that were given in memory."""
 
 
-def fingerprints(source: Any, table: Table, inputs: XSource, columns: Sequence[str]) -> dict[str, Any]:
+def fingerprints(
+    source: Any, table: Table, inputs: XSource, columns: Sequence[str], probabilities: Any = None
+) -> dict[str, Any]:
     """Record the data's path and sha256, and those of every file read.
+
+    `probabilities` are a matrix beside the table, if they are one.
 
     Returns
     -------
@@ -30,9 +34,9 @@ def fingerprints(source: Any, table: Table, inputs: XSource, columns: Sequence[s
         ``embeddings`` were, too.
     """
     data = [_fingerprint(file) for file in table.files]
-    beside = [_fingerprint(Path(inputs.embeddings))] if isinstance(inputs.embeddings, (str, Path)) else []
+    beside = [_fingerprint(Path(one)) for one in (inputs.embeddings, probabilities) if isinstance(one, (str, Path))]
     in_memory = not isinstance(source, (str, Path))
-    given = inputs.embeddings is not None and not beside
+    given = inputs.embeddings is not None and not isinstance(inputs.embeddings, (str, Path))
     memory = {"in_memory": {"columns": list(columns) if in_memory else [], "embeddings": given}}
     hashes = [file["sha256"] for file in data]
     joint = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()

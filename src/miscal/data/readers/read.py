@@ -27,6 +27,7 @@ from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, 
 from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
+from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.readers.columns import find, refuse_outcome, split_names
 from miscal.data.readers.grouping import groups_of, times_of
@@ -71,6 +72,9 @@ def read_triples(
     event: str | None = None,
     positive: Any = None,
     kind: Kind | None = None,
+    probabilities: Any = None,
+    label: str | None = None,
+    classes: Any = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
@@ -107,6 +111,15 @@ def read_triples(
     kind : {"answer", "event"}, optional
         What the probability is of. By default an event where `probability`, `event` or `positive` is given, else an
         answer.
+    probabilities : str, sequence of str, path or array of shape (n, K), optional
+        The probabilities of three or more classes, which sum to 1 in each row, or their natural logarithms: columns by
+        name or pattern, or a matrix (.npy or .safetensors), a row for each row of `source`, in its order. Confidence
+        and outcome are then those of the top label. Columns of probabilities are no inputs.
+    label : str, optional
+        Column of the class that each row has. By default the column so called, or the only one with a usual synonym.
+    classes : path, str or sequence, optional
+        Names of the classes in the order of the probabilities, as the labels write them: a file with one on each line,
+        or a list. Needed of a matrix; of columns they are by default what a pattern leaves open.
     embeddings : path or array of shape (n, d), optional
         x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
     embedding_rows : str, optional
@@ -180,18 +193,25 @@ def read_triples(
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     asked = Asked.of(**named, positive=positive, kind=kind)
-    roles = roles_of(table, asked, split, group, weight, time)
+    several = find_classes(table, probabilities, label, classes)
+    if several is not None:
+        asked.refuse_beside("probabilities")
+    roles = roles_of(table, asked, split, group, weight, time, several)
     roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
     given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
     inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
-    refuse_outcome("text", [inputs.text], correct=roles.correct)
-    refuse_outcome("embedding_rows", [inputs.rows], correct=roles.correct)
+    refuse_outcome("text", [inputs.text], correct=roles.outcome)
+    refuse_outcome("embedding_rows", [inputs.rows], correct=roles.outcome)
     roles.refuse_as_inputs(inputs.features)
     rows = choose_rows(table, roles.columns, inputs, where)
     inputs, readings, roles = with_readings(rows.frame, inputs, roles, text)
     allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
+    read, of_classes = rows.frame.columns, ()
+    if several is not None:
+        rows, of_classes = with_top_label(rows, several, drop=on_invalid == "drop")
+        roles = replace(roles, names_only=(*roles.names_only, several.predicted))
     rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
     rows, weights, about_weights = _weighed(rows, roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
@@ -203,10 +223,13 @@ def read_triples(
         "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
         "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
-    made = fingerprints(source, table, inputs, rows.frame.columns) | {"options": options, "where": where}
+    made = fingerprints(source, table, inputs, read, None if several is None else several.matrix) | {
+        "options": options,
+        "where": where,
+    }
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
     unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, inputs.text, inputs.rows})
-    notes = (*notes, *about_weights, *clipped, *of_labels, *unseen)
+    notes = (*of_classes, *notes, *about_weights, *clipped, *of_labels, *unseen)
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
     seen = {*inputs.features, *roles.naming}
     passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}
@@ -218,18 +241,22 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
     """Name the choices made, so that a second reading cannot choose otherwise."""
     from_file = isinstance(inputs.embeddings, (str, Path))
     return {
-        **dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True)),
+        **(_of_pair(roles) if roles.classes is None else roles.classes.options),
         **({} if roles.positive is None else {"positive": roles.positive}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
         "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
         "metadata": list(roles.metadata),
-        "names_only": list(roles.names_only),
+        "names_only": [name for name in roles.names_only if roles.classes is None or name != roles.classes.predicted],
         "split": roles.split,
         "group": roles.group,
         "weight": roles.weight,
         "time": roles.time,
     }
+
+
+def _of_pair(roles: Roles) -> dict[str, Any]:
+    return dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True))
 
 
 def options_of(source: dict[str, Any]) -> dict[str, Any]:
@@ -373,6 +400,7 @@ def _assembled(
         encoder=encoder,
         layout=encoder.layout,
         kind=roles.kind,
+        classes=None if roles.classes is None else probabilities_of(rows, roles.classes),
     )
 
 
@@ -435,15 +463,15 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder, readings: Sequen
     path = str(inputs.embeddings) if isinstance(inputs.embeddings, (str, Path)) else None
     return {
         "columns": {
-            "confidence": roles.confidence,
-            "correct": roles.correct,
+            "confidence": roles.confidence if roles.classes is None else None,
+            "correct": roles.outcome,
             "positive": roles.positive,
             "x": inputs.made_of(path),
             "text": inputs.text,
             "metadata": list(roles.naming),
             "names_only": [name for name in roles.naming if name not in inputs.features],
             "needed": [
-                roles.confidence,
+                *roles.probabilities,
                 *([inputs.text] if inputs.kind == "text" else []),
                 *sorted(inputs.features, key=lambda name: name in coordinates),
             ],

@@ -9,6 +9,7 @@ from typing import Any
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
+from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns
 from miscal.data.readers.columns import find, match, refuse_outcome, split_names, unreserved
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked
@@ -39,6 +40,17 @@ class Roles:
     id: str | None = None
     notes: tuple[str, ...] = ()
     answers: AnswerColumns = NO_ANSWERS
+    classes: ClassColumns | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The column that tells what became true."""
+        return self.correct if self.classes is None else str(self.classes.label)
+
+    @property
+    def probabilities(self) -> tuple[str, ...]:
+        """The columns that hold what the model says."""
+        return (self.confidence,) if self.classes is None else self.classes.columns
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -55,7 +67,7 @@ class Roles:
     def columns(self) -> list[str]:
         """All columns named."""
         grouped = None if self.grouping is None else self.grouping.column
-        single = (self.confidence, self.correct, self.split, grouped, self.weight, self.time, self.id)
+        single = (*self.probabilities, self.outcome, self.split, grouped, self.weight, self.time, self.id)
         return [column for column in single if column is not None] + [*self.naming, *self.answers.columns]
 
     @property
@@ -67,8 +79,9 @@ class Roles:
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
         parts = {"group": None if self.grouping is None else self.grouping.whole_column}
-        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split", "confidence", "correct")}
+        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split")}
         named = {column: name for name, column in parts.items() if column is not None}
+        named |= dict.fromkeys(self.probabilities, "confidence") | {self.outcome: "correct"}
         return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
 
     def without(self, columns: Container[str]) -> Roles:
@@ -89,6 +102,8 @@ class Roles:
                 f"names_only: {both[0]!r} is named as a feature, too, but what new rows will not have cannot be "
                 "part of the inputs: leave it out of one of the two"
             )
+        if self.classes is not None and (seen := [name for name in self.probabilities if name in features]):
+            raise InputError(f"features: {seen[0]!r} is the probability of a class, which is no input: leave it out")
 
 
 def roles_of(
@@ -98,6 +113,7 @@ def roles_of(
     group: str | None,
     weight: str | None,
     time: str | None,
+    classes: ClassColumns | None = None,
 ) -> Roles:
     """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
 
@@ -108,14 +124,15 @@ def roles_of(
     InputError
         If a column is asked to play two parts that exclude each other.
     """
-    confidence, correct, said = asked.found(table.columns)
+    confidence, correct, said = (CONFIDENCE, CORRECT, ()) if classes is not None else asked.found(table.columns)
+    outcome = correct if classes is None else classes.label
     grouping = None if group is None else Grouping.of(group, table.columns)
     grouped = None if grouping is None else grouping.column
     for what, name in {"split": split, "group": grouped, "weight": weight, "time": time}.items():
         if name is not None:
             find(name, table.columns, what=what)
-        refuse_outcome(what, [name], correct)
-    taken = [name for name in (confidence, correct, split, group, weight) if name is not None]
+        refuse_outcome(what, [name], outcome)
+    taken = [name for name in (confidence, outcome, split, group, weight) if name is not None]
     return Roles(
         confidence,
         correct,
@@ -128,6 +145,7 @@ def roles_of(
         id=ID if ID in table.columns else None,
         notes=table.notes + said,
         answers=answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
+        classes=classes,
     )
 
 
@@ -158,11 +176,11 @@ def with_naming(
     for what, names in {"metadata": named, "names_only": only}.items():
         for name in names:
             find(name, table.columns, what=what)
-        refuse_outcome(what, names, roles.correct)
-        if roles.confidence in names:
+        refuse_outcome(what, names, roles.outcome)
+        if both := [name for name in roles.probabilities if name in names]:
             words = vocabulary(roles.kind)
             raise InputError(
-                f"{what}: {roles.confidence!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
+                f"{what}: {both[0]!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
                 "leave it out"
             )
     if roles.time is not None and roles.time not in split_names(features or ()):
