@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miscal.cli import options
+from miscal.cli import class_options, options
 from miscal.cli.options import Device, Method, OnInvalid
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def command(
     probability: options.Probability = None,
     event: options.Event = None,
     positive: options.Positive = None,
-    probabilities: options.Probabilities = None,
-    label: options.Label = None,
-    classes: options.Classes = None,
+    probabilities: class_options.Probabilities = None,
+    label: class_options.Label = None,
+    classes: class_options.Classes = None,
     embeddings: options.Embeddings = None,
     embedding_rows: options.EmbeddingRows = None,
     features: options.Features = None,

@@ -369,13 +369,15 @@ def _refusal(faults: Mapping[tuple[str, str], NDArray[np.bool_]], classes: Class
     (name, words), bad = next((key, mask) for key, mask in faults.items() if mask.any())
     count = f"{name}: those of {int(bad.sum())} of {len(bad)} rows {words} ({row_list(bad, rows.row)})"
     if words == "do not sum to 1":
-        sums = classes.values(rows)[bad].sum(axis=1)
-        unit = (
-            "divide percentages by 100" if np.allclose(sums, 100, atol=1) else "give the probabilities of all classes"
+        first = classes.values(rows)[bad].sum(axis=1)[0]
+        return (
+            f"{count}; the first sums to {first:.4g}. Probabilities, or their logarithms, are allowed: give those of all "
+            "classes"
         )
-        return f"{count}; the first sums to {sums[0]:.4g}. Probabilities, or their logarithms, are allowed: {unit}"
     if words == "lie outside [0, 1]":
-        return f"{count}; probabilities, or their logarithms, are allowed: turn scores into probabilities (softmax)"
+        percentages = np.allclose(classes.values(rows)[bad].sum(axis=1), 100, atol=1)
+        mend = "divide percentages by 100" if percentages else "turn scores into probabilities (softmax)"
+        return f"{count}; probabilities, or their logarithms, are allowed: {mend}"
     if words == "are none of the classes":
         written = as_written(column_of(rows.frame, str(classes.label)))
         held = written.filter(bad).unique().sort().to_list()
