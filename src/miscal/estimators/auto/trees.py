@@ -91,8 +91,7 @@ class Forest:
     @classmethod
     def of(cls, text: str) -> Self:
         """Read LightGBM's text form."""
-        trees = [_complete(dict(line.split("=", 1) for line in part.splitlines() if "=" in line))
-                 for part in re.split(r"^Tree=", text.split("\nend of trees")[0], flags=re.M)[1:]]  # fmt: skip
+        trees = [_complete(tree) for tree in written_trees(text)]
         feature, threshold, value = (np.array(values) for values in zip(*trees, strict=True))
         by_level = [feature[:, part].ravel() for part in _LEVELS], [threshold[:, part].ravel() for part in _LEVELS]
         return cls(np.concatenate(by_level[0]).astype(np.intp), _rounded_down(np.concatenate(by_level[1])), value)
@@ -112,6 +111,12 @@ class Forest:
         )
         leaf = (~one).astype(np.intp) * 4 + (~two) * 2 + (~three)
         return self.value.ravel()[leaf + 8 * np.arange(m)].sum(1)
+
+
+def written_trees(text: str) -> list[dict[str, str]]:
+    """Return what each tree of LightGBM's text form consists of, by LightGBM's own names."""
+    parts = re.split(r"^Tree=", text.split("\nend of trees")[0], flags=re.M)[1:]
+    return [dict(line.split("=", 1) for line in part.splitlines() if "=" in line) for part in parts]
 
 
 _LEVELS = (slice(0, 1), slice(1, 3), slice(3, 7))
