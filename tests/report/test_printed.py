@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from miscal.base.terminal import WIDTH
 from miscal.discovery.summary import Measure, Summary
 from miscal.report.printed_summary import summary_lines
-from miscal.report.terminal import WIDTH
 
 
 def summary_of(run):

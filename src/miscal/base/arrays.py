@@ -97,6 +97,18 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return lowered[near[0]] if near else None
 
 
+def did_you_mean(name: Any, names: Iterable[str]) -> str:
+    """Return the end of a message that asks for the nearest of several names; empty where none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("confidense", ["id", "Confidence"]), did_you_mean("new", ["uni"])
+    ("; did you mean 'Confidence'?", '')
+    """
+    near = nearest(str(name), names)
+    return f"; did you mean {near!r}?" if near else ""
+
+
 # --- conversion ---------------------------------------------------------------------------------------------------
 
 
@@ -179,8 +191,7 @@ def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, An
 
         frame = nw.from_native(table)
         if column not in frame.columns:
-            near = nearest(str(column), frame.columns)
-            hint = f"; did you mean {near!r}?" if near else ""
+            hint = did_you_mean(column, frame.columns)
             raise InputError(f"{name} has no column {column!r}; it has {value_list(frame.columns)}{hint}")
         return frame.drop(column).to_native(), frame[column].to_native()
     array = np.asarray(table)

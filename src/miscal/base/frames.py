@@ -17,13 +17,31 @@ if TYPE_CHECKING:
 POLARS = "polars"
 
 
+def narwhals_frame(source: Any) -> Any:
+    """Wrap a frame of any library for narwhals; anything else, and a frame that repeats a name, stays as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> narwhals_frame(pl.DataFrame({"x": [1]})).columns, narwhals_frame([1])
+    (['x'], [1])
+    """
+    import narwhals as nw
+
+    try:
+        return nw.from_native(source, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        # repeated names are refused where the columns are taken
+        return source
+
+
 @dataclass(frozen=True)
 class FrameKind:
     """The kind of frame that results are given in.
 
     Attributes
     ----------
-    library : str
+    backend : str
         "pandas", "polars", "pyarrow" or another library that narwhals can build frames of.
     index : pandas.Index or None
         Of all rows that came in; results about rows carry theirs.
@@ -37,7 +55,7 @@ class FrameKind:
     ['c', 'a']
     """
 
-    library: str = POLARS
+    backend: str = POLARS
     index: Any = None
 
     @classmethod
@@ -47,11 +65,7 @@ class FrameKind:
             return cls()
         import narwhals as nw
 
-        try:
-            frame = nw.from_native(source, pass_through=True)
-        except nw.exceptions.DuplicateError:
-            # repeated names are refused where the columns are taken
-            return cls()
+        frame = narwhals_frame(source)
         if not isinstance(frame, nw.DataFrame):
             return cls()
         return cls(str(frame.implementation), getattr(frame.to_native(), "index", None))
@@ -65,17 +79,17 @@ class FrameKind:
         row : int array of shape (n,), optional
             Which row that came in each row of the table is about: a pandas frame then carries their index.
         """
-        if self.library == POLARS:
+        if self.backend == POLARS:
             return table
-        if self.library == "pyarrow":
+        if self.backend == "pyarrow":
             import polars as pl
 
             return table.to_arrow(compat_level=pl.CompatLevel.oldest())
         import narwhals as nw
 
         columns = {name: _values(table.get_column(name)) for name in table.columns}
-        if self.library != "pandas":
-            return nw.from_dict(columns, backend=self.library).to_native()
+        if self.backend != "pandas":
+            return nw.from_dict(columns, backend=self.backend).to_native()
         import pandas as pd
 
         index = None if self.index is None or row is None else self.index.take(row)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import html
-import textwrap
 from dataclasses import dataclass
 from typing import Any
+
+from miscal.base.terminal import fact_lines, wrapped
 
 MOST = 24
 """Bars and facts that are shown, and points on a terminal; more belong on a page of their own."""
 LONGEST = 600
 """Characters of one sentence or fact that are shown, so that no column of a user's can make a notebook large."""
-_WIDTH, _INDENT, _PLOT = 100, 12, 51
+_INDENT, _PLOT = 12, 51
 
 # both can be told from a white and from a black ground, and from each other by those who see few colours
 _NEGATIVE, _POSITIVE = "#d9622b", "#3b86c8"
@@ -117,13 +118,13 @@ class Shown:
 
     def text(self) -> str:
         """Return it as lines for a terminal."""
-        alarms = [line for one in self.alarms for line in _wrapped(f"ALARM       {_short(one)}", _INDENT)]
-        sentences = [line for one in self.sentences for line in _wrapped(_short(one))]
-        bars = [line for one in self.bars[:MOST] for line in _wrapped(_short(f"{one.about}: {one.words}"), 4)]
+        alarms = [line for one in self.alarms for line in wrapped(f"ALARM       {_short(one)}")]
+        sentences = [line for one in self.sentences for line in wrapped(_short(one), 0)]
+        bars = [line for one in self.bars[:MOST] for line in wrapped(_short(f"{one.about}: {one.words}"), 4)]
         told = _some(self.facts)
         beside = max([_INDENT, *(len(about) + 2 for about, _ in told)])
-        facts = [line for about, said in told for line in _wrapped(f"{_short(about):<{beside}}{_short(said)}", beside)]
-        blocks = [_wrapped(_short(self.title)), alarms, sentences, bars, facts]
+        facts = fact_lines([(_short(about), _short(said)) for about, said in told], beside)
+        blocks = [wrapped(_short(self.title), 0), alarms, sentences, bars, facts]
         written = ["\n".join(block) for block in blocks if block]
         if self.diagram is not None:
             written.append(_plotted(self.diagram))
@@ -182,10 +183,6 @@ def _safe(text: str) -> str:
     return html.escape(_short(text))
 
 
-def _wrapped(text: str, indent: int = 0) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-
-
 def _table(rows: list[str]) -> str:
     return f"<table>{''.join(rows)}</table>" if rows else ""
 
@@ -223,7 +220,7 @@ def _drawn(diagram: Diagram) -> str:
 
 def _plotted(diagram: Diagram) -> str:
     """Draw a diagram in characters, a line for each point: o is the point, | the line."""
-    lines = _wrapped(_short(f"{diagram.caption} Here o is a point, and | stands on that line."))
+    lines = wrapped(_short(f"{diagram.caption} Here o is a point, and | stands on that line."), 0)
     for x, y, label in list(zip(diagram.x, diagram.y, diagram.labels, strict=True))[-MOST:]:
         row = ["."] * _PLOT
         for at, mark in ((diagram.reference(x), "|"), (y, "o")):

@@ -40,9 +40,7 @@ def refuse_no_order(triples: Triples) -> None:
         raise InputError(
             "evidence 'time' judges rows by strictly earlier ones, but the groups reach so far in time that no five "
             f"blocks of time keep each of them together: group by time ({argument('group', 'COL:day')}), leave the "
-            "groups "
-            "out, or use "
-            "evidence 'all'"
+            "groups out, or use evidence 'all'"
         )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
+from miscal.base.terminal import fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
@@ -17,7 +18,6 @@ from miscal.findings.verdict import in_points, interval_of_size
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.precision import decimals_of
 from miscal.report.row_wording import embedding_of, grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
-from miscal.report.terminal import fact_lines, wrapped
 from miscal.report.texts import first_sentence
 
 Facts = list[tuple[str, str]]

@@ -21,10 +21,10 @@ from sklearn.utils.validation import column_or_1d
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, named_units
 from miscal.base.vocabulary import ANSWER, EVENT
 from miscal.calibration.global_map import crossfit_global_map, paired_gain
-from miscal.calibration.simplex_maps import LEAST_PROBABILITY, class_log_losses
+from miscal.calibration.simplex_maps import class_log_losses, log_probabilities
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.readers.input_reading import InputReading
 from miscal.data.splits import MIN_FIT_ROWS
@@ -251,7 +251,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         estimator = self._classifier()
         if self._fitted_before:
             self.estimator_ = estimator
-            units = np.arange(len(code)) if groups is None else np.unique(groups, return_inverse=True)[1]
+            units = named_units(len(code), groups)
             return self._in_order(estimator, X), assign_folds(units, _FOLDS, np.random.default_rng(_STREAM))
         self.estimator_ = clone(estimator).fit(X, y, **asked.estimator.fit)
         if len(self.classes_) == 1:
@@ -371,15 +371,14 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             field, simplex = self._correction(inputs[rest], code[rest], again, parts, some)
             for losses, local in ((before, False), (after, True)):
                 q = _corrected(field, simplex, inputs[judged], p[judged], local=local)
-                losses[judged] = class_log_losses(code[judged], np.log(np.maximum(q, LEAST_PROBABILITY)))
+                losses[judged] = class_log_losses(code[judged], log_probabilities(q))
         seen = np.isin(folds, told)
         weight = None if chosen["weight"] is None else chosen["weight"][seen]
         gain, error = paired_gain(before[seen], after[seen], weight)
         self.structure_ = bool(gain > _CONFIRMED * error)
 
     def _halves(self, n: int, groups: NDArray | None) -> NDArray[np.int64]:
-        units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
-        return assign_folds(units, 2, np.random.default_rng((self._seed(), _STREAM)))
+        return assign_folds(named_units(n, groups), 2, np.random.default_rng((self._seed(), _STREAM)))
 
     def _triples(self, inputs: NDArray, code: NDArray, p: NDArray, chosen: dict[str, Any]) -> Triples:
         """Return the rows that the field is learned from, and that `discovery_` is of."""
@@ -419,8 +418,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             return np.ones((len(p), 1))
         inputs = self.input_reading_.transform(X) if self.structure_ else np.zeros((len(p), 0))
         if self._global_map is not None:
-            second = np.clip(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)), 0.0, 1.0)
-            return np.column_stack([1 - second, second])
+            return _of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
         return _corrected(self.field_, self.simplex_, inputs, p, local=self.structure_)
 
     def predict(self, X: Any) -> NDArray:
@@ -473,7 +471,11 @@ def _corrected(
     if field is None:
         return (simplex if local else replace(simplex, members=())).apply(inputs, p)
     given = np.clip(p[:, 1], 0.0, 1.0)
-    second = field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given)
+    return _of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))
+
+
+def _of_two(second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of two classes, (n, 2), from those of the second."""
     second = np.clip(second, 0.0, 1.0)
     return np.column_stack([1 - second, second])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miscal.base.arrays import column_of, nearest
+from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import InputError
 from miscal.discovery.run import RunContent
 
@@ -118,11 +118,8 @@ class RunPlot:
             return column_of(table, name).to_numpy()
         columns = _named_columns(self._content.triples())
         if name not in columns:
-            near = nearest(name, columns)
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise InputError(
-                f"by must be a column of the run ({', '.join(columns) or 'it has none'}); got {name!r}{hint}"
-            )
+            known = ", ".join(columns) or "it has none"
+            raise InputError(f"by must be a column of the run ({known}); got {name!r}{did_you_mean(name, columns)}")
         return columns[name]
 
 

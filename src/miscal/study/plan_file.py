@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic
 
-from miscal.base.arrays import nearest
+from miscal.base.arrays import did_you_mean, nearest
 from miscal.base.errors import FileError, InputError
 from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
@@ -291,6 +291,4 @@ def _refuse_strangers(plan: StudyPlan) -> None:
     for key, names in asked.items():
         for name in () if names == ALL_PAIRS else names:
             if name not in known:
-                near = nearest(name, known)
-                hint = f"; did you mean {near!r}?" if near else ""
-                raise InputError(f"{key} names a pair that the plan does not have: {name!r}{hint}")
+                raise InputError(f"{key} names a pair that the plan does not have: {name!r}{did_you_mean(name, known)}")

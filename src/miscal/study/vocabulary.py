@@ -74,13 +74,17 @@ class StudyVocabulary:
 
 _ANSWER, _EVENT = vocabulary(ANSWER), vocabulary(EVENT)
 
-ANSWERS = StudyVocabulary(
-    probability=_ANSWER.probability,
-    probabilities=_ANSWER.probabilities,
-    rate=_ANSWER.rate,
+
+def _of(kind: str, **words: str) -> StudyVocabulary:
+    """Add words to those that the kind has everywhere."""
+    own = vocabulary(kind)
+    everywhere = {name: getattr(own, name) for name in ("probability", "probabilities", "rate", "over", "under")}
+    return StudyVocabulary(**everywhere, **words)
+
+
+ANSWERS = _of(
+    ANSWER,
     rate_meaning="share of right answers",
-    over=_ANSWER.over,
-    under=_ANSWER.under,
     error="the confidence is wrong",
     row="question",
     rows="questions",
@@ -92,13 +96,9 @@ ANSWERS = StudyVocabulary(
     errors="risk",
 )
 
-EVENTS = StudyVocabulary(
-    probability=_EVENT.probability,
-    probabilities=_EVENT.probabilities,
-    rate=_EVENT.rate,
+EVENTS = _of(
+    EVENT,
     rate_meaning="how often the event happens",
-    over=_EVENT.over,
-    under=_EVENT.under,
     error="the predicted risk is off",
     row="row",
     rows="rows",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.encoders import encoder_from_state
-from miscal.data.readers import read_inputs, read_triples, reread
+from miscal.data.readers import read_inputs, read_triples
 from miscal.data.readers.columns import COLUMN_SYNONYMS, guess, match
 
 N = 200
@@ -426,36 +426,6 @@ def test_dropping_is_the_same_as_never_having_had_the_rows(rows, column):
     for name in ("X", "confidence", "correct", "split"):
         np.testing.assert_array_equal(getattr(dropped, name), getattr(without, name))
     assert dropped.row.tolist() == kept
-
-
-# --- embeddings by row number -------------------------------------------------------------------------------------
-
-
-def test_embeddings_may_be_shared_and_in_any_order(tmp_path):
-    rng = np.random.default_rng(1)
-    matrix, at = rng.normal(size=(30, 3)).astype(np.float32), rng.integers(0, 30, N)
-    np.save(tmp_path / "x.npy", matrix)
-    data = frame(at=at)
-    data.write_parquet(tmp_path / "data.parquet")
-    named = {"embeddings": tmp_path / "x.npy", "embedding_rows": "at", "where": "n >= 50"}
-    found = read_triples(tmp_path / "data.parquet", **named)
-    # the same as a matrix laid out row by row beforehand
-    np.testing.assert_array_equal(found.X, read_triples(data, embeddings=matrix[at], where="n >= 50").X)
-    np.testing.assert_array_equal(reread(found.source).X, found.X)
-
-
-@pytest.mark.parametrize(("value", "count"), [(-1, 1), (30, 1), (0.5, 1), (None, 1)])
-def test_row_numbers_outside_the_embeddings_are_refused(value, count):
-    data = with_cells("at", {7: value}, at=np.zeros(N))
-    with pytest.raises(InputError, match=rf"'at'.*from 0 to 29; {count} of 200 are not \(row 7\)"):
-        read_triples(data, embeddings=np.eye(30), embedding_rows="at")
-
-
-def test_row_numbers_need_embeddings():
-    with pytest.raises(InputError, match="name the embeddings too"):
-        read_triples(frame(at=0), features="x", embedding_rows="at")
-    with pytest.raises(MissingColumn, match="embedding_rows: there is no column 'att'"):
-        read_triples(frame(at=0), embeddings=np.eye(3), embedding_rows="att")
 
 
 # --- new rows -----------------------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.findings.ledger.bins import bins_of, number_of_bins, round_quantile
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS
+from miscal.findings.ledger.bins import bins_of, round_quantile
 
 MOVED = 0.0075
 
@@ -42,11 +41,3 @@ def test_dates_are_cut_at_firsts_of_months_where_these_are_near():
 @pytest.mark.parametrize("values", [[0.0, 1.0], [5.0, 5.0, 7.0]])
 def test_two_values_make_two_bins(values):
     assert bins_of("n", np.repeat(values, 20), 40, date=False).count == 2
-
-
-@given(st.integers(20, 10**7), st.integers(1, 500))
-def test_more_rows_or_columns_never_have_more_bins(rows, columns):
-    count = number_of_bins(rows, columns)
-    assert LEDGER_DEFAULTS.pair_bins <= count <= LEDGER_DEFAULTS.bins
-    assert number_of_bins(2 * rows, columns) <= count
-    assert number_of_bins(rows, columns + 1) <= count

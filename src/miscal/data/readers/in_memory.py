@@ -11,6 +11,7 @@ import polars as pl
 from miscal.base.arrays import frame_columns, is_frame, numeric
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
+from miscal.base.frames import narwhals_frame
 from miscal.data.readers.table import Table
 
 
@@ -21,11 +22,7 @@ def accepts(source: Any) -> bool:
 
 def collected(source: Any) -> Any:
     """Return what a lazy frame or query of any library holds, as a polars frame; anything else as it is."""
-    try:
-        frame = nw.from_native(source, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        # a frame in memory, whose names are judged where its columns are taken
-        return source
+    frame = narwhals_frame(source)
     return frame.collect(backend="polars").to_native() if isinstance(frame, nw.LazyFrame) else source
 
 

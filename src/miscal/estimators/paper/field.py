@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from miscal.base.errors import InputError
+from miscal.base.folds import named_units
 from miscal.base.precision import LARGEST_SINGLE, merged_columns
 from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
@@ -373,7 +374,7 @@ def _single(X: np.ndarray) -> np.ndarray:
 def _train_and_val(rows: Triples, weight: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return row numbers to train on and to choose by; rows of weight 0 are absent."""
     if rows.split is None:
-        unit = np.arange(len(rows)) if rows.group is None else np.unique(rows.group, return_inverse=True)[1]
+        unit = named_units(len(rows), rows.group)
         n_units = int(unit.max()) + 1
         # 10 of the 90 % that are train or validation rows in the paper's 80/10/10
         is_val = np.isin(unit, rng.permutation(n_units)[: max(1, n_units // 9)])

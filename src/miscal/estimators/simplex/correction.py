@@ -22,7 +22,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, named_units
 from miscal.base.state_folder import under, with_prefix
 from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
 from miscal.calibration.simplex_maps import (
@@ -191,9 +191,8 @@ def fit_simplex(
         raise InputError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     weight = np.ones(len(code)) if weight is None else weight
     if folds is None:
-        units = np.arange(len(code)) if groups is None else np.unique(groups, return_inverse=True)[1]
         count = _FOLDS if len(code) <= _MANY_ROWS else _FOLDS_OF_MANY
-        folds = assign_folds(units, count, np.random.default_rng((seed, _STREAM)))
+        folds = assign_folds(named_units(len(code), groups), count, np.random.default_rng((seed, _STREAM)))
     maps = crossfit_simplex_map(code, log_probabilities(probability), folds, weight)
     tried: list[CrossFittedShift] = []
     if X is not None and method != "global":

@@ -11,7 +11,6 @@ from miscal.findings.conditions import Condition
 from miscal.findings.conditions.frame import written
 from miscal.findings.conditions.kinds.period import Period
 from miscal.findings.conditions.kinds.span import Span
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""
@@ -169,30 +168,3 @@ def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]
         for after in range(first + 1, min(first + widest_bins, count) + 1):
             if after - first <= narrow_bins or (first % 2 == 0 and (after % 2 == 0 or after == count)):
                 yield first, after - 1
-
-
-def number_of_bins(rows: int, columns: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> int:
-    """Return into how many bins numbers are cut for intervals, which must not hold more rows than memory is meant for.
-
-    Parameters
-    ----------
-    rows, columns : int
-        Of the table; columns of numbers or dates alone.
-    settings : LedgerSettings, optional
-        ``bins`` at most; ``pair_bins`` at least, however many rows that are.
-
-    Examples
-    --------
-    >>> [number_of_bins(rows, 20) for rows in (1_000, 200_000, 100_000_000)]
-    [40, 18, 10]
-    """
-    count = settings.bins
-    while count > settings.pair_bins and rows * columns * _held(count, settings) > settings.most_in_intervals:
-        count -= 1
-    return count
-
-
-def _held(count: int, settings: LedgerSettings) -> float:
-    """Rows that the intervals of a column hold together, in multiples of all rows."""
-    ends = spans(count, settings.narrow_interval, settings.widest_interval)
-    return sum(last + 1 - first for first, last in ends) / count

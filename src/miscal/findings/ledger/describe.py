@@ -77,7 +77,8 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
     if len(named) == 0:
         return None
     plain = np.isin(groups.kinds[named], (VALUE, INTERVAL, TERM))
-    member = csc_array(groups.member[:, named] if len(some) == n else groups.member[:, named][some])
+    member = groups.member.sparse(named)
+    member = member if len(some) == n else csc_array(member[some])
     best = max(
         (_search(inside[some], member, plain, union, settings) for union in (True, False)),
         key=lambda found: (found[1], -len(found[0])),
@@ -163,9 +164,10 @@ def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tupl
     terms = np.flatnonzero(groups.kinds == TERM)
     if len(terms) == 0:
         return ()
-    counts = groups.member[:, terms].T @ inside.astype(np.float64)
+    member = groups.member.sparse(terms)
+    counts = member.T @ inside.astype(np.float64)
     share = counts / inside.sum()
-    others = (np.asarray(groups.member[:, terms].sum(0)).ravel() - counts) / max(1, (~inside).sum())
+    others = (np.asarray(member.sum(0)).ravel() - counts) / max(1, (~inside).sum())
     telling = (share >= settings.telling_share) & (share >= settings.telling_lift * others)
     order = [place for place in np.argsort(others - share, kind="stable") if telling[place]][:2]
     return tuple(

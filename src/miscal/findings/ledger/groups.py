@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csc_array, hstack
+from scipy.sparse import csc_array
 
 from miscal.findings.conditions import Condition
 from miscal.findings.conditions.frame import numbers_of, written
@@ -20,9 +20,10 @@ from miscal.findings.conditions.kinds.both import Both
 from miscal.findings.conditions.kinds.missing import Missing
 from miscal.findings.conditions.kinds.term import Term
 from miscal.findings.conditions.kinds.value import Value
-from miscal.findings.ledger.bins import Bins, bins_of, number_of_bins, spans
+from miscal.findings.ledger.bins import Bins, bins_of, spans
 from miscal.findings.ledger.clusters import Clusters
 from miscal.findings.ledger.combinations import slanted, triples, two_thresholds
+from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.stretches import stretches
 from miscal.findings.ledger.trends import TrendRows, trend_of
@@ -46,8 +47,8 @@ class Groups:
         Other conditions that hold for exactly the same rows.
     kinds : int array of shape (m,)
         VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM or CLUSTER.
-    member : sparse array of shape (n, m), float64
-        1 where a row is in a group.
+    member : SideBySide
+        m columns: 1 where a row is in a group.
     trends : dict of int to TrendRows
         Trends by their place among the groups. The rows of such a group are the upper end of its trend.
     parts : tuple of ColumnGroups
@@ -61,7 +62,7 @@ class Groups:
     conditions: tuple[Condition, ...]
     also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
-    member: csc_array
+    member: SideBySide
     trends: dict[int, TrendRows] = field(default_factory=dict)
     parts: tuple[ColumnGroups, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
@@ -81,13 +82,12 @@ class Groups:
         return tuple(one.words for one in self.conditions)
 
     @property
-    def tested(self) -> list[csc_array]:
-        """What each row adds to the test of each group, sparse, (n, m) side by side: membership, or a trend's score."""
+    def tested(self) -> SideBySide:
+        """What each row adds to the test of each group: 1 if it is in the group, or its score in a trend."""
         if not self.trends:
-            return [self.member]
-        first, last = min(self.trends), max(self.trends) + 1
-        scores = csc_array(np.column_stack([self.trends[place].score for place in range(first, last)]))
-        return [_block(self.member, 0, first), scores, _block(self.member, last, len(self))]
+            return self.member
+        scores = Numbers(csc_array(np.column_stack([one.score for one in self.trends.values()])))
+        return self.member.replaced(min(self.trends), scores)
 
     @cached_property
     def axes(self) -> np.ndarray:
@@ -97,7 +97,7 @@ class Groups:
 
     def rows(self, group: int) -> np.ndarray:
         """Mask of the rows of a group, bool (n,)."""
-        return self.member[:, [group]].toarray()[:, 0] > 0
+        return self.member.dense(group) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +164,9 @@ def named_groups(
         else:
             bins[name] = wide
             found.add(part.cells[-1], VALUE, part.rows(len(part.cells) - 1))
-    count = number_of_bins(n, len(bins), settings)
     for part in cells:
         if part.column in bins:
-            wide = bins[part.column]
-            if count < settings.bins:
-                wide = bins_of(part.column, numbers_of(columns[part.column])[0], count, wide.date)
-            found.add_intervals(wide)
+            found.add_intervals(bins[part.column])
         found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values))
     numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
     found.columns = cells
@@ -189,58 +185,83 @@ class _Found:
 
     def __init__(self, n: int, settings: LedgerSettings) -> None:
         self.n, self.settings = n, settings
-        self.places: dict[bytes, int] = {}
+        # equal rows have equal sums of random numbers, and others as good as never
+        self.random = np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64)
+        self.places: dict[tuple[int, int], int] = {}
         self.also: list[list[Condition]] = []
         self.conditions: list[Condition] = []
         self.kinds: list[int] = []
-        self.members: list[np.ndarray] = []  # rows of each group
+        self.blocks: list[Columns] = []
+        self.lists: list[np.ndarray] = []  # rows of the groups after these blocks
         self.parts: list[ColumnGroups] = []
         self.columns: list[ColumnGroups] = []
         self.trends: dict[int, TrendRows] = {}
 
-    def add(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
-        size = int(rows.sum())
+    def add(self, condition: Condition, kind: int, inside: np.ndarray) -> None:
+        rows = np.flatnonzero(inside).astype(np.int32)
+        if self._is_new(condition, kind, len(rows), self.random[rows].sum()):
+            self.lists.append(rows)
+
+    def _is_new(self, condition: Condition, kind: int, size: int, key: np.uint64) -> bool:
+        """Take a group in, unless it is too small or large, or there is one of the same rows: that has two names."""
         if min(size, self.n - size) < self.settings.min_rows:
-            return
-        key = np.packbits(rows).tobytes()
-        if key in self.places:
-            place = self.places[key]
+            return False
+        same = size, int(key)
+        if same in self.places:
+            place = self.places[same]
             if kind < self.kinds[place]:
                 # the better name comes first, in whatever order columns stand
                 self.conditions[place], condition, self.kinds[place] = condition, self.conditions[place], kind
             self.also[place].append(condition)
-            return
-        self.places[key] = len(self.conditions)
-        self._append(condition, kind, rows)
+            return False
+        self.places[same] = len(self.conditions)
+        self._append(condition, kind)
+        return True
 
-    def _append(self, condition: Condition, kind: int, rows: np.ndarray) -> None:
+    def _append(self, condition: Condition, kind: int) -> None:
         self.also.append([])
         self.conditions.append(condition)
         self.kinds.append(kind)
-        self.members.append(np.flatnonzero(rows).astype(np.int32))
+
+    def _close_lists(self) -> None:
+        if self.lists:
+            self.blocks.append(RowLists.of(self.n, self.lists))
+            self.lists = []
 
     def add_cells(self, part: ColumnGroups, kind: int) -> None:
-        sizes = [int(part.rows(cell).sum()) for cell in range(len(part.cells))]
-        filled = [cell for cell, size in enumerate(sizes) if size]
-        if len(filled) == 2 and sum(sizes) == self.n:
+        sizes = np.bincount(part.codes + 1, minlength=len(part.cells) + 1)[1:]
+        filled = np.flatnonzero(sizes).tolist()
+        if len(filled) == 2 and sizes.sum() == self.n:
             # two values are one question: the rarer names the answer, of equals the second (1 of 0 and 1)
             filled = [min(reversed(filled), key=lambda cell: sizes[cell])]
         for cell in filled:
-            self.add(part.cells[cell], kind, part.rows(cell))
+            if sizes[cell] >= self.settings.min_rows:
+                self.add(part.cells[cell], kind, part.rows(cell))
 
     def add_intervals(self, bins: Bins) -> None:
-        for first, last in spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval):
-            rows = (bins.codes >= first) & (bins.codes <= last)
-            self.add(bins.condition(first, last), INTERVAL, rows)
+        """Add ranges of bins; how many rows each has, and their random numbers, add up over the bins."""
+        self._close_lists()
+        low, high = np.array(list(spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval))).T
+        ends = np.cumsum(np.bincount(bins.codes + 1, minlength=bins.count + 1))
+        numbers = np.r_[np.uint64(0), np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][ends]
+        # sums that pass the largest number begin again at 0, and so do their differences
+        sizes, keys = ends[high + 1] - ends[low], numbers[high + 1] - numbers[low]
+        ranges = zip(low.tolist(), high.tolist(), sizes.tolist(), keys, strict=True)
+        new = [self._is_new(bins.condition(i, j), INTERVAL, size, key) for i, j, size, key in ranges]
+        if any(new):
+            self.blocks.append(BinRanges(bins.codes, low[new], high[new]))
 
     def add_trends(self, columns: Mapping[str, np.ndarray]) -> None:
         """Add the trends in one go, so that they lie side by side; an interval may have the same rows as their end."""
+        self._close_lists()
         for name, values in columns.items():
             numbers, date = numbers_of(values)
             trend = None if numbers is None else trend_of(name, numbers, date)
             if trend is not None and min(trend.upper.sum(), trend.lower.sum()) >= self.settings.min_rows:
                 self.trends[len(self.conditions)] = trend
-                self._append(trend.condition, TREND, trend.upper)
+                self._append(trend.condition, TREND)
+                self.lists.append(np.flatnonzero(trend.upper).astype(np.int32))
+        self._close_lists()
 
     def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
@@ -279,17 +300,17 @@ class _Found:
             self.add(Term(str(term)), TERM, member[:, [place]].toarray()[:, 0] > 0)
 
     def groups(self) -> Groups:
-        first = np.r_[0, np.cumsum([len(rows) for rows in self.members], dtype=np.int64)]
-        inside = np.concatenate(self.members) if self.members else np.zeros(0, np.int32)
-        # 12 bytes for each row of each group, of which there can be hundreds of millions
-        index = np.int32 if first[-1] <= np.iinfo(np.int32).max else np.int64
-        places = (inside.astype(index, copy=False), first.astype(index))
-        member = csc_array((np.ones(len(inside)), *places), shape=(self.n, len(self.members)))
-        also = tuple(map(tuple, self.also))
-        typical = ((),) * len(also)
-        kinds = np.array(self.kinds, int)
-        parts, columns = tuple(self.parts), tuple(self.columns)
-        return Groups(tuple(self.conditions), also, kinds, member, self.trends, parts, typical, columns)
+        self._close_lists()
+        return Groups(
+            tuple(self.conditions),
+            tuple(map(tuple, self.also)),
+            np.array(self.kinds, int),
+            SideBySide(self.n, tuple(self.blocks)),
+            self.trends,
+            tuple(self.parts),
+            ((),) * len(self.conditions),
+            tuple(self.columns),
+        )
 
 
 def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
@@ -311,15 +332,14 @@ def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     if not clusters.found:
         return groups
     many = len(clusters.found)
-    rows = [csc_array(one.rows[:, None].astype(np.float64)) for one in clusters.found]
-    # without any column and text, the named groups are none, of no rows
-    named = [groups.member] if len(groups) else []
+    rows = [np.flatnonzero(one.rows).astype(np.int32) for one in clusters.found]
+    n = len(clusters.found[0].rows)
     return replace(
         groups,
         conditions=(*groups.conditions, *(one.condition for one in clusters.found)),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
-        member=csc_array(hstack([*named, *rows])),
+        member=SideBySide(n, (*groups.member.blocks, RowLists.of(n, rows))),
         typical=(*groups.typical, *(one.typical for one in clusters.found)),
     )
 
@@ -365,16 +385,6 @@ def _pairs(
     for place in np.flatnonzero(counts >= least):
         i, j = divmod(int(place), width)
         yield int(counts[place]), one, i, two, j
-
-
-def _block(member: csc_array, first: int, last: int) -> csc_array:
-    """Return neighbouring columns without a copy: of many rows and groups, membership is the largest array of a run."""
-    begin, end = member.indptr[first], member.indptr[last]
-    arrays = member.data[begin:end], member.indices[begin:end], member.indptr[first : last + 1] - begin
-    block = csc_array((member.shape[0], last - first))
-    # given to the constructor, they would be copied: they are small parts of long arrays
-    block.data, block.indices, block.indptr = arrays
-    return block
 
 
 class ReadsColumns(Protocol):

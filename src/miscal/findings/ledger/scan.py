@@ -50,7 +50,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr, ndtri
 
 from miscal.base.document import Measure
@@ -63,11 +62,13 @@ from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, 
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, shrinkage, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
-from miscal.findings.ledger.strata import Strata, stored
+from miscal.findings.ledger.strata import Strata
 from miscal.findings.ledger.tested_group import Scanned, TestedGroup
 from miscal.findings.ledger.trends import sum_p_value, trend_size
 
 _NO_VARIANCE = 1e-9
+_DESIGNED = 64
+"""Candidates whose design effects are found at a time, each by copies of its rows."""
 _VARIANCE_OF_SCORES = 1e-6
 """Of ranks that are all but equal, beside a group's own: rounding leaves so much of a slope that there is none of."""
 
@@ -177,7 +178,7 @@ class _Scan:
         totals = self.strata.sums(groups.member, rows.residual)
         self.slope = slope_columns(rows, groups, slope_places(groups, settings), self.strata, totals)
         # what a candidate is, and which group it is of: all groups, then the slopes of some
-        self.columns = csc_array(hstack([*groups.tested, self.slope.columns]))
+        self.columns = groups.tested.beside(self.slope.columns)
         self.of = np.r_[np.arange(len(groups)), self.slope.groups]
         self.is_slope = np.arange(len(self.of)) >= len(groups)
         self.level = self._level()
@@ -186,8 +187,10 @@ class _Scan:
         self.effect = np.ones(len(self.of))
         if rows.design is not None:
             factors = rows.mass * rows.residual, rows.mass**2 * rows.variance
-            self.effect = rows.design.design_effects(self.columns, *factors)
-        self.counts = np.asarray(groups.member.sum(0)).ravel()[self.of]
+            parts = np.array_split(np.arange(len(self.of)), -(-len(self.of) // _DESIGNED))
+            effects = [rows.design.design_effects(self.columns.sparse(part), *factors) for part in parts]
+            self.effect = np.concatenate(effects)
+        self.counts = groups.member.counts()[self.of]
         self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
         self.chosen: list[int] = []
         self.described: dict[int, bool] = {}
@@ -205,12 +208,12 @@ class _Scan:
         added = np.zeros(len(self.of))
         slopes = zip(np.flatnonzero(self.is_slope).tolist(), self.slope.levels, strict=True)
         for one, level in slopes:
-            added[one] = level.adds(self.strata.factors(self._column(one)))
+            added[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
         return added
 
     def choose(self) -> Iterator[TestedGroup]:
         share = self.cut_shares
-        least = -ndtri(self.settings.significance * share / 2)
+        least = self.least_scores
         refused, alone = np.zeros(len(self.of), bool), self.by_themselves
         while len(self.chosen) < self.settings.max_findings:
             z = self._given_chosen()
@@ -249,7 +252,7 @@ class _Scan:
         told = self.values | self.is_slope
         told[_cells(self.groups)], told[self.chosen] = True, False
         found = []
-        for group in np.flatnonzero(told & (np.abs(z) >= -ndtri(significance * share / 2))):
+        for group in np.flatnonzero(told & (np.abs(z) >= self.least_scores)):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
             if adjusted <= significance:
@@ -278,7 +281,10 @@ class _Scan:
         return {"group": int(self.of[candidate]), "effect": SLOPE if self.is_slope[candidate] else SHIFT}
 
     def _column(self, candidate: int) -> np.ndarray:
-        return self.columns[:, [candidate]].toarray()[:, 0]
+        return self.columns.dense(candidate)
+
+    def _together(self, candidates: Sequence[int], factors: np.ndarray) -> np.ndarray:
+        return np.sum([factor * self._column(one) for one, factor in zip(candidates, factors, strict=True)], axis=0)
 
     def _accounting(self, group: int) -> int | None:
         """Place of the chosen group that alone leaves least of a group in its direction; None where none is chosen."""
@@ -322,7 +328,7 @@ class _Scan:
             variance = variance - np.einsum("km,km->m", chosen, solved)
         like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
         left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
-        within = left < -ndtri(self.settings.significance * self.cut_shares[term] / 2)
+        within = left < self.least_scores[term]
         named = self.values & ~self.is_slope & able & (like >= self.settings.described_overlap)
         behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
@@ -349,6 +355,11 @@ class _Scan:
     def cut_shares(self) -> np.ndarray:
         """Share of the error that a candidate is cut at: its own, or with FDR that of all candidates rejected."""
         return self.share * self._rejected()
+
+    @cached_property
+    def least_scores(self) -> np.ndarray:
+        """Standard score from which a candidate is beyond its cut, (m,)."""
+        return -ndtri(self.settings.significance * self.cut_shares / 2)
 
     def _rejected(self) -> int:
         """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
@@ -379,11 +390,11 @@ class _Scan:
         if self.chosen:
             across = np.stack(self.covariance)
             solved = self._explained[:, candidate]
-            left = left - self.columns[:, self.chosen] @ solved
+            left = left - self._together(self.chosen, solved)
             variance -= float(across[:, candidate] @ solved)
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        least = float(-ndtri(self.settings.significance * self.cut_shares[candidate] / 2))
+        least = float(self.least_scores[candidate])
         if self.is_slope[candidate]:
             return self._slope_size(candidate, left, variance, z, least)
         test = self._test(candidate, left, variance, z, least)
@@ -400,8 +411,8 @@ class _Scan:
     def _slope_size(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> Measure:
         level = self.slope.levels[candidate - len(self.groups)]
         test = self._test(candidate, left, variance, z, least)
-        test = replace(test, total=test.total - level.adds(test.factors))
-        return slope_size(self.rows, level, test, stored(self.columns, candidate)[1])
+        test = replace(test, total=test.total - level.adds(test.factors[level.rows]))
+        return slope_size(self.rows, level, test, self.columns.stored(candidate)[1])
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
@@ -426,7 +437,7 @@ class _Scan:
 
     def _overlaps(self, candidate: int) -> np.ndarray:
         """Jaccard index of the rows of a candidate and those of every other, (m,)."""
-        shared = (self.groups.member.T @ self.groups.rows(self.of[candidate]).astype(np.float64))[self.of]
+        shared = self.groups.member.sums(self.groups.rows(self.of[candidate]).astype(np.float64))[self.of]
         return shared / (self.counts + self.counts[candidate] - shared)
 
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
@@ -480,6 +491,6 @@ class _Scan:
         if given:
             across = np.stack(self.covariance)[: len(given)]
             solved = np.linalg.lstsq(across[:, given], across[:, candidate], rcond=1e-10)[0]
-            left = left - self.columns[:, list(given)] @ solved
+            left = left - self._together(given, solved)
         tail = sum_p_value(self.strata.factors(left), self.rows.correct, self.rows.expected)
         return max(p_value, deflated(tail, float(self.effect[candidate])))

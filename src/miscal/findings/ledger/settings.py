@@ -72,9 +72,6 @@ class LedgerSettings:
     bins: int = 40
     """Bins of equal counts that intervals are made of; more bins place an end better and cost candidates. An interval
     of a tenth of the rows may lie half a bin off at either end: of 20 bins, the best then held a quarter other rows."""
-    most_in_intervals: int = 50_000_000
-    """Rows of all intervals together, each of which costs 12 bytes: beyond it numbers are cut into fewer bins. Twenty
-    numbers of 40,000 rows have as many in 40 bins; of 200,000 rows they are cut into 18."""
     narrow_interval: float = 0.2
     """Share of the rows up to which an interval may end at every bin; a wider one ends at every second."""
     widest_interval: float = 0.5

@@ -29,8 +29,9 @@ from miscal.base.document import Measure, Part
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.findings.ledger.groups import Groups
+from miscal.findings.ledger.membership import Numbers
 from miscal.findings.ledger.sizes import RAREST, GroupTest, hidden_size, size
-from miscal.findings.ledger.strata import Strata, stored
+from miscal.findings.ledger.strata import Strata
 from miscal.findings.residuals import proportion_interval
 
 SHIFT, SLOPE = "shift", "slope"
@@ -68,8 +69,8 @@ class SlopeColumns:
     ----------
     groups : int array of shape (s,)
         Their places among the groups.
-    columns : sparse array of shape (n, s)
-        c - c_g where a row is in the group.
+    columns : Numbers
+        s columns: c - c_g where a row is in the group.
     levels : tuple of s GroupLevel
         How often their rows are right if they have no slope.
     recentred : float64 array of shape (s,)
@@ -77,7 +78,7 @@ class SlopeColumns:
     """
 
     groups: np.ndarray
-    columns: csc_array
+    columns: Numbers
     levels: tuple[GroupLevel, ...]
     recentred: np.ndarray
 
@@ -102,8 +103,8 @@ class GroupLevel:
     part: np.ndarray
 
     def adds(self, factors: np.ndarray) -> float:
-        """Return what the level of the group adds to a sum with these factors, (n,)."""
-        return float(factors[self.rows] @ (self.own - self.others))
+        """Return what the level of the group adds to a sum in which its rows have these factors, (k,)."""
+        return float(factors @ (self.own - self.others))
 
 
 def score_of(confidence: np.ndarray) -> np.ndarray:
@@ -151,9 +152,7 @@ def level_of(rows: LabelledRows, inside: np.ndarray, strata: Strata, total: floa
 
 def _share_of_stratum(inside: np.ndarray, strata: Strata) -> np.ndarray:
     """Share of each stratum's weight that some rows have."""
-    total = np.bincount(strata.stratum, strata.mass)
-    own = np.bincount(strata.stratum[inside], strata.mass[inside], minlength=len(total))
-    return own / np.maximum(total, np.finfo(float).tiny)
+    return np.bincount(strata.stratum[inside], strata.mass[inside], minlength=strata.many) / strata.total
 
 
 def slope_columns(
@@ -174,13 +173,13 @@ def slope_columns(
     score, n = score_of(rows.confidence), len(rows)
     columns, levels, recentred = [csc_array((n, 0))], [], np.zeros(len(places))
     for at, place in enumerate(places):
-        inside = stored(groups.member, place)[0]
+        inside = groups.member.stored(place)[0]
         own = level_of(rows, inside, strata, float(totals[place]))
         centre, plain = (_mean(score[inside], by) for by in (_own_part(inside, strata), own.part))
         columns.append(csc_array((score[inside] - centre, inside, [0, len(inside)]), shape=(n, 1)))
         levels.append(own)
         recentred[at] = centre - plain
-    return SlopeColumns(np.array(places, int), csc_array(hstack(columns)), tuple(levels), recentred)
+    return SlopeColumns(np.array(places, int), Numbers(csc_array(hstack(columns))), tuple(levels), recentred)
 
 
 def _mean(values: np.ndarray, weight: np.ndarray) -> float:
@@ -189,9 +188,12 @@ def _mean(values: np.ndarray, weight: np.ndarray) -> float:
 
 def _own_part(inside: np.ndarray, strata: Strata) -> np.ndarray:
     """Part of each row of a group in the covariance of the group's sum with that of any column of its rows, (k,)."""
-    column = np.zeros(len(strata.stratum))
-    column[inside] = 1.0
-    return strata.factors(strata.scatter * strata.factors(column))[inside]
+    at = strata.stratum[inside]
+    factors = strata.factors_at(inside, np.ones(len(inside)))
+    # the same for rows outside, which add up to what is left of each stratum
+    own, squares = (np.bincount(at, strata.mass[inside] ** power, minlength=strata.many) for power in (1, 2))
+    mean = (squares - own / strata.total * strata.squares) / strata.total
+    return strata.scatter[inside] * (strata.mass[inside] * (factors - mean[at]))
 
 
 def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np.ndarray) -> Measure:

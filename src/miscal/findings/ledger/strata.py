@@ -8,11 +8,12 @@ residual, w how much a row counts, and b~ is b less its weighted mean in the str
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from miscal.evidence.conditional import centred
+from miscal.findings.ledger.membership import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,33 @@ class Strata:
         squares = np.bincount(stratum, centred(residual, stratum) ** 2)
         return cls(stratum, mass, (squares / np.maximum(np.bincount(stratum) - 1, 1))[stratum])
 
+    @cached_property
+    def total(self) -> np.ndarray:
+        """Mass of each stratum, (s,), above 0."""
+        return np.maximum(np.bincount(self.stratum, self.mass), np.finfo(float).tiny)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Sum of the squared masses of each stratum, (s,)."""
+        return np.bincount(self.stratum, self.mass**2)
+
+    @property
+    def many(self) -> int:
+        """Number of strata, s."""
+        return len(self.total)
+
+    def factors_at(self, rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return the factors of some rows (k,) in the sum of a column that is 0 in all other rows, (k,).
+
+        Examples
+        --------
+        >>> strata = Strata(np.array([0, 0, 1]), np.ones(3), np.ones(3))
+        >>> strata.factors_at(np.array([0]), np.array([1.0])).tolist(), strata.factors(np.array([1.0, 0, 0])).tolist()
+        ([0.5], [0.5, -0.5, 0.0])
+        """
+        at, mass = self.stratum[rows], self.mass[rows]
+        return mass * (numbers - (np.bincount(at, mass * numbers, minlength=self.many) / self.total)[at])
+
     def factors(self, column: np.ndarray) -> np.ndarray:
         """Return what each residual is multiplied by in the sum of a column, (n,)."""
         return self.mass * self.centred(column)
@@ -53,44 +81,25 @@ class Strata:
         """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
         return centred(column, self.stratum, self.mass)
 
-    def sums(self, columns: csc_array, residual: np.ndarray) -> np.ndarray:
+    def sums(self, columns: Columns, residual: np.ndarray) -> np.ndarray:
         """Return the sum of each column, (m,)."""
-        return columns.T @ self.factors(residual)
+        return columns.sums(self.factors(residual))
 
-    def covariances(self, columns: csc_array, column: np.ndarray) -> np.ndarray:
+    def covariances(self, columns: Columns, column: np.ndarray) -> np.ndarray:
         """Return the covariances of the sums of all columns with that of one, (m,)."""
-        return columns.T @ self.factors(self.scatter * self.factors(column))
+        return columns.sums(self.factors(self.scatter * self.factors(column)))
 
-    def variances(self, columns: csc_array) -> np.ndarray:
+    def variances(self, columns: Columns) -> np.ndarray:
         """Return the variance of the sum of each column, (m,).
 
         With B the weighted sum of a column in a stratum, P and Q the sums of w^2 b and w^2 b^2, and U and V those of w
         and w^2 over all of its rows, the squared factors add up to Q - 2 P B / U + V (B / U)^2; where all count alike
         and b is 0 or 1, to n - n^2 / m.
         """
-        total = np.maximum(np.bincount(self.stratum, self.mass), np.finfo(float).tiny)
-        every, many = np.bincount(self.stratum, self.mass**2), len(total)
-        scatter = np.zeros(many)
+        scatter = np.zeros(self.many)
         scatter[self.stratum] = self.scatter
-        scattered = self.scatter * self.mass**2
-        first, second = np.empty(columns.shape[1]), np.empty(columns.shape[1])
-        for place in range(columns.shape[1]):
-            rows, values = stored(columns, place)
-            at, weighted = self.stratum[rows], self.mass[rows] * values
-            first[place] = scattered[rows] @ values**2
-            mean = np.bincount(at, weighted, minlength=many) / total
-            squares = np.bincount(at, self.mass[rows] * weighted, minlength=many)
-            second[place] = np.sum(scatter * (2 * squares * mean - every * mean**2))
+        first, second = columns.squared_sums(self.scatter * self.mass**2), np.empty(len(columns))
+        for places, (sums, squares) in columns.by_stratum(self.stratum, (self.mass, self.mass**2)):
+            mean = sums / self.total[:, None]
+            second[places] = scatter @ (2 * squares * mean - self.squares[:, None] * mean**2)
         return np.maximum(first - second, 0.0)
-
-
-def stored(columns: csc_array, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows that a column has a number for, and these numbers.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in stored(csc_array([[0.0], [2.0]]), 0)]
-    [[1], [2.0]]
-    """
-    inside = slice(columns.indptr[place], columns.indptr[place + 1])
-    return columns.indices[inside], columns.data[inside]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from miscal.base.arrays import nearest, value_list
+from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.column_tables import Tables
@@ -114,10 +114,10 @@ class FieldDisplay(Display):
             If the run has no table of that column.
         """
         if column not in tables:
-            near = nearest(str(column), tables)
-            hint = f"; did you mean {near!r}?" if near else ""
             known = value_list(list(tables)) if tables else "none"
-            raise InputError(f"column {column!r} is not among the named columns of the run ({known}){hint}")
+            raise InputError(
+                f"column {column!r} is not among the named columns of the run ({known}){did_you_mean(column, tables)}"
+            )
         return cls(tables[column], kind=kind).plot(ax)
 
     @property

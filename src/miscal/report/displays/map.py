@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miscal.base.arrays import nearest, value_list
+from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.report.displays.display import SHADES, Display, literal, percent_axis
@@ -167,7 +167,6 @@ def _column(map: pl.DataFrame, colour: str) -> Any:
            if name in map.columns]  # fmt: skip
     column = colour if colour in own else by_name.get(colour)
     if column is None:
-        near = nearest(str(colour), [*own, *by_name])
-        hint = f"; did you mean {near!r}?" if near else ""
+        hint = did_you_mean(colour, [*own, *by_name])
         raise InputError(f"colour must be one of {', '.join([*own, *by_name])}; got {colour!r}{hint}")
     return map[column].to_numpy()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from miscal.base.number_wording import percent, score
 from miscal.base.shown import Shown
-from miscal.report.terminal import WIDTH
+from miscal.base.terminal import WIDTH
 
 
 def audit_lines(found: dict, run_dir: Path) -> list[str]:

@@ -25,6 +25,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Finding, Groups, named_groups
 from miscal.findings.ledger.groups import VALUE
+from miscal.findings.ledger.membership import SideBySide
 from miscal.findings.ledger.scan import error_shares
 from miscal.runs.compare.document import GroupPair, GroupSide, NearerCounts
 from miscal.runs.compare.estimates import Means, group_means, minus, negative
@@ -80,7 +81,8 @@ def candidates(sides: Sides) -> Candidates:
             else:
                 found[at] = (*found.get(at, ()), name)
     cut = len(sides.a)
-    halves = (shared.member, shared.member) if sides.paired else (shared.member[:cut], shared.member[cut:])
+    member = shared.member.sparse(range(len(shared)))
+    halves = (member, member) if sides.paired else (member[:cut], member[cut:])
     a, b = (csc_array(hstack([half, *more])) for half, more in zip(halves, extra.members, strict=True))
     return Candidates(
         conditions=(*shared.conditions, *extra.conditions),
@@ -95,7 +97,7 @@ def candidates(sides: Sides) -> Candidates:
 
 def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int) -> Groups:
     if not columns and text is None:
-        return Groups((), (), np.zeros(0, int), csc_array((n, 0)))
+        return Groups((), (), np.zeros(0, int), SideBySide(n))
     return named_groups(columns, text)
 
 

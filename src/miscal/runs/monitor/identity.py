@@ -194,12 +194,13 @@ def refuse_counted(looks: Sequence[Look], before: RowKeys, new: RowKeys, folder:
         if content == look.content:
             raise InputError(
                 f"these {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. Give "
-                "the rows that came after them; nothing was changed"
+                "the rows that came later; nothing was changed"
             )
         if len(new.rows) > look.rows and order_digest(new.rows[: look.rows]) == look.ordered:
             raise InputError(
                 f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. "
-                f"Give only the rows that came after them, for example with {argument('where')}; nothing was changed"
+                f"Give only the rows that came later, for example by naming them with {argument('where')}; nothing was "
+                "changed"
             )
     again = np.isin(new.rows, before.rows)
     if rows.id is not None and again.any():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.folds import named_units
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.run import RunContent
@@ -58,7 +59,7 @@ def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> K
         # the fits of the run may have corrected them where the saved one, from all rows, does not
         columns["corrected"] = columns["confidence"]
     names = None if triples is None or triples.group is None else triples.group.astype(str)
-    unit = np.arange(len(table)) if names is None else np.unique(names, return_inverse=True)[1]
+    unit = named_units(len(table), names)
     order = np.argsort(unit, kind="stable")
     # a row without a corrected confidence testifies to nothing
     if run.summary.evidence == TIME:

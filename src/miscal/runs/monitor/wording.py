@@ -8,10 +8,10 @@ from pathlib import Path
 
 from miscal.base.number_wording import percent
 from miscal.base.shown import Diagram, Shown
+from miscal.base.terminal import fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report.formatting import points, signed
 from miscal.report.precision import decimals_for
-from miscal.report.terminal import fact_lines, wrapped
 from miscal.report.texts import begin
 from miscal.runs.monitor.alarms import VALUES
 from miscal.runs.monitor.document import (

@@ -1,0 +1,293 @@
+"""Columns of candidates: what each row adds to the sum that a candidate is tested by.
+
+A group has 1 for each of its rows and 0 for others. A table of 200,000 rows and forty columns has thousands of groups
+with a hundred million rows in all, so that how they are held decides what a run costs. Ranges of the bins of a column
+are held by the bin of each row: the sums of a few dozen bins, added up one after the other, are those of hundreds of
+ranges. Other groups are lists of their rows, in 4 bytes each. Trends and slopes have numbers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
+
+_MOST_GATHERED = 1 << 22
+"""Numbers gathered at a time, 32 MB."""
+
+_RANGES = 64
+"""Ranges whose sums within strata are held at a time."""
+
+
+class Columns(Protocol):
+    """m columns of n numbers, most of which are 0."""
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of values (n,) over the rows, each times the number of the column, (m,)."""
+        ...
+
+    def squared_sums(self, values: Floats) -> Floats:
+        """Return the sum of values (n,) over the rows, each times the squared number of the column, (m,)."""
+        ...
+
+    def stored(self, place: int) -> tuple[Ints, Floats]:
+        """Return the rows that a column has a number for, and these numbers."""
+        ...
+
+    def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
+        """Yield places, and their sums of each weight (n,) within strata: one (strata, places) for each weight."""
+        ...
+
+
+class _Listed:
+    """Sums within strata, column by column."""
+
+    def by_stratum(self: Columns, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
+        """Yield places, and their sums of each weight within strata."""
+        many = int(stratum.max()) + 1
+        for place in range(len(self)):
+            rows, numbers = self.stored(place)
+            at = stratum[rows]
+            sums = [np.bincount(at, weight[rows] * numbers, minlength=many)[:, None] for weight in weights]
+            yield slice(place, place + 1), sums
+
+
+@dataclass(frozen=True, eq=False)
+class RowLists(_Listed):
+    """Groups held as lists of their rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the table.
+    rows : int array of shape (k,)
+        The rows of the first group, in rising order, then those of the second, and so on.
+    first : int64 array of shape (m + 1,)
+        Where the list of each group begins, and k. No list is empty.
+
+    Examples
+    --------
+    >>> RowLists.of(4, [np.array([0, 2]), np.array([3])]).sums(np.array([1.0, 10.0, 100.0, 1000.0])).tolist()
+    [101.0, 1000.0]
+    """
+
+    n: int
+    rows: Ints
+    first: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, n: int, lists: Sequence[Ints]) -> RowLists:
+        """Put lists of rows one after the other."""
+        first = np.r_[0, np.cumsum([len(rows) for rows in lists], dtype=np.int64)]
+        return cls(n, np.concatenate(lists) if len(lists) else np.zeros(0, np.int32), first)
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of values over the rows of each group, (m,)."""
+        found = np.empty(len(self))
+        for some in self._blocks():
+            begin, end = self.first[some.start], self.first[some.stop]
+            found[some] = np.add.reduceat(values[self.rows[begin:end]], self.first[some] - begin)
+        return found
+
+    squared_sums = sums
+
+    def stored(self, place: int) -> tuple[Ints, Floats]:
+        """Return the rows of a group, and 1 for each."""
+        rows = self.rows[self.first[place] : self.first[place + 1]]
+        return rows, np.ones(len(rows))
+
+    def _blocks(self) -> Iterator[slice]:
+        """Neighbouring groups that have about so many rows together."""
+        start = 0
+        while start < len(self):
+            stop = int(np.searchsorted(self.first, self.first[start] + _MOST_GATHERED, "right")) - 1
+            stop = max(start + 1, stop)
+            yield slice(start, stop)
+            start = stop
+
+
+@dataclass(frozen=True, eq=False)
+class BinRanges:
+    """Groups that are ranges of the bins of one column.
+
+    Attributes
+    ----------
+    codes : int array of shape (n,)
+        The bin of each row, -1 for none.
+    low, high : int arrays of shape (m,)
+        The first and the last bin of each group.
+
+    Examples
+    --------
+    >>> ranges = BinRanges(np.array([0, 1, 2, -1]), np.array([0, 1]), np.array([1, 2]))
+    >>> ranges.sums(np.array([1.0, 10.0, 100.0, 1000.0])).tolist()
+    [11.0, 110.0]
+    """
+
+    codes: Ints
+    low: Ints
+    high: Ints
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        return len(self.codes)
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of values over the rows of each group, (m,)."""
+        up_to = np.cumsum(np.bincount(self.codes + 1, values, minlength=int(self.high.max()) + 2))
+        return up_to[self.high + 1] - up_to[self.low]
+
+    squared_sums = sums
+
+    def stored(self, place: int) -> tuple[Ints, Floats]:
+        """Return the rows of a group, and 1 for each."""
+        rows = np.flatnonzero((self.codes >= self.low[place]) & (self.codes <= self.high[place]))
+        return rows, np.ones(len(rows))
+
+    def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
+        """Yield places, and their sums of each weight within strata."""
+        strata, bins = int(stratum.max()) + 1, int(max(self.codes.max(), self.high.max())) + 2
+        cell = stratum * bins + self.codes + 1
+        sums = [np.bincount(cell, weight, minlength=strata * bins).reshape(strata, bins) for weight in weights]
+        up_to = [np.cumsum(one, axis=1) for one in sums]
+        for start in range(0, len(self), _RANGES):
+            some = slice(start, start + _RANGES)
+            yield some, [one[:, self.high[some] + 1] - one[:, self.low[some]] for one in up_to]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(_Listed):
+    """Columns with numbers of their own: trends and slopes.
+
+    Attributes
+    ----------
+    matrix : sparse array of shape (n, m), float64
+    """
+
+    matrix: csc_array
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        return self.matrix.shape[0]
+
+    def __len__(self) -> int:
+        return self.matrix.shape[1]
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of values times numbers, (m,)."""
+        return self.matrix.T @ values
+
+    def squared_sums(self, values: Floats) -> Floats:
+        """Return the sum of values times squared numbers, (m,)."""
+        squared = csc_array((self.matrix.data**2, self.matrix.indices, self.matrix.indptr), shape=self.matrix.shape)
+        return squared.T @ values
+
+    def stored(self, place: int) -> tuple[Ints, Floats]:
+        """Return the rows that a column has a number for, and these numbers."""
+        inside = slice(self.matrix.indptr[place], self.matrix.indptr[place + 1])
+        return self.matrix.indices[inside], self.matrix.data[inside]
+
+
+@dataclass(frozen=True, eq=False)
+class SideBySide:
+    """Columns of several kinds, in order.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the table.
+    blocks : tuple of Columns
+
+    Examples
+    --------
+    >>> ranges = BinRanges(np.array([0, 1, 2, -1]), np.array([0, 1]), np.array([1, 2]))
+    >>> both = SideBySide(4, (RowLists.of(4, [np.array([0, 3])]), ranges))
+    >>> both.counts().tolist(), both.dense(0).tolist()
+    ([2, 2, 2], [1.0, 0.0, 0.0, 1.0])
+    >>> both.sparse(np.array([0, 2])).toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    """
+
+    n: int
+    blocks: tuple[Columns, ...] = ()
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        return np.r_[0, np.cumsum([len(one) for one in self.blocks], dtype=np.int64)]
+
+    def __len__(self) -> int:
+        return int(self._first[-1])
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of values over the rows, each times the number of the column, (m,)."""
+        return self._joined([one.sums(values) for one in self.blocks])
+
+    def squared_sums(self, values: Floats) -> Floats:
+        """Return the sum of values over the rows, each times the squared number of the column, (m,)."""
+        return self._joined([one.squared_sums(values) for one in self.blocks])
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return the number of rows of each group, (m,)."""
+        return self.sums(np.ones(self.n)).round().astype(np.int64)
+
+    def stored(self, place: int) -> tuple[Ints, Floats]:
+        """Return the rows that a column has a number for, and these numbers."""
+        at = int(np.searchsorted(self._first, place, "right")) - 1
+        return self.blocks[at].stored(place - int(self._first[at]))
+
+    def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
+        """Yield places, and their sums of each weight within strata."""
+        for start, block in zip(self._first.tolist(), self.blocks, strict=False):
+            for some, sums in block.by_stratum(stratum, weights):
+                yield slice(start + some.start, start + min(some.stop, len(block))), sums
+
+    def dense(self, place: int) -> Floats:
+        """Return a column, (n,)."""
+        column = np.zeros(self.n)
+        rows, numbers = self.stored(place)
+        column[rows] = numbers
+        return column
+
+    def sparse(self, places: Sequence[int] | Ints) -> csc_array:
+        """Return some columns as a sparse array, (n, places)."""
+        parts = [self.stored(int(place)) for place in places]
+        if not parts:
+            return csc_array((self.n, 0))
+        first = np.r_[0, np.cumsum([len(rows) for rows, _ in parts])]
+        rows, numbers = (np.concatenate(some) for some in zip(*parts, strict=True))
+        return csc_array((numbers, rows, first), shape=(self.n, len(parts)))
+
+    def replaced(self, place: int, block: Columns) -> SideBySide:
+        """Return these columns with another block in place of the one that begins at a place."""
+        at = int(np.searchsorted(self._first, place))
+        return SideBySide(self.n, (*self.blocks[:at], block, *self.blocks[at + 1 :]))
+
+    def beside(self, *others: Columns) -> SideBySide:
+        """Return these columns with others at their right."""
+        return SideBySide(self.n, (*self.blocks, *(one for one in others if len(one))))
+
+    def _joined(self, parts: list[Floats]) -> Floats:
+        return np.concatenate(parts) if parts else np.zeros(0)

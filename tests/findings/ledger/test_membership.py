@@ -1,0 +1,73 @@
+"""However columns of candidates are held, they have the sums of the plain matrix."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csc_array
+
+from miscal.findings.ledger import membership
+from miscal.findings.ledger.groups import INTERVAL, named_groups
+from miscal.findings.ledger.membership import BinRanges, Numbers, RowLists, SideBySide
+from miscal.findings.ledger.strata import Strata
+
+N = 40
+
+
+@st.composite
+def side_by_side(draw):
+    """Columns of every kind, in any order, and the matrix that they stand for."""
+    blocks, matrices = [], []
+    for kind in draw(st.lists(st.sampled_from(["lists", "ranges", "numbers"]), min_size=1, max_size=4)):
+        rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+        if kind == "lists":
+            masks = rng.random((3, N)) < rng.random((3, 1))
+            masks[:, 0] = True
+            blocks.append(RowLists.of(N, [np.flatnonzero(mask) for mask in masks]))
+            matrices.append(masks.T.astype(float))
+        elif kind == "ranges":
+            codes, low = rng.integers(-1, 5, N), rng.integers(0, 5, 4)
+            high = np.minimum(low + rng.integers(0, 3, 4), 4)
+            blocks.append(BinRanges(codes, low, high))
+            matrices.append(((codes[:, None] >= low) & (codes[:, None] <= high)).astype(float))
+        else:
+            matrix = rng.normal(size=(N, 2)) * (rng.random((N, 2)) < 0.6)
+            blocks.append(Numbers(csc_array(matrix)))
+            matrices.append(matrix)
+    return SideBySide(N, tuple(blocks)), np.hstack(matrices)
+
+
+@given(side_by_side(), st.integers(0, 10**6), st.sampled_from([1, 8, 1 << 22]))
+def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
+    held, matrix = columns
+    rng = np.random.default_rng(seed)
+    values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), rng.integers(0, 6, N)
+    strata = Strata.of(np.unique(stratum, return_inverse=True)[1], rng.normal(size=N), mass)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(membership, "_MOST_GATHERED", gathered)
+        np.testing.assert_allclose(held.sums(values), values @ matrix, atol=1e-9)
+        np.testing.assert_allclose(held.squared_sums(values), values @ matrix**2, atol=1e-9)
+    factors = np.column_stack([strata.factors(column) for column in matrix.T])
+    np.testing.assert_allclose(strata.variances(held), strata.scatter @ factors**2, atol=1e-9)
+    np.testing.assert_allclose(
+        strata.covariances(held, matrix[:, 0]), (strata.scatter * factors[:, 0]) @ factors, atol=1e-9
+    )
+    np.testing.assert_array_equal(held.sparse(range(len(held))).toarray(), matrix)
+    for place in range(len(held)):
+        np.testing.assert_array_equal(held.dense(place), matrix[:, place])
+        rows, numbers = held.stored(place)
+        np.testing.assert_allclose(strata.factors_at(rows, numbers), factors[rows, place], atol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_no_two_groups_have_the_same_rows(seed, copies):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=200).round(1)
+    columns = {f"column {k}": values * (k + 1) for k in range(copies)}
+    groups = named_groups(columns)
+    masks = [groups.rows(place).tobytes() for place in range(len(groups)) if place not in groups.trends]
+    assert len(set(masks)) == len(masks)
+    assert all(groups.member.counts() == [groups.rows(place).sum() for place in range(len(groups))])
+    # a copy of a column adds names, and no groups but those of two columns
+    alone = named_groups({"column 0": values})
+    assert (groups.kinds == INTERVAL).sum() >= (alone.kinds == INTERVAL).sum()
