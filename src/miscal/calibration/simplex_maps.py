@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.special import log_softmax
 
-from miscal.calibration.calibrators import SLOPE_RANGE, Isotonic
+from miscal.base.state_folder import under, with_prefix
+from miscal.calibration.calibrators import SLOPE_RANGE, Isotonic, State
 from miscal.calibration.global_map import simplest
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
 
@@ -81,6 +82,15 @@ class SimplexMap(Protocol):
         """Map log-probabilities (n, K) to others."""
         ...
 
+    def state(self) -> State:
+        """Everything learned, as arrays."""
+        ...
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild a fitted map."""
+        ...
+
 
 @dataclass
 class IdentityOfClasses:
@@ -95,6 +105,15 @@ class IdentityOfClasses:
     def apply(self, z: Floats) -> Floats:
         """Return the log-probabilities."""
         return z
+
+    def state(self) -> State:
+        """Nothing is learned: an empty dict."""
+        return {}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild the map."""
+        return cls()
 
 
 @dataclass
@@ -134,6 +153,15 @@ class TemperatureOfClasses:
         """Scale."""
         return log_softmax(self.slope * z, axis=1)
 
+    def state(self) -> State:
+        """Return ``slope``, a scalar array."""
+        return {"slope": np.array(self.slope)}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild a fitted map."""
+        return cls(float(state["slope"]))
+
 
 @dataclass
 class VectorScaling:
@@ -163,6 +191,15 @@ class VectorScaling:
     def apply(self, z: Floats) -> Floats:
         """Scale and shift."""
         return log_softmax(self.slopes * z + self.shifts, axis=1)
+
+    def state(self) -> State:
+        """Return ``slopes`` and ``shifts``, each (K,)."""
+        return {"slopes": self.slopes, "shifts": self.shifts}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild a fitted map."""
+        return cls(state["slopes"], state["shifts"])
 
 
 @dataclass
@@ -194,6 +231,15 @@ class MatrixScaling:
         """Scale and mix."""
         return log_softmax(self.slope * z + self._design(z) @ self.matrix, axis=1)
 
+    def state(self) -> State:
+        """Return ``slope``, a scalar array, ``matrix`` (1 + K, K) and ``centre`` (K,)."""
+        return {"slope": np.array(self.slope), "matrix": self.matrix, "centre": self.centre}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild a fitted map."""
+        return cls(float(state["slope"]), state["matrix"], state["centre"])
+
     def _design(self, z: Floats) -> Floats:
         return np.column_stack([np.ones(len(z)), z - self.centre])
 
@@ -219,6 +265,17 @@ class IsotonicOfClasses:
     def apply(self, z: Floats) -> Floats:
         """Map each class, and normalise."""
         return log_probabilities(np.column_stack([one.apply(np.exp(z[:, k])) for k, one in enumerate(self.maps)]))
+
+    def state(self) -> State:
+        """Return the arrays of each class's map, named below its place."""
+        held = [with_prefix(str(k), one.state()) for k, one in enumerate(self.maps)]
+        return {name: array for arrays in held for name, array in arrays.items()}
+
+    @classmethod
+    def from_state(cls, state: State) -> Self:
+        """Rebuild a fitted map."""
+        places = sorted({int(name.split(".")[0]) for name in state})
+        return cls([Isotonic.from_state(under(str(k), state)) for k in places])
 
 
 SIMPLEX_MAPS: Mapping[str, type[SimplexMap]] = {

@@ -195,8 +195,15 @@ def fit_sparse_effects(rows: LevelledRows) -> Effects:
 
 class _Backfitting:
     def __init__(self, rows: LevelledRows) -> None:
-        self._rows, self._log_odds = rows, rows.start.astype(np.float64)
+        # groups are made of whole columns, which lie together in memory
+        self._rows = replace(rows, codes=np.asfortranarray(rows.codes))
         self.effects: Effects = {}
+        self._move_to(rows.start.astype(np.float64))
+
+    def _move_to(self, log_odds: NDArray[np.float64]) -> None:
+        p = expit(log_odds)
+        self._log_odds = log_odds
+        self._score, self._information = self._rows.count * (self._rows.correct - p), self._rows.count * p * (1 - p)
 
     def sweep(self, terms: Sequence[Term]) -> None:
         """Take a step for each term in turn."""
@@ -206,7 +213,8 @@ class _Backfitting:
             alone, information, prior = self._seen(term, group, size, old)
             new = prior.shrink(alone, information) if prior.gain > term.least_gain else np.zeros(size)
             if (new != old).any():
-                self._log_odds += of_levels(new - old, group) * (self._rows.level if term.slope else 1.0)
+                added = of_levels(new - old, group) * (self._rows.level if term.slope else 1.0)
+                self._move_to(self._log_odds + added)
             self.effects[term] = new
 
     def pairs(self) -> list[Term]:
@@ -223,12 +231,12 @@ class _Backfitting:
 
     def _seen(self, term: Term, group: Codes, size: int, old: Array) -> tuple[Array, Array, SparsePrior]:
         """Effects as a Newton step sees them, and their information, (size,) each; and the prior that these teach."""
-        rows, p = self._rows, expit(self._log_odds)
-        by = rows.level if term.slope else 1.0
-        score = level_sums(group, rows.count * (rows.correct - p) * by, size)
-        information = level_sums(group, rows.count * p * (1 - p) * by * by, size)
+        score, information = self._score, self._information
+        if term.slope:
+            score, information = score * self._rows.level, information * self._rows.level**2
+        score, information = level_sums(group, score, size), level_sums(group, information, size)
         if len(term.columns) > 1:
-            information = np.where(level_sums(group, rows.count, size) >= AUTO.least_pair_rows, information, 0.0)
+            information = np.where(level_sums(group, self._rows.count, size) >= AUTO.least_pair_rows, information, 0.0)
         alone = np.clip(old + score / np.maximum(information, 1e-9), -AUTO.shift_reach, AUTO.shift_reach)
         return alone, information, sparse_prior(alone, information)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,8 +92,7 @@ class Forest:
     @classmethod
     def of(cls, text: str) -> Self:
         """Read LightGBM's text form."""
-        trees = [_complete(dict(line.split("=", 1) for line in part.splitlines() if "=" in line))
-                 for part in re.split(r"^Tree=", text.split("\nend of trees")[0], flags=re.M)[1:]]  # fmt: skip
+        trees = [_complete(tree) for tree in written_trees(text)]
         feature, threshold, value = (np.array(values) for values in zip(*trees, strict=True))
         by_level = [feature[:, part].ravel() for part in _LEVELS], [threshold[:, part].ravel() for part in _LEVELS]
         return cls(np.concatenate(by_level[0]).astype(np.intp), _rounded_down(np.concatenate(by_level[1])), value)
@@ -112,6 +112,12 @@ class Forest:
         )
         leaf = (~one).astype(np.intp) * 4 + (~two) * 2 + (~three)
         return self.value.ravel()[leaf + 8 * np.arange(m)].sum(1)
+
+
+def written_trees(text: str) -> list[dict[str, str]]:
+    """Return what each tree of LightGBM's text form consists of, by LightGBM's own names."""
+    parts = re.split(r"^Tree=", text.split("\nend of trees")[0], flags=re.M)[1:]
+    return [dict(line.split("=", 1) for line in part.splitlines() if "=" in line) for part in parts]
 
 
 _LEVELS = (slice(0, 1), slice(1, 3), slice(3, 7))
@@ -240,19 +246,20 @@ class _Columns:
         self._plain = tree_columns(rows.at.inputs, recipe.of)
         start = rows.at.start(recipe.from_raw)
         self._statistics = LevelStatistics.of(rows, fold, start) if rows.at.inputs.codes.shape[1] else None
-        # without levels the columns hold no outcomes, and are cut into bins once for all folds
-        self._binned = None if self._statistics else _binned(rows, self._plain, recipe)
+        # columns without levels hold no outcomes, and are cut into bins once for all folds
+        self._binned = _binned(rows, self._plain, recipe)
 
     def learned(self, left_out: int | None = None) -> Dataset:
         """Rows to boost on while a fold is left out: each row's levels are told by neither that fold nor its own."""
         if self._statistics is None:
             return self._binned
-        columns = np.concatenate([self._plain, np.zeros(self._rows.at.inputs.codes.shape, np.float32)], 1)
+        codes = self._rows.at.inputs.codes
+        levels = np.empty(codes.shape, np.float32)
         for k in range(self._fold.max() + 1):
             inside = self._fold == k
             without = self._statistics.without(*{k, k if left_out is None else left_out})
-            columns[inside, self._plain.shape[1] :] = level_columns(without, self._rows.at.inputs.codes[inside])
-        return _binned(self._rows, columns, self._recipe)
+            levels[inside] = level_columns(without, codes[inside])
+        return _beside(self._binned, _binned(self._rows, levels, self._recipe))
 
     def left_out(self, fold: int) -> NDArray[np.float32]:
         """Rows as a fit without a fold sees new ones."""
@@ -277,7 +284,7 @@ def _settings(rows: LearningRows, recipe: TreeRecipe) -> dict[str, Any]:
 
 
 def _binned(rows: LearningRows, columns: NDArray[np.float32], recipe: TreeRecipe) -> Dataset:
-    """Cut the columns into bins, which hold no outcomes: once for all folds."""
+    """Cut columns into bins."""
     import lightgbm
 
     data = lightgbm.Dataset(
@@ -286,9 +293,17 @@ def _binned(rows: LearningRows, columns: NDArray[np.float32], recipe: TreeRecipe
         weight=rows.weight,
         init_score=rows.at.start(recipe.from_raw),
         params=_settings(rows, recipe),
-        free_raw_data=False,
     )
     return data.construct()
+
+
+def _beside(left: Dataset, right: Dataset) -> Dataset:
+    """Put binned columns at the right of a copy of others: the trees are those of all columns binned together."""
+    both = left.subset(np.arange(left.num_data())).construct()
+    with warnings.catch_warnings():
+        # it says that the numbers themselves are not kept, which nothing asks for
+        warnings.simplefilter("ignore", UserWarning)
+        return both.add_features_from(right)
 
 
 class _Boosting:

@@ -12,9 +12,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,20 @@ from scipy.special import log_softmax
 
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, named_units
+from miscal.base.state_folder import under, with_prefix
 from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
 from miscal.calibration.simplex_maps import (
+    SIMPLEX_MAPS,
     SimplexMap,
     class_log_losses,
     crossfit_simplex_map,
     log_probabilities,
 )
 from miscal.data.triples import InputLayout
-from miscal.estimators.simplex.fields import crossfit_fields
-from miscal.estimators.simplex.linear import crossfit_linear
-from miscal.estimators.simplex.trees import crossfit_trees
-from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, Ints, Shift
+from miscal.estimators.simplex.fields import FieldsShift, crossfit_fields
+from miscal.estimators.simplex.linear import LinearShift, crossfit_linear
+from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
+from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, Ints, Shift, State
 
 METHODS = ("auto", "fields", "paper", "global")
 
@@ -43,6 +45,8 @@ _FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
 
 _MOST_TREE_VALUES = 300_000
 """Rows times classes up to which trees are tried: each round grows a tree for every class."""
+
+_SHIFTS: dict[str, type[Shift]] = {one.kind: one for one in (LinearShift, TreeShift, FieldsShift)}
 
 _STREAM = 23
 
@@ -97,6 +101,31 @@ class SimplexCorrection:
         base = self.global_map.apply(log_probabilities(probability))
         shifted = base + sum(weight * member.at(X, base) for weight, member in self.members)
         return _normalised(shifted)
+
+    def state(self) -> State:
+        """Return everything learned: JSON values, and arrays."""
+        content: dict[str, Any] = {
+            "global_map": self.global_map.name, "members": [], "chosen": self.chosen, "gain": self.gain,
+            "error": self.error, "losses": self.losses, "settings": self.settings,
+        }  # fmt: skip
+        arrays = with_prefix("global_map", self.global_map.state())
+        for place, (weight, member) in enumerate(self.members):
+            held, tensors = member.state()
+            content["members"].append({"kind": member.kind, "weight": weight, "content": held})
+            arrays |= with_prefix(f"member{place}", tensors)
+        return content, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild a fitted correction from what :meth:`state` returned."""
+        members = tuple(
+            (float(one["weight"]), _SHIFTS[one["kind"]].from_state(one["content"], under(f"member{place}", arrays)))
+            for place, one in enumerate(content["members"])
+        )
+        return cls(
+            SIMPLEX_MAPS[content["global_map"]].from_state(under("global_map", arrays)), members,
+            *(content[name] for name in ("chosen", "gain", "error", "losses", "settings")),
+        )  # fmt: skip
 
 
 def _normalised(log_probability: Floats) -> Floats:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.state_folder import under, with_prefix
 from miscal.base.vocabulary import EVENT
 from miscal.calibration.calibrators import logit
 from miscal.calibration.simplex_maps import LEAST_PROBABILITY
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats
+from miscal.estimators.protocol import Estimator
+from miscal.estimators.registry import estimator_class
+from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, State
 
 MOST_FIELDS = 20
 """Classes that get a field of their own, the most frequent ones: each costs a fit for every fold."""
@@ -29,19 +34,40 @@ class FieldsShift:
 
     Attributes
     ----------
-    fields : dict of int to MiscalibrationField
-        By the place of the class.
+    fields : dict of int to Estimator
+        The fitted estimator behind each field, by the place of the class.
+    method : {"auto", "paper"}
+        Of all fields.
     by_odds : bool
         Whether a class's log-probability is shifted by what its field adds to its log-odds, or becomes the logarithm of
         its corrected probability.
     """
 
-    fields: dict[int, MiscalibrationField]
+    kind: ClassVar[str] = "fields"
+
+    fields: dict[int, Estimator]
+    method: str
     by_odds: bool
 
     def at(self, X: NDArray, base: Floats) -> Floats:
         """Shift of each class, (n, K)."""
         return _shifts(self.fields, X, base)[0 if self.by_odds else 1]
+
+    def state(self) -> State:
+        """Return what the fields hold, each named below the place of its class."""
+        content: dict[str, Any] = {"method": self.method, "by_odds": self.by_odds, "fields": {}}
+        arrays: dict[str, np.ndarray] = {}
+        for place, field in self.fields.items():
+            content["fields"][str(place)], held = field.state()
+            arrays |= with_prefix(str(place), held)
+        return content, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        one = estimator_class(content["method"])
+        fields = {int(place): one.from_state(held, under(place, arrays)) for place, held in content["fields"].items()}
+        return cls(fields, content["method"], bool(content["by_odds"]))
 
 
 def crossfit_fields(rows: ClassRows, method: str = "auto") -> list[CrossFittedShift]:
@@ -55,7 +81,7 @@ def crossfit_fields(rows: ClassRows, method: str = "auto") -> list[CrossFittedSh
     names = (BY_ODDS, BY_PROBABILITY)
     settings = {"classes": [int(c) for c in final]}
     return [
-        CrossFittedShift(name, FieldsShift(final, name == BY_ODDS), shift, settings)
+        CrossFittedShift(name, FieldsShift(final, method, name == BY_ODDS), shift, settings)
         for name, shift in zip(names, out, strict=True)
     ]
 
@@ -65,9 +91,7 @@ def _chosen(rows: ClassRows) -> list[int]:
     return np.argsort(-sizes, kind="stable")[:MOST_FIELDS].tolist()
 
 
-def _fields(
-    rows: ClassRows, classes: list[int], inside: NDArray[np.bool_], method: str
-) -> dict[int, MiscalibrationField]:
+def _fields(rows: ClassRows, classes: list[int], inside: NDArray[np.bool_], method: str) -> dict[int, Estimator]:
     fields = {}
     for one in classes:
         happened = (rows.code[inside] == one).astype(np.float64)
@@ -77,16 +101,16 @@ def _fields(
             rows.X[inside], np.exp(rows.base[inside, one]), happened, weight=rows.weight[inside],
             group=None if rows.groups is None else rows.groups[inside], layout=rows.layout, kind=EVENT,
         )  # fmt: skip
-        fields[one] = MiscalibrationField(method, random_state=rows.seed, n_jobs=1).fit_triples(triples)
+        fields[one] = MiscalibrationField(method, random_state=rows.seed, n_jobs=1).fit_triples(triples).fitted_
     return fields
 
 
-def _shifts(fields: dict[int, MiscalibrationField], X: NDArray, base: Floats) -> Floats:
+def _shifts(fields: Mapping[int, Estimator], X: NDArray, base: Floats) -> Floats:
     """Shifts by log-odds and by probabilities, (2, n, K); 0 of classes without a field."""
     found = np.zeros((2, *base.shape))
     for one, field in fields.items():
         given = np.exp(base[:, one])
-        corrected = field.fitted_.correct(X, given).corrected
+        corrected = field.correct(X, given).corrected
         found[0, :, one] = logit(corrected) - logit(given)
         found[1, :, one] = np.log(np.maximum(corrected, LEAST_PROBABILITY)) - base[:, one]
     return found

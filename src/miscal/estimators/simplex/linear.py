@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from scipy.special import log_softmax
 
 from miscal.base.directions import leading_eigenvectors, oriented
 from miscal.calibration.simplex_maps import class_log_losses, softmax_path
-from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats
+from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, State
 
 _RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
 """Penalties tried, in rows: from where next to nothing is learned to where a class of a few rows is fitted."""
@@ -33,6 +35,8 @@ class LinearShift:
     coefficients : (1 + p, K) float64
     """
 
+    kind: ClassVar[str] = "linear"
+
     n_numbers: int
     centre: Floats
     scale: Floats
@@ -43,6 +47,19 @@ class LinearShift:
         """Shift of each class, (n, K)."""
         x = (np.asarray(X[:, : self.n_numbers], dtype=np.float64) - self.centre) / self.scale
         return _with_ones(x if self.directions is None else x @ self.directions) @ self.coefficients
+
+    def state(self) -> State:
+        """Return the number of columns, and the arrays."""
+        arrays = {"centre": self.centre, "scale": self.scale, "coefficients": self.coefficients}
+        return {"n_numbers": self.n_numbers}, arrays | (
+            {} if self.directions is None else {"directions": self.directions}
+        )
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        centre, scale, coefficients = (arrays[name] for name in ("centre", "scale", "coefficients"))
+        return cls(int(content["n_numbers"]), centre, scale, arrays.get("directions"), coefficients)
 
 
 def crossfit_linear(rows: ClassRows) -> CrossFittedShift:

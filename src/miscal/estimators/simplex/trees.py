@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from miscal.calibration.simplex_maps import class_log_losses
-from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats
+from miscal.estimators.auto.trees import written_trees
+from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, State
 
 _STEP, _MOST_ROUNDS = 10, 150
 """Rounds by which trees grow, and at most."""
@@ -22,27 +24,116 @@ _RIDGE = 10.0
 """Small trees that are drawn to no shift: what is left after a classifier is faint. Not tuned."""
 
 
+_SPLITS = _LEAVES - 1
+
+_LOWEST = np.array([max((bits & -bits).bit_length() - 1, 0) for bits in range(1 << _LEAVES)], dtype=np.intp)
+"""Place of the lowest bit that is set, by the byte."""
+
+_VALUES = 1 << 19
+"""Rows times trees that are looked at in one go: arrays of a few MB."""
+
+
 @dataclass(frozen=True, eq=False)
 class TreeShift:
-    """Boosted trees, kept as LightGBM's text.
+    """Boosted trees of at most eight leaves as arrays: T trees, those of each class K places apart.
+
+    A row's leaf is found without walking down the tree (Lucchese et al., QuickScorer, SIGIR 2015): every split that
+    sends the row to the right strikes out the leaves on its left, and of the leaves that remain the leftmost is it.
 
     Attributes
     ----------
-    text : str
-        Empty where no tree was grown.
     n_classes : int
+    feature : (T, 7) int64
+        Column of each split.
+    threshold : (T, 7) float64
+        Rows at most so large go left; infinite of splits that a tree does not have.
+    remaining : (T, 7) uint8
+        Leaves that are not to the left of the split: a bit for each, that of the leftmost leaf the lowest.
+    value : (T, 8) float64
+        Of the leaves from left to right.
     """
 
-    text: str
+    kind: ClassVar[str] = "trees"
+
     n_classes: int
+    feature: NDArray[np.int64]
+    threshold: Floats
+    remaining: NDArray[np.uint8]
+    value: Floats
+
+    @classmethod
+    def of(cls, text: str, n_classes: int) -> Self:
+        """Read LightGBM's text form; an empty text is no tree."""
+        trees = [_arrays(tree) for tree in written_trees(text)]
+        shape = ((-1, _SPLITS), (-1, _SPLITS), (-1, _SPLITS), (-1, _LEAVES))
+        types = (np.int64, np.float64, np.uint8, np.float64)
+        parts = zip(*trees, strict=True) if trees else ((),) * 4
+        return cls(n_classes, *(np.array(one, t).reshape(s) for one, t, s in zip(parts, types, shape, strict=True)))
 
     def at(self, X: NDArray, base: Floats) -> Floats:
         """Shift of each class, (n, K)."""
-        if not self.text:
-            return np.zeros((len(X), self.n_classes))
-        import lightgbm
+        found = np.zeros((len(X), self.n_classes))
+        trees = len(self.value) // self.n_classes
+        step = max(_VALUES // max(trees, 1), 1)
+        for start in range(0, len(X) if trees else 0, step):
+            columns = np.ascontiguousarray(X[start : start + step].T, dtype=np.float64)
+            for k in range(self.n_classes):
+                found[start : start + step, k] = self._sums(columns, slice(k, None, self.n_classes))
+        return found
 
-        return lightgbm.Booster(model_str=self.text).predict(_columns(X), raw_score=True).reshape(len(X), -1)
+    def _sums(self, columns: Floats, trees: slice) -> Floats:
+        """Sum the leaves of some trees that rows fall into, from columns (d, n)."""
+        feature, threshold, remaining, value = (
+            one[trees] for one in (self.feature, self.threshold, self.remaining, self.value)
+        )
+        left = np.full((len(value), columns.shape[1]), (1 << _LEAVES) - 1, np.uint8)
+        for split in range(_SPLITS):
+            goes_left = columns[feature[:, split]] <= threshold[:, split, None]
+            left &= np.where(goes_left, np.uint8((1 << _LEAVES) - 1), remaining[:, split, None])
+        return np.take_along_axis(value, _LOWEST[left], axis=1).sum(axis=0)
+
+    def state(self) -> State:
+        """Return the number of classes, and the arrays."""
+        names = ("feature", "threshold", "remaining", "value")
+        return {"n_classes": self.n_classes}, {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild from `state`."""
+        parts = (arrays[name] for name in ("feature", "threshold", "remaining", "value"))
+        return cls(int(content["n_classes"]), *parts)
+
+
+def _arrays(tree: Mapping[str, str]) -> tuple[list[int], list[float], list[int], list[float]]:
+    """Return splits and leaves of a tree as LightGBM writes it."""
+
+    def numbers(name: str, kind: type) -> list:
+        return [kind(word) for word in tree.get(name, "").split()]
+
+    feature, threshold = numbers("split_feature", int), numbers("threshold", float)
+    children = list(zip(numbers("left_child", int), numbers("right_child", int), strict=True))
+    leaves, remaining = numbers("leaf_value", float), [0] * len(children)
+    order: list[int] = []
+
+    def walk(node: int) -> None:
+        # a node is the number of a split, or -1 less that of a leaf
+        if node < 0:
+            order.append(-1 - node)
+            return
+        before = len(order)
+        walk(children[node][0])
+        struck = (1 << len(order)) - (1 << before)
+        remaining[node] = (1 << _LEAVES) - 1 - struck
+        walk(children[node][1])
+
+    walk(0 if children else -1)
+    absent = _SPLITS - len(children)
+    return (
+        feature + [0] * absent,
+        threshold + [np.inf] * absent,
+        remaining + [0] * absent,
+        [leaves[leaf] for leaf in order] + [0.0] * (_LEAVES - len(order)),
+    )
 
 
 def crossfit_trees(rows: ClassRows) -> CrossFittedShift:
@@ -67,7 +158,7 @@ def crossfit_trees(rows: ClassRows) -> CrossFittedShift:
         for _ in range(chosen // _STEP):
             final.grow(rows.X[:0])
         text = final.text()
-    return CrossFittedShift("trees", TreeShift(text, rows.base.shape[1]), best, {"rounds": chosen})
+    return CrossFittedShift("trees", TreeShift.of(text, rows.base.shape[1]), best, {"rounds": chosen})
 
 
 def _loss(rows: ClassRows, shift: Floats) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from miscal.data.triples import InputLayout
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+State = tuple[dict[str, Any], dict[str, np.ndarray]]
+"""What a saved way consists of: JSON values, and arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +58,27 @@ class ClassRows:
 
 
 class Shift(Protocol):
-    """A fitted way."""
+    """A fitted way.
+
+    Attributes
+    ----------
+    kind : str
+        Which way it is, in a saved correction.
+    """
+
+    kind: ClassVar[str]
 
     def at(self, X: NDArray, base: Floats) -> Floats:
         """Shift of the log-probabilities of rows, (n, K), before they are normalised again."""
+        ...
+
+    def state(self) -> State:
+        """Return everything learned."""
+        ...
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild a fitted way from what :meth:`state` returned."""
         ...
 
 

@@ -49,9 +49,17 @@ class Columns(Protocol):
         """Return the rows that a column has a number for, and these numbers."""
         ...
 
+    def of_rows(self, start: int, stop: int) -> Columns:
+        """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
+        ...
+
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield places, and their sums of each weight (n,) within strata: one (strata, places) for each weight."""
         ...
+
+
+def _sums_at(at: Ints, values: Floats, many: int) -> Floats:
+    return np.bincount(at, values, many)
 
 
 class _Listed:
@@ -63,7 +71,7 @@ class _Listed:
         for place in range(len(self)):
             rows, numbers = self.stored(place)
             at = stratum[rows]
-            sums = [np.bincount(at, weight[rows] * numbers, minlength=many)[:, None] for weight in weights]
+            sums = [_sums_at(at, weight[rows] * numbers, many)[:, None] for weight in weights]
             yield slice(place, place + 1), sums
 
 
@@ -78,7 +86,7 @@ class RowLists(_Listed):
     rows : int array of shape (k,)
         The rows of the first group, in rising order, then those of the second, and so on.
     first : int64 array of shape (m + 1,)
-        Where the list of each group begins, and k. No list is empty.
+        Where the list of each group begins, and k.
 
     Examples
     --------
@@ -104,7 +112,10 @@ class RowLists(_Listed):
         found = np.empty(len(self))
         for some in self._blocks():
             begin, end = self.first[some.start], self.first[some.stop]
-            found[some] = np.add.reduceat(values[self.rows[begin:end]], self.first[some] - begin)
+            # where a list is empty the next one's first number stands, or after the last one this 0
+            gathered = np.append(values[self.rows[begin:end]], 0.0)
+            found[some] = np.add.reduceat(gathered, self.first[some] - begin)
+        found[np.diff(self.first) == 0] = 0.0
         return found
 
     squared_sums = sums
@@ -113,6 +124,12 @@ class RowLists(_Listed):
         """Return the rows of a group, and 1 for each."""
         rows = self.rows[self.first[place] : self.first[place + 1]]
         return rows, np.ones(len(rows))
+
+    def of_rows(self, start: int, stop: int) -> RowLists:
+        """Return the groups of the rows from `start` to before `stop`, counted from `start`."""
+        inside = (self.rows >= start) & (self.rows < stop)
+        first = np.r_[0, np.cumsum(inside)][self.first]
+        return RowLists(stop - start, self.rows[inside] - self.rows.dtype.type(start), first)
 
     def _blocks(self) -> Iterator[slice]:
         """Neighbouring groups that have about so many rows together."""
@@ -166,11 +183,15 @@ class BinRanges:
         rows = np.flatnonzero((self.codes >= self.low[place]) & (self.codes <= self.high[place]))
         return rows, np.ones(len(rows))
 
+    def of_rows(self, start: int, stop: int) -> BinRanges:
+        """Return the groups of the rows from `start` to before `stop`, counted from `start`."""
+        return BinRanges(self.codes[start:stop], self.low, self.high)
+
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield places, and their sums of each weight within strata."""
         strata, bins = int(stratum.max()) + 1, int(max(self.codes.max(), self.high.max())) + 2
         cell = stratum * bins + self.codes + 1
-        sums = [np.bincount(cell, weight, minlength=strata * bins).reshape(strata, bins) for weight in weights]
+        sums = [_sums_at(cell, weight, strata * bins).reshape(strata, bins) for weight in weights]
         up_to = [np.cumsum(one, axis=1) for one in sums]
         for start in range(0, len(self), _RANGES):
             some = slice(start, start + _RANGES)
@@ -204,6 +225,10 @@ class Numbers(_Listed):
         """Return the sum of values times squared numbers, (m,)."""
         squared = csc_array((self.matrix.data**2, self.matrix.indices, self.matrix.indptr), shape=self.matrix.shape)
         return squared.T @ values
+
+    def of_rows(self, start: int, stop: int) -> Numbers:
+        """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
+        return Numbers(csc_array(self.matrix[start:stop]))
 
     def stored(self, place: int) -> tuple[Ints, Floats]:
         """Return the rows that a column has a number for, and these numbers."""
@@ -263,6 +288,10 @@ class SideBySide:
         for start, block in zip(self._first.tolist(), self.blocks, strict=False):
             for some, sums in block.by_stratum(stratum, weights):
                 yield slice(start + some.start, start + min(some.stop, len(block))), sums
+
+    def of_rows(self, start: int, stop: int) -> SideBySide:
+        """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
+        return SideBySide(stop - start, tuple(one.of_rows(start, stop) for one in self.blocks))
 
     def dense(self, place: int) -> Floats:
         """Return a column, (n,)."""

@@ -66,7 +66,7 @@ class LedgerSettings:
     """Columns of numbers, those named first, of which two are taken together."""
     combined_rows: int = 1_000_000
     """Rows times pairs of such columns at most, beyond which fewer columns are taken: the groups of a pair hold thirty
-    times the rows of the table, 400 bytes a row."""
+    times the rows of the table, 120 bytes a row."""
     slanted_shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
     """Shares of the rows on one side of a slanted line."""
     bins: int = 40

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 from scipy.special import stdtr, stdtrit
 
 from miscal.base.document import Measure
@@ -15,6 +14,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import correlation
 from miscal.evidence.conditional import outcome_given_confidence
+from miscal.findings.ledger.membership import Columns, RowLists
 from miscal.runs.compare.sides import Side, Sides
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Means:
 
 
 def group_means(
-    values: Floats, member: csc_array, unit: np.ndarray, *, spare: float = 1.0, weight: Floats | None = None
+    values: Floats, member: Columns, unit: np.ndarray, *, spare: float = 1.0, weight: Floats | None = None
 ) -> Means:
     """Mean of the values of each group, rows of one unit counting as one.
 
@@ -67,8 +67,8 @@ def group_means(
     Parameters
     ----------
     values : array of shape (n,)
-    member : sparse array of shape (n, m)
-        1 where a row is in a group.
+    member : Columns
+        Of m groups: 1 where a row is in one.
     unit : int array of shape (n,)
         Numbers from 0 without gaps.
     spare : float, default 1.0
@@ -77,18 +77,15 @@ def group_means(
 
     Examples
     --------
-    >>> one = csc_array(np.ones((4, 1)))
-    >>> found = group_means(np.array([0.0, 1.0, 0.0, 1.0]), one, np.arange(4), spare=0.0)
+    >>> found = group_means(np.array([0.0, 1.0, 0.0, 1.0]), everything(4), np.arange(4), spare=0.0)
     >>> found.value.tolist(), found.error.round(3).tolist()
     ([0.5], [0.289])
     """
-    rows = np.asarray(member.sum(0)).ravel()
-    if weight is not None:
-        member = csc_array(member.multiply(weight[:, None]))
-    n = np.asarray(member.sum(0)).ravel()
+    mass = np.ones(len(values)) if weight is None else weight
+    rows, n = member.sums(np.ones(len(values))), member.sums(mass)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (member.T @ values) / n
-        total, squares, size = _by_unit(values, member, unit)
+        mean = member.sums(mass * values) / n
+        total, squares, size = _by_unit(mass * values, mass, member, unit)
         # sum over units of (sum of values - mean * rows)^2
         spread = np.maximum(total - 2 * mean * squares + mean**2 * size, 0.0) + (spare * n / rows) ** 2
         units = n**2 / size  # as many units of equal size would say as much
@@ -98,16 +95,16 @@ def group_means(
     return Means(mean, error, np.where(usable, units - 1, 0.0))
 
 
-def _by_unit(values: Floats, member: csc_array, unit: np.ndarray) -> tuple[Floats, Floats, Floats]:
-    """Return sums over units of (sum of values)^2, of that sum times rows, and of rows^2; (m,) each."""
+def _by_unit(values: Floats, mass: Floats, member: Columns, unit: np.ndarray) -> tuple[Floats, Floats, Floats]:
+    """Return sums over units of (sum of values)^2, of that sum times their mass, and of mass^2; (m,) each."""
     if len(unit) == 0 or unit.max() + 1 == len(unit):  # every row is a unit
-        squared = member.multiply(member).tocsc()
-        return squared.T @ values**2, squared.T @ values, np.asarray(squared.sum(0)).ravel()
-    gather = csr_array((np.ones(len(unit)), (unit, np.arange(len(unit)))), shape=(unit.max() + 1, len(unit)))
-    rows, sums = gather @ member, gather @ (member.multiply(values[:, None])).tocsc()
-    return tuple(
-        np.asarray(part.sum(0)).ravel() for part in (sums.multiply(sums), sums.multiply(rows), rows.multiply(rows))
-    )
+        return member.sums(values**2), member.sums(values * mass), member.sums(mass**2)
+    total, squares, size = (np.empty(len(member)) for _ in range(3))
+    for places, (sums, rows) in member.by_stratum(unit, (values, mass)):
+        total[places], squares[places], size[places] = (
+            (one * two).sum(0) for one, two in ((sums, sums), (sums, rows), (rows, rows))
+        )
+    return total, squares, size
 
 
 def minus(a: Means, b: Means) -> Means:
@@ -131,9 +128,9 @@ def negative(means: Means) -> Means:
     return Means(-means.value, means.error, means.freedom)
 
 
-def everything(side: Side) -> csc_array:
-    """Return the group of all rows."""
-    return csc_array(np.ones((len(side), 1)))
+def everything(n: int) -> RowLists:
+    """Return the group of all of n rows."""
+    return RowLists.of(n, [np.arange(n)])
 
 
 def mean_difference(sides: Sides, a: Floats, b: Floats, *, spare: float = 0.0) -> Means:
@@ -141,13 +138,13 @@ def mean_difference(sides: Sides, a: Floats, b: Floats, *, spare: float = 0.0) -
     if sides.paired:
         # where nothing differs, there is nothing to allow for
         spare = 0.0 if np.array_equal(a, b) else spare
-        return group_means(a - b, everything(sides.a), sides.a.unit, spare=spare, weight=sides.a.weight)
+        return group_means(a - b, everything(len(sides.a)), sides.a.unit, spare=spare, weight=sides.a.weight)
     return minus(mean_of(sides.a, a, spare=spare), mean_of(sides.b, b, spare=spare))
 
 
 def mean_of(side: Side, values: Floats, *, spare: float = 0.0) -> Means:
     """Mean of values over the rows of one side, as the only entry; `spare` as in `group_means`."""
-    return group_means(values, everything(side), side.unit, spare=spare, weight=side.weight)
+    return group_means(values, everything(len(side)), side.unit, spare=spare, weight=side.weight)
 
 
 def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
@@ -165,7 +162,7 @@ def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
     >>> [clustered_mean(values, unit).error.round(3).tolist() for unit in (np.arange(6), pairs)]
     [[0.365], [0.577]]
     """
-    return group_means(values, csc_array(np.ones((len(values), 1))), np.asarray(unit), spare=0.0)
+    return group_means(values, everything(len(values)), np.asarray(unit), spare=0.0)
 
 
 def recalibration_saving(side: Side, seed: int) -> Floats:

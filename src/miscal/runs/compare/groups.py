@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, hstack
 from scipy.special import ndtr
 
 from miscal.base.document import Measure, MeasureAgainstNull
@@ -25,7 +24,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Finding, Groups, named_groups
 from miscal.findings.ledger.groups import VALUE
-from miscal.findings.ledger.membership import SideBySide
+from miscal.findings.ledger.membership import RowLists, SideBySide
 from miscal.findings.ledger.scan import error_shares
 from miscal.runs.compare.document import GroupPair, GroupSide, NearerCounts
 from miscal.runs.compare.estimates import Means, group_means, minus, negative
@@ -46,8 +45,8 @@ class Candidates:
     ----------
     conditions, also : tuples, as in :class:`~miscal.findings.ledger.Groups`
     kinds : int array of shape (m,)
-    a, b : sparse arrays of shape (n_a, m) and (n_b, m)
-        1 where a row is in a group.
+    a, b : SideBySide
+        m columns of the rows of either run: 1 where a row is in a group.
     found : dict of int to tuple of str
         Groups of the ledgers: place among the candidates, and which of "a" and "b" list it.
     not_found : tuple of str
@@ -57,8 +56,8 @@ class Candidates:
     conditions: tuple[Condition, ...]
     also: tuple[tuple[Condition, ...], ...]
     kinds: np.ndarray
-    a: csc_array
-    b: csc_array
+    a: SideBySide
+    b: SideBySide
     found: dict[int, tuple[str, ...]]
     not_found: tuple[str, ...]
 
@@ -80,10 +79,9 @@ def candidates(sides: Sides) -> Candidates:
                 lost.append(finding.description)
             else:
                 found[at] = (*found.get(at, ()), name)
-    cut = len(sides.a)
-    member = shared.member.sparse(range(len(shared)))
-    halves = (member, member) if sides.paired else (member[:cut], member[cut:])
-    a, b = (csc_array(hstack([half, *more])) for half, more in zip(halves, extra.members, strict=True))
+    cut, both = len(sides.a), shared.member
+    halves = (both, both) if sides.paired else (both.of_rows(0, cut), both.of_rows(cut, both.n))
+    a, b = (half.beside(RowLists.of(half.n, more)) for half, more in zip(halves, extra.rows, strict=True))
     return Candidates(
         conditions=(*shared.conditions, *extra.conditions),
         also=(*shared.also, *([()] * len(extra.conditions))),
@@ -108,7 +106,7 @@ class _Extra:
         self.sides, self.start = sides, start
         self.conditions: list[Condition] = []
         self.kinds: list[int] = []
-        self.members: tuple[list[csc_array], list[csc_array]] = ([], [])
+        self.rows: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
         self.named: dict[str, Groups] = {}
 
     def add(self, finding: Finding, name: str) -> int | None:
@@ -121,11 +119,10 @@ class _Extra:
         at = groups.places.get(finding.condition)
         if at is None:
             return None
-        inside = csc_array(groups.rows(at)[side.at][:, None].astype(np.float64))
+        inside = np.flatnonzero(groups.rows(at)[side.at])
         for place, one in enumerate((self.sides.a, self.sides.b)):
             # of matched rows both runs have the group; of two sets, only the run that found it
-            held = inside if self.sides.paired or one is side else csc_array((len(one), 1))
-            self.members[place].append(held)
+            self.rows[place].append(inside if self.sides.paired or one is side else inside[:0])
         self.conditions.append(finding.condition)
         self.kinds.append(int(groups.kinds[at]))
         return self.start + len(self.conditions) - 1
@@ -137,7 +134,7 @@ class CandidateMeans:
     def __init__(self, sides: Sides, groups: Candidates) -> None:
         self.sides, self.groups = sides, groups
         self.share_of_error = error_shares(groups.kinds) if len(groups) else np.ones(0)
-        self.n_a, self.n_b = (np.asarray(member.sum(0)).ravel() for member in (groups.a, groups.b))
+        self.n_a, self.n_b = (member.counts() for member in (groups.a, groups.b))
         least = LEDGER_DEFAULTS.min_rows
         self.comparable = (self.n_a >= least) & (self.n_b >= least)
 
@@ -218,7 +215,7 @@ class CandidateMeans:
     def _share(self, k: int) -> float:
         """Share of the rows compared, of both runs where these are two sets."""
         sides = [(self.sides.a, self.groups.a), (self.sides.b, self.groups.b)][: 1 if self.sides.paired else 2]
-        inside = np.concatenate([member[:, [k]].toarray()[:, 0] for _, member in sides])
+        inside = np.concatenate([member.dense(k) for _, member in sides])
         weight = None if sides[0][0].weight is None else np.concatenate([side.weight for side, _ in sides])
         return average(inside, weight)
 
@@ -237,7 +234,7 @@ class CandidateMeans:
 
     def _side(self, place: int, k: int) -> GroupSide | None:
         side, member = ((self.sides.a, self.groups.a), (self.sides.b, self.groups.b))[place]
-        inside = member[:, [k]].toarray()[:, 0] > 0
+        inside = member.dense(k) > 0
         if not inside.any():
             return None
         weight = take_rows(side.weight, inside)
@@ -326,7 +323,7 @@ def _scan(numbers: CandidateMeans) -> Iterator[tuple[int, float, tuple[Condition
         yield best, float(adjusted[best]), aliases
         taken.append(best)
         left = [
-            _without(value, member[:, taken].toarray(), side)
+            _without(value, member.sparse(taken).toarray(), side)
             for value, member, side in zip(values, (groups.a, groups.b), (sides.a, sides.b), strict=True)
         ]
 
@@ -353,7 +350,7 @@ def _p_values(numbers: CandidateMeans, a: Floats, b: Floats) -> Floats:
     return np.maximum(within.p_value, np.where(np.isfinite(whole), whole, 1.0))
 
 
-def _effective(member: csc_array, side: Side) -> Floats:
+def _effective(member: SideBySide, side: Side) -> Floats:
     """One over the number of units that each group's rows count as."""
     units = group_means(np.zeros(len(side)), member, side.unit, weight=side.weight).freedom + 1
     return 1 / np.maximum(units, 1)
@@ -361,10 +358,9 @@ def _effective(member: csc_array, side: Side) -> Floats:
 
 def _named_best(groups: Candidates, adjusted: Floats, strongest: int) -> tuple[int, tuple[Condition, ...]]:
     """Return the best name for the strongest group, and other names of nearly the same rows of `a` and `b`."""
-    member = csc_array(np.vstack([groups.a[:, [strongest]].toarray(), groups.b[:, [strongest]].toarray()]))
-    one, two = (half[:, 0] for half in np.split(member.toarray(), [groups.a.shape[0]]))
-    shared = groups.a.T @ one + groups.b.T @ two
-    size = np.asarray(groups.a.sum(0)).ravel() + np.asarray(groups.b.sum(0)).ravel()
+    both = groups.a, groups.b
+    shared = np.sum([member.sums(member.dense(strongest)) for member in both], axis=0)
+    size = np.sum([member.counts() for member in both], axis=0)
     overlap = shared / np.maximum(size + size[strongest] - shared, 1)
     alike = np.flatnonzero(overlap >= LEDGER_DEFAULTS.alias_overlap).tolist()
     near = [k for k in alike if adjusted[k] <= SIGNIFICANCE and groups.kinds[k] < groups.kinds[strongest]]

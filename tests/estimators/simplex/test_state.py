@@ -1,0 +1,98 @@
+"""A saved correction of several classes corrects as the one that was fitted does, and none of it can run code."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from miscal.base.errors import CorruptFile, MismatchError
+from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state
+from miscal.base.vocabulary import EVENT
+from miscal.calibration.simplex_maps import SIMPLEX_MAPS, log_probabilities
+from miscal.data.triples import Triples
+from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
+from miscal.estimators.simplex.fields import FieldsShift
+from miscal.estimators.simplex.trees import TreeShift
+
+from .test_correction import world
+
+FORM = "miscal-classes"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A correction with linear shifts, trees and a field for one class."""
+    X, code, p = world(900)
+    found = fit_simplex(X, code, p)
+    assert {member.kind for _, member in found.members} == {"linear", "trees"}
+    one = MiscalibrationField("auto", n_jobs=1).fit_triples(
+        Triples(X, p[:, 0], (code == 0).astype(float), weight=np.ones(900), kind=EVENT)
+    )
+    fields = FieldsShift({0: one.fitted_}, "auto", by_odds=True)
+    return replace(found, members=(*found.members, (0.5, fields)))
+
+
+def again(found: SimplexCorrection, folder) -> SimplexCorrection:
+    save_state(folder, FORM, *found.state())
+    content, arrays = load_state(folder, FORM)
+    return SimplexCorrection.from_state(content, arrays)
+
+
+def test_what_is_read_back_corrects_alike(fitted, tmp_path):
+    X, _, p = world(60, seed=3)
+    read = again(fitted, tmp_path)
+    np.testing.assert_allclose(read.apply(X, p), fitted.apply(X, p), atol=1e-12)
+    assert (read.chosen, read.gain, read.losses, read.settings) == (
+        fitted.chosen, fitted.gain, fitted.losses, fitted.settings,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SIMPLEX_MAPS)
+def test_every_global_map_is_read_back(name, tmp_path):
+    _, code, p = world(300, k=4)
+    z = log_probabilities(p)
+    one = SIMPLEX_MAPS[name]().learn(code, z, np.ones(300))
+    read = again(SimplexCorrection(one, (), "global map", 0.0, 0.0, {}), tmp_path)
+    np.testing.assert_allclose(read.global_map.apply(z), one.apply(z), atol=1e-12)
+
+
+def test_trees_as_arrays_answer_as_lightgbm_does():
+    lightgbm = pytest.importorskip("lightgbm")
+    X, code, _ = world(500)
+    settings = {"objective": "multiclass", "num_class": 3, "num_leaves": 8, "num_threads": 1, "verbosity": -1}
+    booster = lightgbm.train(settings, lightgbm.Dataset(X, code), 12)
+    new = np.random.default_rng(1).normal(size=(200, 4))
+    found = TreeShift.of(booster.model_to_string(), 3).at(new, np.zeros((200, 3)))
+    np.testing.assert_allclose(found, booster.predict(new, raw_score=True), atol=1e-12)
+    assert (TreeShift.of("", 3).at(new, np.zeros((200, 3))) == 0).all()
+
+
+@pytest.mark.parametrize("name", [CONFIG, TENSORS])
+def test_files_that_were_cut_or_changed_are_refused(fitted, name, tmp_path):
+    save_state(tmp_path, FORM, *fitted.state())
+    whole = (tmp_path / name).read_bytes()
+    for changed in (whole[:-20], whole.replace(b"0", b"1", 1)):
+        (tmp_path / name).write_bytes(changed)
+        with pytest.raises(CorruptFile, match=r"\A[^\n]*\Z"):
+            load_state(tmp_path, FORM)
+
+
+def test_files_of_another_version_are_refused(fitted, tmp_path):
+    save_state(tmp_path, FORM, *fitted.state())
+    config = json.loads((tmp_path / CONFIG).read_text())
+    (tmp_path / CONFIG).write_text(json.dumps(config | {"version": 1}))
+    with pytest.raises(MismatchError, match=re.escape("was saved by an older miscal (format version 1")):
+        load_state(tmp_path, FORM)
+
+
+@pytest.mark.parametrize(
+    "change", [{"global_map": "best"}, {"members": [{"kind": "pickle", "weight": 1.0, "content": {}}]}, {"gain": ...}]
+)
+def test_values_from_which_nothing_can_be_built_are_refused(fitted, change):
+    content, arrays = fitted.state()
+    content = {name: value for name, value in (content | change).items() if value is not ...}
+    with pytest.raises(CorruptFile, match="do not fit together"), rebuilding("model"):
+        SimplexCorrection.from_state(content, arrays)
