@@ -22,6 +22,7 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
+from miscal.discovery.classes.run import refuse_time, run_classes, with_share
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
@@ -34,6 +35,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
+from miscal.estimators.simplex.correction import SimplexCorrection
 from miscal.findings import Subregimes, averages, cut, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
@@ -70,6 +72,9 @@ class Discovery:
         ``columns.parquet``.
     clusters : InputClusters or None
         How inputs were clustered, by which new rows are placed in findings; None where they were not.
+    simplex : SimplexCorrection or None
+        The fitted correction of the probabilities of all classes, where there are several. What it makes of the top
+        label is the corrected confidence.
     """
 
     summary: Summary
@@ -80,6 +85,7 @@ class Discovery:
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
     clusters: InputClusters | None = None
+    simplex: SimplexCorrection | None = None
 
 
 @global_random_kept()
@@ -188,6 +194,8 @@ def discover(
     with clock.stage("split"):
         own_split = triples.split is not None
         testifying = evidence_of(triples, method, evidence)
+        if triples.classes is not None:
+            refuse_time(testifying)
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
         warnings += unseen_columns(triples, method)
@@ -208,6 +216,7 @@ def discover(
         part.found = averages(*means, kind=triples.kind)
     # what follows is many small sums, which threads only slow down
     with one_thread():
+        settings = replace(LEDGER_DEFAULTS, adjustment=adjustment)
         with clock.stage("regimes") as part:
             estimate = rows.estimate
             regime, hidden_regime = (
@@ -222,8 +231,12 @@ def discover(
                 for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
         with clock.stage("findings") as part:
-            ledger = write_ledger(
-                rows, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
+            rows, several = run_classes(rows, own_split=own_split, seed=seed, settings=settings)
+            error = 1.0 if several is None else several.error_left
+            ledger = write_ledger(rows, own_split=own_split, seed=seed, error=error, settings=settings)
+            ledger = replace(
+                ledger,
+                method=ledger.method.model_copy(update={"adjustment": with_share(ledger.method.adjustment, several)}),
             )
             ledger = without_terms(ledger) if redact_text else ledger
             part.found = _strongest(ledger)
@@ -239,12 +252,13 @@ def discover(
                 warnings = (*warnings, idle)
             summary = summarise(
                 rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info,
-                thresholds=thresholds,
+                thresholds=thresholds, several=several,
             )  # fmt: skip
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
-    tables = findings_table(ledger), columns_table(ledger.values)
-    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters)
+    tables = findings_table(ledger.findings), columns_table(ledger.values)
+    simplex = None if several is None else several.corrected.fitted
+    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, simplex)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:
