@@ -23,6 +23,10 @@ class ClassProbabilities:
         In [0, 1]; rows sum to 1.
     code : (n,) int64
         Place of the class that each row has.
+    columns : tuple of K str
+        Columns of the table that held the probabilities, in the order of `names`; empty where a matrix did.
+    log : bool
+        Whether they were written as natural logarithms.
 
     Examples
     --------
@@ -34,6 +38,8 @@ class ClassProbabilities:
     names: tuple[str, ...]
     probability: NDArray[np.float64]
     code: NDArray[np.int64]
+    columns: tuple[str, ...] = ()
+    log: bool = False
 
     def __len__(self) -> int:
         return len(self.code)

@@ -29,6 +29,7 @@ from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
+from miscal.discovery.saved_classes import SavedClasses, fit_classes
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
@@ -70,6 +71,8 @@ class Discovery:
         ``columns.parquet``.
     clusters : InputClusters or None
         How inputs were clustered, by which new rows are placed in findings; None where they were not.
+    classes : SavedClasses or None
+        Of several classes: the correction of their probabilities.
     """
 
     summary: Summary
@@ -80,6 +83,7 @@ class Discovery:
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
     clusters: InputClusters | None = None
+    classes: SavedClasses | None = None
 
 
 @global_random_kept()
@@ -204,6 +208,7 @@ def discover(
             device=device,
             evidence=testifying,
         )
+        classes = fit_classes(triples, rows.teaches, seed)
         means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
         part.found = averages(*means, kind=triples.kind)
     # what follows is many small sums, which threads only slow down
@@ -244,7 +249,7 @@ def discover(
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     tables = findings_table(ledger), columns_table(ledger.values)
-    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters)
+    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:
