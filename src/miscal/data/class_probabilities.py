@@ -23,6 +23,8 @@ class ClassProbabilities:
         In [0, 1]; rows sum to 1.
     code : (n,) int64
         Place of the class that each row has.
+    predicted_column : str, default "predicted"
+        What the class predicted is called among the columns that name what is found.
     columns : tuple of K str
         Columns of the table that held the probabilities, in the order of `names`; empty where a matrix did.
     log : bool
@@ -38,6 +40,7 @@ class ClassProbabilities:
     names: tuple[str, ...]
     probability: NDArray[np.float64]
     code: NDArray[np.int64]
+    predicted_column: str = "predicted"
     columns: tuple[str, ...] = ()
     log: bool = False
 

@@ -22,6 +22,8 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
+from miscal.discovery.classes.run import refuse_time, run_classes, with_share
+from miscal.discovery.classes.saved import SavedClasses
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
@@ -29,7 +31,6 @@ from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
-from miscal.discovery.saved_classes import SavedClasses, fit_classes
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
@@ -72,7 +73,8 @@ class Discovery:
     clusters : InputClusters or None
         How inputs were clustered, by which new rows are placed in findings; None where they were not.
     classes : SavedClasses or None
-        Of several classes: the correction of their probabilities.
+        Of several classes: the correction of their probabilities. What it makes of the top label is the corrected
+        confidence.
     """
 
     summary: Summary
@@ -192,6 +194,8 @@ def discover(
     with clock.stage("split"):
         own_split = triples.split is not None
         testifying = evidence_of(triples, method, evidence)
+        if triples.classes is not None:
+            refuse_time(testifying)
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
         warnings += unseen_columns(triples, method)
@@ -208,11 +212,11 @@ def discover(
             device=device,
             evidence=testifying,
         )
-        classes = fit_classes(triples, rows.teaches, seed)
         means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
         part.found = averages(*means, kind=triples.kind)
     # what follows is many small sums, which threads only slow down
     with one_thread():
+        settings = replace(LEDGER_DEFAULTS, adjustment=adjustment)
         with clock.stage("regimes") as part:
             estimate = rows.estimate
             regime, hidden_regime = (
@@ -227,8 +231,12 @@ def discover(
                 for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
         with clock.stage("findings") as part:
-            ledger = write_ledger(
-                rows, own_split=own_split, seed=seed, settings=replace(LEDGER_DEFAULTS, adjustment=adjustment)
+            rows, several = run_classes(rows, own_split=own_split, seed=seed, settings=settings)
+            error = 1.0 if several is None else several.error_left
+            ledger = write_ledger(rows, own_split=own_split, seed=seed, error=error, settings=settings)
+            ledger = replace(
+                ledger,
+                method=ledger.method.model_copy(update={"adjustment": with_share(ledger.method.adjustment, several)}),
             )
             ledger = without_terms(ledger) if redact_text else ledger
             part.found = _strongest(ledger)
@@ -244,11 +252,12 @@ def discover(
                 warnings = (*warnings, idle)
             summary = summarise(
                 rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info,
-                thresholds=thresholds,
+                thresholds=thresholds, several=several,
             )  # fmt: skip
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
-    tables = findings_table(ledger), columns_table(ledger.values)
+    tables = findings_table(ledger.findings), columns_table(ledger.values)
+    classes = None if several is None else SavedClasses.of(triples, several.corrected.fitted)
     return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes)
 
 

@@ -1,6 +1,7 @@
 """The findings of a run: which rows testify, which outcomes were expected of them, and the ledger of named groups."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,14 @@ class Ledger:
     members: tuple[np.ndarray, ...] = ()
 
 
-def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings = LEDGER_DEFAULTS) -> Ledger:
+def write_ledger(
+    rows: FittedRows,
+    *,
+    own_split: bool,
+    seed: int,
+    error: float = 1.0,
+    settings: LedgerSettings = LEDGER_DEFAULTS,
+) -> Ledger:
     """Test named groups and clusters of inputs of the rows that may testify, and the ends of the hidden field.
 
     Parameters
@@ -72,6 +80,8 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
         Whether the user set the test rows apart: then they alone testify.
     seed : int
         Of the folds, of the clusters, and of the order of rows of equal confidence.
+    error : float, default 1.0
+        Share of the family-wise error that it may spend.
     settings : LedgerSettings, optional
     """
     # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart,
@@ -87,7 +97,7 @@ def write_ledger(rows: FittedRows, *, own_split: bool, seed: int, settings: Ledg
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = _corrected(rows, witness, seed)
-    found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, settings=settings)
+    found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, error=error, settings=settings)
     cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(
         candidates=len(groups) + len(slope_places(groups, settings)) + cuts,
@@ -131,8 +141,8 @@ def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None
     return SequentialField(hidden[witness], block[witness])
 
 
-def findings_table(ledger: Ledger) -> "pl.DataFrame":
-    """Write the findings down, a row each.
+def findings_table(findings: Sequence[Finding]) -> "pl.DataFrame":
+    """Write findings down, a row each.
 
     Returns
     -------
@@ -142,7 +152,7 @@ def findings_table(ledger: Ledger) -> "pl.DataFrame":
     import polars as pl
 
     rows = []
-    for one in ledger.findings:
+    for one in findings:
         stored = one.model_dump(mode="json")
         values = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)} | {"explained": None}
         for name in ("hidden", "beyond", "after"):

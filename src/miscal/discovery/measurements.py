@@ -19,10 +19,9 @@ from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
 from miscal.calibration.metrics.scores import log_losses, mean_interval, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
+from miscal.discovery.slice_numbers import CurveNumbers, CurvePair, Score
 from miscal.discovery.summary import (
     Comparison,
-    CurveNumbers,
-    CurvePair,
     Curves,
     FieldNumbers,
     Gain,
@@ -31,7 +30,6 @@ from miscal.discovery.summary import (
     GroupNumbers,
     Histogram,
     Regime,
-    Score,
     SmoothEce,
     WeightNumbers,
 )
@@ -195,12 +193,13 @@ def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime
     """
     slices = {"all": np.ones(len(rows), dtype=bool), **{name: regime == name for name in REGIMES}}
     return {
-        name: Comparison(**{part: _score(replace(rows, confidence=p).take(inside)) for part, inside in slices.items()})
+        name: Comparison(**{part: score(replace(rows, confidence=p).take(inside)) for part, inside in slices.items()})
         for name, p in predictions.items()
     }
 
 
-def _score(rows: LabelledRows) -> Score:
+def score(rows: LabelledRows) -> Score:
+    """Score the confidences of some rows."""
     values = {metric.name: metric.value_of(rows) if len(rows) else None for metric in metrics.correction_metrics()}
     return Score(n=len(rows), **values)
 

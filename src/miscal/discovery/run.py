@@ -14,10 +14,11 @@ from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
 from miscal.data.triples import Triples
+from miscal.discovery.classes.tables import class_findings_table, classes_table
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
 from miscal.discovery.fitted_rows import TEST, TIME
-from miscal.discovery.run_folder import COLUMNS_FILE, check_seal, seal
+from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import CLASSES, SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
 
@@ -204,6 +205,9 @@ def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -
     found.findings.write_parquet(folder / "findings.parquet", compression="zstd")
     found.columns.write_parquet(folder / COLUMNS_FILE, compression="zstd")
     found.map.write_parquet(folder / "map.parquet", compression="zstd")
+    if (classes := found.summary.classes) is not None:
+        classes_table(classes).write_parquet(folder / CLASSES_FILE, compression="zstd")
+        class_findings_table(classes).write_parquet(folder / CLASS_FINDINGS_FILE, compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     model = saved_model(found)
     about = {"confidence": model.confidence, "kind": model.kind, "costs": model.costs}

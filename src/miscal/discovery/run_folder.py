@@ -15,10 +15,11 @@ from miscal.base.files import ANOTHER_FOLDER, digest, refuse_existing, replace_f
 
 MANIFEST = "manifest.json"
 COLUMNS_FILE = "columns.parquet"
+CLASSES_FILE, CLASS_FINDINGS_FILE = "classes.parquet", "class_findings.parquet"
 # the last two as miscal.data.readers.provenance calls them, which takes long to import
 CHECKED = (
-    "summary.json", "field.parquet", "findings.parquet", COLUMNS_FILE, "map.parquet", "audit.json", "rows.parquet",
-    "rows.safetensors",
+    "summary.json", "field.parquet", "findings.parquet", COLUMNS_FILE, CLASSES_FILE, CLASS_FINDINGS_FILE, "map.parquet",
+    "audit.json", "rows.parquet", "rows.safetensors",
 )  # fmt: skip
 """Files whose sha256 the manifest keeps; the model folder has a manifest of its own, the report can be redrawn."""
 

@@ -13,7 +13,7 @@ from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.data.readers.outcomes import Asked
-from miscal.discovery.saved_classes import SavedClasses, load_classes
+from miscal.discovery.classes.saved import SavedClasses, load_classes
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:

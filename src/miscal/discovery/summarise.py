@@ -21,6 +21,7 @@ from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms
+from miscal.discovery.classes.run import ClassRun
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
 from miscal.discovery.missing_columns import costs
@@ -55,6 +56,7 @@ def summarise(
     warnings: Sequence[str],
     map_info: MapInfo,
     thresholds: Thresholds | None = None,
+    several: ClassRun | None = None,
 ) -> Summary:
     """Measure on the rows that testify what was estimated, and write it down.
 
@@ -74,6 +76,8 @@ def summarise(
         How the map was made.
     thresholds : Thresholds, optional
         What was asked of decisions.
+    several : ClassRun, optional
+        What is known of several classes.
     """
     thresholds = thresholds or Thresholds()
     triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
@@ -136,6 +140,7 @@ def summarise(
         settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
         versions=_versions(),
         timing={},
+        classes=None if several is None else several.told(rows),
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
 

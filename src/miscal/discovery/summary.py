@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pydantic
-from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt
+from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt, SerializerFunctionWrapHandler, model_serializer
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
+from miscal.discovery.classes.document import ClassNumbers
+from miscal.discovery.slice_numbers import CurvePair, Score
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
 from miscal.findings.decisions import Decision
@@ -95,18 +97,6 @@ class GapNumbers(SmoothEce):
     worst: str | None = None
 
 
-class Score(Part):
-    """How one correction does on one slice of the test rows; metrics registered beyond these three are numbers too."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Number]
-
-    smece: Number
-    brier: Number
-    log_loss: Number
-    n: NonNegativeInt
-
-
 class Comparison(Part):
     """One correction on every slice; slices are those of the uncorrected field."""
 
@@ -128,23 +118,6 @@ class Selection(Part):
 
     chosen: dict[str, Any]
     candidates: tuple[dict[str, Any], ...]
-
-
-class CurveNumbers(Part):
-    """A reliability curve with its 95 % band, one entry per bin."""
-
-    confidence: tuple[FiniteFloat, ...]
-    accuracy: tuple[FiniteFloat, ...]
-    low: tuple[FiniteFloat, ...]
-    high: tuple[FiniteFloat, ...]
-    n: tuple[NonNegativeInt, ...]
-
-
-class CurvePair(Part):
-    """Reliability before and after the correction."""
-
-    raw: CurveNumbers | None
-    corrected: CurveNumbers | None
 
 
 class Curves(Part):
@@ -365,6 +338,12 @@ class Summary(Document):
     settings: dict[str, Any]
     versions: dict[str, str]
     timing: dict[str, FiniteFloat]
+    classes: ClassNumbers | None = None
+    """Of several classes; the key is left out where there are none."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in write(self).items() if name != "classes" or value is not None}
 
 
 def read_summary(path: str | Path) -> Summary:

@@ -2,6 +2,7 @@
 
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import vocabulary
+from miscal.discovery.classes.wording import classes_sentence
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
@@ -20,7 +21,7 @@ def verdict_of(summary: Summary) -> str:
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
     claim = Claim(summary.field.structure, summary.certificate)
     hidden = verdict(claim, places, groups, evidence=summary.evidence, slopes=along, kind=summary.kind)
-    said = shown, hidden, mending_of(summary), decision_of(summary)
+    said = shown, hidden, mending_of(summary), classes_sentence(summary.classes), decision_of(summary)
     return " ".join(filter(None, said))
 
 

@@ -2,26 +2,20 @@
 
 from pathlib import Path
 
-from miscal.base.document import Measure, MeasureAgainstNull
+from miscal.base.document import MeasureAgainstNull
 from miscal.base.number_wording import percent
 from miscal.base.terminal import fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
-from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
-from miscal.findings.ledger import SLOPE, Finding
-from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
-from miscal.findings.slope_wording import rises, says
-from miscal.findings.verdict import in_points, interval_of_size
+from miscal.report.class_facts import Facts, class_facts
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.precision import decimals_of
+from miscal.report.printed_finding import finding_words
 from miscal.report.row_wording import embedding_of, grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
 from miscal.report.texts import first_sentence
-
-Facts = list[tuple[str, str]]
-"""What something is about, in a word, and what is said of it."""
 
 SHOWN = 5
 """Findings that are printed; the report lists all."""
@@ -50,6 +44,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         *(line for sentence in first_sentence(summary.verdict) for line in wrapped(sentence, indent=0)),
         "",
         *fact_lines(finding_facts(summary)),
+        *fact_lines(class_facts(summary.classes)),
         *fact_lines(more_facts(summary)),
         # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",
@@ -140,44 +135,13 @@ def _shown(measure: MeasureAgainstNull, decimals: int) -> str:
     return phrase.replace(MINUS, "-")
 
 
-def _more_often(difference: Measure, words: Vocabulary) -> str:
-    value = difference.value or 0.0
-    often = "less often" if value < 0 else "more often"
-    between = interval_of_size(value, difference.interval, words.digits).replace(MINUS, "-")
-    return f"{in_points(abs(value), words.digits)} {often}{f' ({between})' if between else ''}"
-
-
-def _left(finding: Finding, words: Vocabulary) -> str:
-    """Say what the correction leaves of a finding."""
-    state = mending(finding.sign, finding.after.interval)
-    if state and finding.effect == SLOPE:
-        rise = rises(finding.after, words, adverb="still" if state == LEFT else "").replace(MINUS, "-")
-        return f"; after the correction, {'this is no longer beyond chance' if state == MENDED else rise}"
-    become = {MENDED: "no longer beyond chance,", LEFT: "still", REVERSED: "turned round,"}
-    return f"; after the correction {become[state]} {_more_often(finding.after, words)}" if state else ""
-
-
-def _told(finding: Finding, words: Vocabulary) -> str:
-    if finding.effect == SLOPE:
-        return says(finding, words)
-    rate = words.group_rate.format(words.percent(finding.accuracy))
-    ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
-    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}"
-
-
 def finding_facts(summary: Summary) -> Facts:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        (f"finding {place}", f"{one.description}: {finding_words(one, summary)}")
+        (f"finding {place}", f"{one.description}: {finding_words(one, vocabulary(summary.kind))}")
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     return [*lines, *more_findings(summary)]
-
-
-def finding_words(one: Finding, summary: Summary) -> str:
-    """Say how many rows a finding has, how far they are off and what the correction leaves of that."""
-    words = vocabulary(summary.kind)
-    return f"{one.n:,} rows, {_told(one, words)}{_left(one, words)}"
 
 
 def more_findings(summary: Summary) -> Facts:

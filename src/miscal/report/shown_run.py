@@ -8,8 +8,10 @@ from pathlib import Path
 from miscal.base.shown import Diagram, Shown, SignedBar
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
+from miscal.report.class_facts import class_facts
 from miscal.report.formatting import percent
-from miscal.report.printed_summary import SHOWN, finding_words, more_facts, more_findings
+from miscal.report.printed_finding import finding_words
+from miscal.report.printed_summary import SHOWN, more_facts, more_findings
 from miscal.report.texts import first_sentence
 
 _LOW = 0.5
@@ -27,14 +29,15 @@ def shown_run(summary: Summary, path: Path | None = None) -> Shown:
     """
     saved = "" if path is None else f", in {path}"
     bars = [
-        SignedBar(one.description, one.beyond.value or 0.0, finding_words(one, summary)) for one in summary.findings
+        SignedBar(one.description, one.beyond.value or 0.0, finding_words(one, vocabulary(summary.kind)))
+        for one in summary.findings
     ]
     return Shown(
         title=f"Run on {summary.n:,} rows{saved}",
         alarms=tuple(summary.alarms),
         sentences=tuple(first_sentence(summary.verdict)),
         bars=tuple(bars[:SHOWN]),
-        facts=(*more_findings(summary), *more_facts(summary)),
+        facts=(*more_findings(summary), *class_facts(summary.classes), *more_facts(summary)),
         diagram=_reliability(summary),
     )
 

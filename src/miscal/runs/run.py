@@ -110,6 +110,20 @@ class Run(ShowsItself):
         return self._frames.frame(self._content.columns)
 
     @property
+    def classes(self) -> Any:
+        """The numbers of each class, where there are several: a frame with the columns of ``classes.parquet``."""
+        from miscal.discovery.classes.tables import classes_table
+
+        return self._frames.frame(classes_table(self.summary.classes))
+
+    @property
+    def class_findings(self) -> Any:
+        """The findings of each class as an event: a frame with the columns of ``class_findings.parquet``."""
+        from miscal.discovery.classes.tables import class_findings_table
+
+        return self._frames.frame(class_findings_table(self.summary.classes))
+
+    @property
     def decisions(self) -> Any:
         """What acting at each threshold leads to, before and after the correction: a frame with a row for each."""
         from miscal.discovery.tables import decisions_table

@@ -365,7 +365,9 @@ def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> tup
 def probabilities_of(rows: TableRows, classes: ClassColumns) -> ClassProbabilities:
     """Return the probabilities and classes of rows that were checked."""
     read = as_probabilities(classes.values(rows))
-    return ClassProbabilities(classes.names, read.probability, classes.codes(rows), classes.columns, read.log)
+    return ClassProbabilities(
+        classes.names, read.probability, classes.codes(rows), classes.predicted, classes.columns, read.log
+    )
 
 
 def _with_columns(frame: pl.DataFrame, classes: ClassColumns, found: ClassProbabilities) -> pl.DataFrame:
@@ -383,8 +385,8 @@ def _refusal(faults: Mapping[tuple[str, str], NDArray[np.bool_]], classes: Class
     if words == "do not sum to 1":
         first = classes.values(rows)[bad].sum(axis=1)[0]
         return (
-            f"{count}; the first sums to {first:.4g}. Probabilities, or their logarithms, are allowed: give those of all "
-            "classes"
+            f"{count}; the first sums to {first:.4g}. Probabilities, or their logarithms, are allowed: give those of "
+            "all classes"
         )
     if words == "lie outside [0, 1]":
         percentages = np.allclose(classes.values(rows)[bad].sum(axis=1), 100, atol=1)

@@ -208,6 +208,7 @@ def find(
     field: SequentialField | None = None,
     corrected: LabelledRows | None = None,
     seed: int = 0,
+    error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Found:
     """Write the ledger of findings, and of the values that these account for.
@@ -225,6 +226,9 @@ def find(
         `expected` is E[y | corrected confidence]. By default nothing is said of what a correction leaves.
     seed : int, default 0
         Of the order of rows of equal confidence.
+    error : float, default 1.0
+        Share of the family-wise error that this ledger may spend, in (0, 1], where it is one of several of a run.
+        Adjusted p-values are with regard to all of them.
     settings : LedgerSettings, optional
 
     Examples
@@ -240,7 +244,7 @@ def find(
     ('kind = law', 200, 'over', True)
     """
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    scanned = scan(rows, groups, seed=seed, error=1 - for_cuts, settings=settings)
+    scanned = scan(rows, groups, seed=seed, error=error * (1 - for_cuts), settings=settings)
     chosen, alone = scanned.chosen, scanned.alone
     width = settings.stratum_width(len(rows))
     stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
@@ -256,7 +260,7 @@ def find(
     members = [groups.rows(one.group) for one in chosen]
     if field is not None:
         apart = [*members, *(groups.trends[one.group].lower for one in chosen if one.group in groups.trends)]
-        for cut in judged_cuts(rows, field, apart, seed=seed, error=for_cuts, settings=settings):
+        for cut in judged_cuts(rows, field, apart, seed=seed, error=error * for_cuts, settings=settings):
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
             findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))

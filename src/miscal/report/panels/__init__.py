@@ -7,6 +7,7 @@ from miscal.report.panel import Panel
 from miscal.report.panels import (
     alarms,
     atlas,
+    classes,
     columns,
     corrections,
     decisions,
@@ -29,6 +30,7 @@ PANELS: tuple[Panel, ...] = (
     verdict.PANEL,
     warnings.PANEL,
     findings.PANEL,
+    classes.PANEL,
     columns.PANEL,
     decisions.PANEL,
     regimes.PANEL,

@@ -12,7 +12,8 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.vocabulary import ANSWER, Kind
-from miscal.discovery.summary import CurveNumbers, Global
+from miscal.discovery.slice_numbers import CurveNumbers
+from miscal.discovery.summary import Global
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
 from miscal.findings.ledger import ConfidenceBin

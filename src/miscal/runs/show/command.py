@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from miscal.base.errors import FileError, InputError
+from miscal.base.arrays import nearest, value_list
+from miscal.base.errors import FileError, InputError, argument
 from miscal.data.readers.columns import find
 from miscal.data.readers.table import own_parquet
+from miscal.discovery.classes.document import ClassEvent
 from miscal.discovery.column_tables import ColumnTable, Tables, tables_of
 from miscal.discovery.run_folder import COLUMNS_FILE, check_seal
 from miscal.discovery.summary import Summary, read_summary
@@ -61,6 +63,42 @@ def show(run_dir: str | Path, by: str) -> ColumnTable:
     if not tables:
         raise InputError(f"--by: {folder} has no table of any column: name columns with `miscal discover --metadata`")
     return _table(find(by, list(tables), what="--by"), tables, summary)
+
+
+def show_class(run_dir: str | Path, name: str) -> ClassEvent:
+    """Return a class of a run, with its findings.
+
+    Parameters
+    ----------
+    run_dir : str or Path
+        What `miscal discover` wrote.
+    name : str
+        A class.
+
+    Returns
+    -------
+    ClassEvent
+
+    Raises
+    ------
+    FileError, CorruptFile, MismatchError
+        As :func:`show`.
+    InputError
+        If the run is not of several classes, or has no such class.
+    """
+    folder = Path(run_dir)
+    check_seal(folder)
+    numbers = read_summary(folder).classes
+    if numbers is None:
+        raise InputError(
+            f"--class: {folder} is no run of several classes: discover with {argument('probabilities', takes='NAMES')}"
+        )
+    known = {one.name: one for one in numbers.classes}
+    if name not in known:
+        near = nearest(name, known)
+        hint = f" (did you mean {near!r}?)" if near else ""
+        raise InputError(f"--class: there is no class {name!r}{hint}; the classes are {value_list(known)}")
+    return known[name]
 
 
 def _table(column: str, tables: Tables, summary: Summary) -> ColumnTable:

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from miscal.discovery.measurements import EXTREME
-from miscal.discovery.summary import CurveNumbers
+from miscal.discovery.slice_numbers import CurveNumbers
 from miscal.report import probability_axes as all_axes
 from miscal.report.drawing import Bar, Dot, Scale, round_ticks
 from miscal.report.formatting import DASH, metric

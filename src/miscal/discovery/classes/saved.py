@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,12 @@ class SavedClasses:
 
     read: ModelClasses
     correction: SimplexCorrection
+
+    @classmethod
+    def of(cls, rows: Triples, correction: SimplexCorrection) -> Self:
+        """Put a correction together with how the probabilities of the rows were read."""
+        classes: Any = rows.classes
+        return cls(ModelClasses(classes.names, classes.columns, classes.log), correction)
 
     def correct(self, X: NDArray, probability: NDArray[np.float64], local: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Correct probabilities.
@@ -98,30 +104,3 @@ def load_classes(folder: str | Path, n_features: int) -> SavedClasses | None:
         if tried.shape != (1, k) or len(columns) not in (0, k) or not np.isfinite(tried).all():
             raise ValueError(f"a correction that does not give {k} probabilities")
     return found
-
-
-def fit_classes(rows: Triples, teaches: NDArray[np.bool_], seed: int) -> SavedClasses | None:
-    """Fit the correction that is saved.
-
-    Parameters
-    ----------
-    rows : Triples
-    teaches : (n,) bool
-        The rows to learn from.
-    seed : int
-
-    Returns
-    -------
-    SavedClasses or None
-        None where the rows have no probabilities of several classes.
-    """
-    if rows.classes is None:
-        return None
-    from miscal.estimators.simplex.correction import fit_simplex
-
-    some = rows.take(teaches)
-    classes: Any = some.classes
-    correction = fit_simplex(
-        some.X, classes.code, classes.probability, layout=some.layout, weight=some.weight, groups=some.units, seed=seed
-    )
-    return SavedClasses(ModelClasses(classes.names, classes.columns, classes.log), correction)
