@@ -10,14 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.arrays import is_frame, value_list
 from miscal.base.errors import InputError
 from miscal.base.files import replace_file, resolve
 from miscal.base.frames import FrameKind
 from miscal.base.shown import Shown, ShowsItself
+from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
-from miscal.runs.given import together
+from miscal.runs.given import together, value_column
 from miscal.runs.monitor.command import FOLDER
 from miscal.runs.shown_progress import steps
 
@@ -150,7 +152,8 @@ class Run(ShowsItself):
         data : frame, array of shape (n, d) or path
             New rows, in the form of those that the run was made from.
         **options
-            As for ``miscal calibrate``: ``confidence`` (or ``probability``) and ``embeddings``, which may be values,
+            As for ``miscal calibrate``: ``confidence`` (or ``probability``, or ``probabilities`` of several classes in
+            the order of the model's) and ``embeddings``, which may be values,
             ``features``, ``text``, ``where``, ``missing_as_blank``, ``encoding``, ``csv_escape``, and ``on_invalid``
             ("error", "drop" or "null"). By default the columns that the run stored.
 
@@ -158,15 +161,40 @@ class Run(ShowsItself):
         -------
         frame
             Of the kind of `data`, with its index: ``row``, ``delta`` (in [-1, 1]), ``corrected`` (in [0, 1]), ``mass``,
-            ``supported``, and ``reason``, which says why a row has no local estimate.
+            ``supported``, and ``reason``, which says why a row has no local estimate. Of several classes ``corrected``
+            is of the class ``predicted``, that with the largest of the probabilities given, and there is a column
+            ``corrected_NAME`` for each class; these sum to 1.
 
         Raises
         ------
         InputError
             If the rows do not offer what the model needs.
         """
+        if self.model.classes is not None:
+            return self._correct_classes(data, options)
         given = together(data, **options)
         return self.model.correct(given.source, frames=given.frames, **given.options)
+
+    def _correct_classes(self, data: Any, options: dict[str, Any]) -> Any:
+        """Correct rows whose probabilities may be values: a frame with names of the model, or a matrix."""
+        read = self.model.classes.read
+        given = together(data, **({} if options.get("probabilities") is None else {"classes": read.names}) | options)
+        asked = dict(given.options)
+        if (named := asked.pop("classes", None)) is not None and tuple(class_names(named)) != read.names:
+            raise InputError(
+                f"classes: those of the model are {value_list(read.names)}: give their probabilities in this order, "
+                "and leave classes out"
+            )
+        if is_frame(options.get("probabilities")):
+            own = next(([value_column(name) for name in names] for names in (read.names, read.columns)
+                        if {*map(value_column, names)} == {*asked["probabilities"]}), None)  # fmt: skip
+            if own is None:
+                raise InputError(
+                    f"probabilities: the columns of the frame must be called as the classes are, "
+                    f"{value_list(read.names)}; they are {value_list(list(options['probabilities'].columns))}"
+                )
+            asked["probabilities"] = own
+        return self.model.correct(given.source, frames=given.frames, **asked)
 
     def audit(self, *, progress: bool | None = None, **options: Any) -> Audit:
         """Find out what the same steps find where there is nothing to find, or with other seeds and rows.

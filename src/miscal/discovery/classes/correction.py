@@ -8,7 +8,6 @@ import numpy as np
 
 from miscal.base.folds import assign_folds
 from miscal.calibration.metrics.checked_rows import take_rows
-from miscal.calibration.simplex_maps import log_probabilities
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
@@ -57,7 +56,10 @@ def correct_classes(rows: FittedRows, seed: int) -> CorrectedClasses:
         known = fitted if not (inside & teaches).any() else _fit(rows, teaches & ~inside, seed)
         given = triples.classes.probability[inside]
         probability[inside] = known.apply(triples.X[inside], given)
-        by_map[inside] = np.exp(known.global_map.apply(log_probabilities(given)))
+        by_map[inside] = known.alone.apply(triples.X[inside], given)
+    # as new rows are corrected: what is far from the rows learned from gets the global map
+    far = ~rows.estimate.local
+    probability[far] = by_map[far]
     return CorrectedClasses(fitted, probability, by_map)
 
 

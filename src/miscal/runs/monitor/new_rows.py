@@ -176,7 +176,7 @@ def read_labelled(
     if roles.id is not None:
         _refuse_no_ids(beside.take(keep), roles.id)
     field = model.estimator.fitted
-    corrected = correct_rows(field, new)
+    corrected = correct_rows(field, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, piece.rows)
     refuse_foreign(tally, opened, model.estimator)
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
