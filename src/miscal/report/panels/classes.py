@@ -91,7 +91,7 @@ one.corrected.log_loss | metric }}</td>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">Labels: rows that have the class; predicted: rows where it is the likeliest. smECE, in percentage
+<p class="caption">Labels: {{ words.rows }} that have the class; predicted: those where it is the likeliest. smECE, in percentage
 points, and log loss are those of the class as an event, before and after the correction, which each row takes from
 fits that have not seen its label.{% if view.looked_at < view.classes | length %} A class in grey was not looked at:
 fewer than 30 rows have it, or 20 other classes have more.{% endif %}</p>
