@@ -23,6 +23,14 @@ NewProbabilities = Annotated[
         "model was fitted on.",
     ),
 ]
+NewLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COL",
+        help="For a run of several classes: column of the class that each row has. Default: that of the run.",
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(

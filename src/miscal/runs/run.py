@@ -19,7 +19,7 @@ from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
-from miscal.runs.given import together, value_column
+from miscal.runs.given import Given, together, value_column
 from miscal.runs.monitor.command import FOLDER
 from miscal.runs.shown_progress import steps
 
@@ -170,22 +170,22 @@ class Run(ShowsItself):
         InputError
             If the rows do not offer what the model needs.
         """
-        if self.model.classes is not None:
-            return self._correct_classes(data, options)
-        given = together(data, **options)
+        given = self._together(data, **options)
         return self.model.correct(given.source, frames=given.frames, **given.options)
 
-    def _correct_classes(self, data: Any, options: dict[str, Any]) -> Any:
-        """Correct rows whose probabilities may be values: a frame with names of the model, or a matrix."""
+    def _together(self, data: Any, y: Any = None, **options: Any) -> Given:
+        """Put new rows together; probabilities of classes may be a frame with names of the model, or a matrix."""
+        if self.model.classes is None or options.get("probabilities") is None:
+            return together(data, y, **options)
         read = self.model.classes.read
-        given = together(data, **({} if options.get("probabilities") is None else {"classes": read.names}) | options)
+        given = together(data, y, **{"classes": read.names} | options)
         asked = dict(given.options)
-        if (named := asked.pop("classes", None)) is not None and tuple(class_names(named)) != read.names:
+        if tuple(class_names(asked.pop("classes"))) != read.names and not is_frame(options["probabilities"]):
             raise InputError(
                 f"classes: those of the model are {value_list(read.names)}: give their probabilities in this order, "
                 "and leave classes out"
             )
-        if is_frame(options.get("probabilities")):
+        if is_frame(options["probabilities"]):
             own = next(([value_column(name) for name in names] for names in (read.names, read.columns)
                         if {*map(value_column, names)} == {*asked["probabilities"]}), None)  # fmt: skip
             if own is None:
@@ -194,7 +194,7 @@ class Run(ShowsItself):
                     f"{value_list(read.names)}; they are {value_list(list(options['probabilities'].columns))}"
                 )
             asked["probabilities"] = own
-        return self.model.correct(given.source, frames=given.frames, **asked)
+        return replace(given, options=asked)
 
     def audit(self, *, progress: bool | None = None, **options: Any) -> Audit:
         """Find out what the same steps find where there is nothing to find, or with other seeds and rows.
@@ -275,7 +275,7 @@ class Run(ShowsItself):
         """
         from miscal.runs.monitor.command import monitor
 
-        given = together(data, y, **options)
+        given = self._together(data, y, **options)
         with steps(progress) as tell:
             return monitor(self._folder(), given.source, out=out, progress=tell, **given.options)
 

@@ -173,3 +173,16 @@ def test_a_damaged_matrix_of_the_correction_is_refused(run):
             miscal.load(run).correct(NEW)
     finally:
         path.write_bytes(whole)
+
+
+def test_the_monitor_reads_labels_and_counts_whether_the_top_label_is_right(found, run, tmp_path):
+    data = rows(120, 5)
+    looked = found.monitor(data, out=tmp_path / "monitor")
+    top = np.array(NAMES)[data.select(OWN).to_numpy().argmax(axis=1)]
+    assert looked.rows == 120
+    assert looked.accuracy == pytest.approx((top == data["label"].to_numpy()).mean())
+    assert looked.corrected == pytest.approx(found.correct(data)["corrected"].mean())
+    with pytest.raises(InputError, match=r"\Alabel \(column 'kind'\) holds no class of the model in 120 of 120 rows"):
+        found.monitor(data, label="kind", out=tmp_path / "other")
+    with pytest.raises(InputError, match="give one of the two: got 'label'"):
+        found.monitor(data, correct="label", out=tmp_path / "other")
