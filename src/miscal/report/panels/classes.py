@@ -91,10 +91,10 @@ one.corrected.log_loss | metric }}</td>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">Labels: {{ words.rows }} that have the class; predicted: those where it is the likeliest. smECE, in percentage
-points, and log loss are those of the class as an event, before and after the correction, which each row takes from
-fits that have not seen its label.{% if view.looked_at < view.classes | length %} A class in grey was not looked at:
-fewer than 30 rows have it, or 20 other classes have more.{% endif %}</p>
+<p class="caption">Labels: {{ words.rows }} that have the class; predicted: those where it is the likeliest. smECE, in
+percentage points, and log loss are those of the class as an event, before and after the correction, which each row
+takes from fits that have not seen its label.{% if view.looked_at < view.classes | length %} A class in grey was
+not looked at: fewer than 30 rows have it, or 20 other classes have more.{% endif %}</p>
 {% for one in view.sections %}
 <details class="column" id="class-{{ one.place }}">
 <summary><b>{{ one.event.name | short(80) }}</b> <span class="aside">{{ one.told }}</span></summary>
