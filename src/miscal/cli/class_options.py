@@ -13,6 +13,24 @@ Probabilities = Annotated[
         "each row of DATA, and --classes.",
     ),
 ]
+NewProbabilities = Annotated[
+    str | None,
+    typer.Option(
+        "--probabilities",
+        metavar="NAMES",
+        help="For a model of several classes: the columns of their probabilities in the order of the classes, comma-"
+        "separated, or a matrix (.npy or .safetensors) with a row for each row of DATA. Default: the columns that the "
+        "model was fitted on.",
+    ),
+]
+NewLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COL",
+        help="For a run of several classes: column of the class that each row has. Default: that of the run.",
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(

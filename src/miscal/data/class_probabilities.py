@@ -25,6 +25,10 @@ class ClassProbabilities:
         Place of the class that each row has.
     predicted_column : str, default "predicted"
         What the class predicted is called among the columns that name what is found.
+    columns : tuple of K str
+        Columns of the table that held the probabilities, in the order of `names`; empty where a matrix did.
+    log : bool
+        Whether they were written as natural logarithms.
 
     Examples
     --------
@@ -37,6 +41,8 @@ class ClassProbabilities:
     probability: NDArray[np.float64]
     code: NDArray[np.int64]
     predicted_column: str = "predicted"
+    columns: tuple[str, ...] = ()
+    log: bool = False
 
     def __len__(self) -> int:
         return len(self.code)

@@ -23,6 +23,7 @@ from miscal.calibration.survey_design import average
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.classes.run import refuse_time, run_classes, with_share
+from miscal.discovery.classes.saved import SavedClasses
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
@@ -35,7 +36,6 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
-from miscal.estimators.simplex.correction import SimplexCorrection
 from miscal.findings import Subregimes, averages, cut, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
@@ -72,9 +72,9 @@ class Discovery:
         ``columns.parquet``.
     clusters : InputClusters or None
         How inputs were clustered, by which new rows are placed in findings; None where they were not.
-    simplex : SimplexCorrection or None
-        The fitted correction of the probabilities of all classes, where there are several. What it makes of the top
-        label is the corrected confidence.
+    classes : SavedClasses or None
+        Of several classes: the correction of their probabilities. What it makes of the top label is the corrected
+        confidence.
     """
 
     summary: Summary
@@ -85,7 +85,7 @@ class Discovery:
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
     clusters: InputClusters | None = None
-    simplex: SimplexCorrection | None = None
+    classes: SavedClasses | None = None
 
 
 @global_random_kept()
@@ -257,8 +257,8 @@ def discover(
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     tables = findings_table(ledger.findings), columns_table(ledger.values)
-    simplex = None if several is None else several.corrected.fitted
-    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, simplex)
+    classes = None if several is None else SavedClasses.of(triples, several.corrected.fitted)
+    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:

@@ -19,7 +19,7 @@ from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
 from miscal.discovery.fitted_rows import TEST, TIME
 from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
-from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters, save_model
+from miscal.discovery.saved_model import CLASSES, SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def saved_model(found: Discovery) -> SavedModel:
     read = {one.name: one.cost_if_missing for one in found.summary.columns}
     costs = {name: cost.value for name, cost in read.items() if cost is not None and cost.value is not None}
     column = found.summary.data.columns.confidence
-    return SavedModel(found.model.to_saved(), found.encoder, column, found.summary.kind, costs)
+    return SavedModel(found.model.to_saved(), found.encoder, column, found.summary.kind, costs, found.classes)
 
 
 def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -> None:
@@ -212,6 +212,8 @@ def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -
     model = saved_model(found)
     about = {"confidence": model.confidence, "kind": model.kind, "costs": model.costs}
     save_model(found.model, model.encoder, folder / "model", **about)
+    if found.classes is not None:
+        found.classes.save(folder / "model" / CLASSES)
     if found.clusters is not None:
         save_clusters(found.clusters, folder / "model")
     if rows is not None:

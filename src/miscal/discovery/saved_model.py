@@ -13,6 +13,7 @@ from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.data.readers.outcomes import Asked
+from miscal.discovery.classes.saved import SavedClasses, load_classes
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ INPUT = "input"
 
 CLUSTERS = "clusters"
 """Folder inside the model's that holds how inputs were clustered, by which new rows are placed in findings."""
+
+CLASSES = "classes"
+"""Folder inside the model's that holds the classes of a model of several, and the correction of their probabilities."""
 
 _INPUT_FORM, _CLUSTERS_FORM = "miscal-input", "miscal-clusters"
 
@@ -45,6 +49,9 @@ class SavedModel:
         measured it.
     kind : {"answer", "event"}
         What they are the probabilities of.
+    classes : SavedClasses or None
+        Of a model of several classes: their names, and the correction of their probabilities. The field is then that of
+        the top label.
     """
 
     estimator: SavedEstimator
@@ -52,6 +59,7 @@ class SavedModel:
     confidence: str | None = None
     kind: Kind = ANSWER
     costs: dict[str, float] = field(default_factory=dict)
+    classes: SavedClasses | None = None
 
     @cached_property
     def field(self) -> "MiscalibrationField":
@@ -84,7 +92,8 @@ class SavedModel:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
         asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability)
         own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind, "costs": self.costs}
-        return open_new_rows(source, encoder=self.encoder, **own, **options)
+        classes = None if self.classes is None else self.classes.read
+        return open_new_rows(source, encoder=self.encoder, classes=classes, **own, **options)
 
     def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
         """Correct new rows that fit into memory.
@@ -102,13 +111,14 @@ class SavedModel:
         -------
         frame
             ``row``, ``delta`` (positive: under-confident), ``corrected`` (in [0, 1]), ``mass``, ``supported``,
-            ``reason``. A frame of pandas keeps its index; of a file it is one of polars.
+            ``reason``; of several classes also ``predicted`` and a column ``corrected_NAME`` for each of them. A frame
+            of pandas keeps its index; of a file it is one of polars.
         """
         from miscal.discovery.corrected_rows import correct_rows
 
         opened = self.open(source, **options)
         (piece,) = opened.pieces(1 << 62)
-        table = correct_rows(self.estimator.fitted, opened.read(piece))
+        table = correct_rows(self.estimator.fitted, opened.read(piece), self.classes)
         return (frames or FrameKind.of(source)).frame(table, table["row"].to_numpy())
 
 
@@ -201,9 +211,10 @@ def load_model(folder: str | Path) -> SavedModel:
         If it is not a model, was damaged or changed, holds what miscal does not write, or is newer than this miscal.
     """
     folder = model_folder(folder)
-    estimator = load_estimator(folder, beside=(INPUT, CLUSTERS))
+    estimator = load_estimator(folder, beside=(INPUT, CLUSTERS, CLASSES))
+    classes = load_classes(folder / CLASSES, estimator.n_features)
     if not (folder / INPUT).is_dir():
-        return SavedModel(estimator, None)
+        return SavedModel(estimator, None, classes=classes)
     content, arrays = load_state(folder / INPUT, _INPUT_FORM)
     with rebuilding(folder / INPUT):
         encoder, column = encoder_from_state(content["encoder"], arrays), content["confidence"]
@@ -212,4 +223,4 @@ def load_model(folder: str | Path) -> SavedModel:
             raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
         # nor what it costs to do without a column
         costs = {str(name): float(cost) for name, cost in content.get("costs", {}).items()}
-    return SavedModel(estimator, encoder, column, kind, costs)
+    return SavedModel(estimator, encoder, column, kind, costs, classes)

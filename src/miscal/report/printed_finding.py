@@ -32,7 +32,8 @@ def _told(finding: Finding, words: Vocabulary) -> str:
         return says(finding, words)
     rate = words.group_rate.format(words.percent(finding.accuracy))
     ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
-    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}"
+    among = ", once the findings above are allowed for" if finding.given_others else ""
+    return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}{among}"
 
 
 def finding_words(one: Finding, words: Vocabulary) -> str:

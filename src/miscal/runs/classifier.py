@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
@@ -469,7 +468,7 @@ def _corrected(
 ) -> NDArray[np.float64]:
     """Correct probabilities (n, K), locally or by the global map alone."""
     if field is None:
-        return (simplex if local else replace(simplex, members=())).apply(inputs, p)
+        return (simplex if local else simplex.alone).apply(inputs, p)
     given = np.clip(p[:, 1], 0.0, 1.0)
     return _of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))
 

@@ -150,9 +150,14 @@ def _of_classes(options: dict[str, Any], values: dict[str, Any]) -> dict[str, An
         if len(names) != len(by_name):
             raise InputError(f"classes: {len(names)} names are given for the {len(by_name)} columns of probabilities")
     told = names if options.get("classes") is None else list(class_names(options["classes"]))
-    columns_of = [f"probability of {name}" for name in names]
+    columns_of = [value_column(name) for name in names]
     values |= dict(zip(columns_of, by_name, strict=True))
     return {"probabilities": columns_of, "classes": told}
+
+
+def value_column(name: str) -> str:
+    """Return what the column of a class is called whose probabilities are given as values."""
+    return f"probability of {name}"
 
 
 def _are_names(given: Any) -> bool:

@@ -10,14 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.arrays import is_frame, value_list
 from miscal.base.errors import InputError
 from miscal.base.files import replace_file, resolve
 from miscal.base.frames import FrameKind
 from miscal.base.shown import Shown, ShowsItself
+from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
-from miscal.runs.given import together
+from miscal.runs.given import Given, together, value_column
 from miscal.runs.monitor.command import FOLDER
 from miscal.runs.shown_progress import steps
 
@@ -150,7 +152,8 @@ class Run(ShowsItself):
         data : frame, array of shape (n, d) or path
             New rows, in the form of those that the run was made from.
         **options
-            As for ``miscal calibrate``: ``confidence`` (or ``probability``) and ``embeddings``, which may be values,
+            As for ``miscal calibrate``: ``confidence`` (or ``probability``, or ``probabilities`` of several classes in
+            the order of the model's) and ``embeddings``, which may be values,
             ``features``, ``text``, ``where``, ``missing_as_blank``, ``encoding``, ``csv_escape``, and ``on_invalid``
             ("error", "drop" or "null"). By default the columns that the run stored.
 
@@ -158,15 +161,40 @@ class Run(ShowsItself):
         -------
         frame
             Of the kind of `data`, with its index: ``row``, ``delta`` (in [-1, 1]), ``corrected`` (in [0, 1]), ``mass``,
-            ``supported``, and ``reason``, which says why a row has no local estimate.
+            ``supported``, and ``reason``, which says why a row has no local estimate. Of several classes ``corrected``
+            is of the class ``predicted``, that with the largest of the probabilities given, and there is a column
+            ``corrected_NAME`` for each class; these sum to 1.
 
         Raises
         ------
         InputError
             If the rows do not offer what the model needs.
         """
-        given = together(data, **options)
+        given = self._together(data, **options)
         return self.model.correct(given.source, frames=given.frames, **given.options)
+
+    def _together(self, data: Any, y: Any = None, **options: Any) -> Given:
+        """Put new rows together; probabilities of classes may be a frame with names of the model, or a matrix."""
+        if self.model.classes is None or options.get("probabilities") is None:
+            return together(data, y, **options)
+        read = self.model.classes.read
+        given = together(data, y, **{"classes": read.names} | options)
+        asked = dict(given.options)
+        if tuple(class_names(asked.pop("classes"))) != read.names and not is_frame(options["probabilities"]):
+            raise InputError(
+                f"classes: those of the model are {value_list(read.names)}: give their probabilities in this order, "
+                "and leave classes out"
+            )
+        if is_frame(options["probabilities"]):
+            own = next(([value_column(name) for name in names] for names in (read.names, read.columns)
+                        if {*map(value_column, names)} == {*asked["probabilities"]}), None)  # fmt: skip
+            if own is None:
+                raise InputError(
+                    f"probabilities: the columns of the frame must be called as the classes are, "
+                    f"{value_list(read.names)}; they are {value_list(list(options['probabilities'].columns))}"
+                )
+            asked["probabilities"] = own
+        return replace(given, options=asked)
 
     def audit(self, *, progress: bool | None = None, **options: Any) -> Audit:
         """Find out what the same steps find where there is nothing to find, or with other seeds and rows.
@@ -247,7 +275,7 @@ class Run(ShowsItself):
         """
         from miscal.runs.monitor.command import monitor
 
-        given = together(data, y, **options)
+        given = self._together(data, y, **options)
         with steps(progress) as tell:
             return monitor(self._folder(), given.source, out=out, progress=tell, **given.options)
 

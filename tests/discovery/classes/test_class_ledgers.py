@@ -37,8 +37,8 @@ def _rows(n: int = 1500, planted: float = 0.0, seed: int = 0) -> FittedRows:
     triples = Triples(X, f, y, metadata=metadata, classes=classes)
     nothing = np.zeros(n)
     estimate = FieldEstimate(
-        **{name: nothing for name in FieldEstimate.__dataclass_fields__ if name not in ("coordinates", "corrected")},
-        coordinates=nothing[:, None], corrected=f,
+        **dict.fromkeys(set(FieldEstimate.__dataclass_fields__) - {"coordinates", "corrected", "local"}, nothing),
+        coordinates=nothing[:, None], corrected=f, local=np.ones(n, dtype=bool),
     )  # fmt: skip
     return FittedRows(triples, None, estimate, f, f, {"raw": f, "miscal": f}, fold=rng.permutation(np.arange(n) % 3))
 

@@ -353,3 +353,20 @@ def test_a_finding_of_an_undecodable_name_is_stored_as_utf8_can_hold_it():
     stored = law.model_dump(mode="json")
     assert json.dumps(stored, ensure_ascii=False).encode()
     assert Finding.model_validate(stored).condition.column == "kind\ufffd"
+
+
+def test_a_finding_says_whether_it_differs_only_given_those_above():
+    rng = np.random.default_rng(0)
+    kind, form = rng.integers(0, 4, N), rng.integers(0, 4, N)
+    f = rng.uniform(0.3, 0.7, N)
+    # kind 1 is as often right as others beside all rows: more often with form 1, and less often otherwise
+    shift = np.where(kind == 1, np.where(form == 1, 0.3, -0.1), 0.0)
+    y = (rng.random(N) < f + shift).astype(float)
+    groups = named_groups({"kind": kind.astype(str), "form": form.astype(str)})
+    found = find(LabelledRows(y, f, f, hidden=y * 0, row=np.arange(N)), groups).findings
+    [both] = [one for one in found if one.description == "kind = 1 and form = 1"]
+    [kind_alone] = [one for one in found if one.description == "kind = 1"]
+    assert both.beyond.value > 0.2
+    assert not both.given_others
+    assert kind_alone.beyond.value < -0.05 < kind_alone.hidden.value
+    assert kind_alone.given_others

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli import options
+from miscal.cli import class_options, options
 
 if TYPE_CHECKING:
     from miscal.runs.correct import Corrected
@@ -37,6 +37,7 @@ def command(
     out: OutFile,
     confidence: options.Confidence = None,
     probability: options.Probability = None,
+    probabilities: class_options.NewProbabilities = None,
     embeddings: options.Embeddings = None,
     embedding_rows: options.EmbeddingRows = None,
     features: options.Features = None,
@@ -51,8 +52,9 @@ def command(
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
-    The table has the columns row, delta, corrected, mass, supported and reason. Any number of rows is corrected in
-    bounded memory; if the command was stopped, the same command goes on where it was.
+    The table has the columns row, delta, corrected, mass, supported and reason; of several classes also predicted, and
+    the corrected probability of each class. Any number of rows is corrected in bounded memory; if the command was
+    stopped, the same command goes on where it was.
     """
     from miscal.runs.shown_progress import steps
 
@@ -63,8 +65,9 @@ def command(
         inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(
             model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
-            progress=progress, confidence=confidence, probability=probability, encoding=encoding,
-            csv_escape=csv_escape, where=where, missing_as_blank=options.several(missing_as_blank), **inputs,
+            progress=progress, confidence=confidence, probability=probability, probabilities=probabilities,
+            encoding=encoding, csv_escape=csv_escape, where=where,
+            missing_as_blank=options.several(missing_as_blank), **inputs,
         )  # fmt: skip
     print_correction(done, out)
 
@@ -109,10 +112,14 @@ def columns_used(columns: dict, words: Vocabulary) -> str:
     >>> columns_used({"confidence": "p", "x": ["a", "b"]}, vocabulary("answer"))
     "confidence from 'p', inputs from 'a', 'b'"
     """
-    x = columns["x"]
-    if isinstance(x, list):
-        more = f", ... ({len(x)} in all)" if len(x) > 5 else ""
-        shown = f"from {', '.join(map(repr, x[:5]))}{more}"
-    else:
-        shown = "from the embeddings given" if x is None else f"from {x!r}"
-    return f"{words.probability} from {columns['confidence']!r}, inputs {shown}"
+    said = f"{words.probability} from {columns['confidence']!r}"
+    if "probabilities" in columns:
+        said = f"probabilities {_shown(columns['probabilities'], 'the matrix given')}"
+    return f"{said}, inputs {_shown(columns['x'], 'the embeddings given')}"
+
+
+def _shown(names: list[str] | str | None, given: str) -> str:
+    if not isinstance(names, list):
+        return f"from {given}" if names is None else f"from {names!r}"
+    more = f", ... ({len(names)} in all)" if len(names) > 5 else ""
+    return f"from {', '.join(map(repr, names[:5]))}{more}"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli import options
+from miscal.cli import class_options, options
 from miscal.cli.exit_status import ALARM, DONE
 
 Rows = Annotated[
@@ -47,6 +47,8 @@ def command(
     probability: options.Probability = None,
     event: options.Event = None,
     positive: options.Positive = None,
+    probabilities: class_options.NewProbabilities = None,
+    label: class_options.NewLabel = None,
     embeddings: options.Embeddings = None,
     features: options.Features = None,
     text: options.Text = None,
@@ -72,6 +74,7 @@ def command(
     from miscal.runs.shown_progress import steps
 
     columns = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
+    columns |= {"probabilities": probabilities, "label": label}
     columns |= {"positive": positive, "embeddings": embeddings, "features": features}
     with steps() as progress:
         found = monitor(

@@ -28,7 +28,7 @@ CONFIDENCE, CORRECT, PREDICTED = "largest probability", "largest is right", "pre
 _ROUNDING = 0.01
 """How far the sum of a row may be from 1: a hundred probabilities of four digits are off by less."""
 
-_MATRIX_FILES = (".npy", ".safetensors")
+MATRIX_FILES = (".npy", ".safetensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +161,20 @@ def as_written(series: pl.Series) -> pl.Series:
     return series.cast(pl.String).str.strip_chars()
 
 
+def is_matrix_file(source: Any) -> bool:
+    """Say whether something is the path of a matrix by its ending.
+
+    Examples
+    --------
+    >>> is_matrix_file("p.npy"), is_matrix_file("p_*"), is_matrix_file(["p_a", "p_b"])
+    (True, False, False)
+    """
+    return isinstance(source, (str, Path)) and Path(source).suffix.lower() in MATRIX_FILES
+
+
 def matrix_file(path: str | Path) -> Path:
     """Return the path of a matrix of probabilities, or say why it is none."""
-    if Path(path).suffix.lower() not in _MATRIX_FILES:
+    if not is_matrix_file(path):
         raise InputError(f"probabilities: a matrix is a .npy or .safetensors file; got {str(path)!r}")
     read_matrix(path)
     return Path(path)
@@ -174,7 +185,7 @@ def _is_matrix(probabilities: Any, table: Table) -> bool:
         return True
     if not isinstance(probabilities, str) or probabilities in table.columns:
         return False
-    return Path(probabilities).suffix.lower() in (*_MATRIX_FILES, ".npz", ".csv", ".parquet")
+    return Path(probabilities).suffix.lower() in (*MATRIX_FILES, ".npz", ".csv", ".parquet")
 
 
 def _of_matrix(shape: tuple[int, ...], names: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -353,8 +364,10 @@ def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> tup
 
 def probabilities_of(rows: TableRows, classes: ClassColumns) -> ClassProbabilities:
     """Return the probabilities and classes of rows that were checked."""
-    probability = as_probabilities(classes.values(rows)).probability
-    return ClassProbabilities(classes.names, probability, classes.codes(rows), classes.predicted)
+    read = as_probabilities(classes.values(rows))
+    return ClassProbabilities(
+        classes.names, read.probability, classes.codes(rows), classes.predicted, classes.columns, read.log
+    )
 
 
 def _with_columns(frame: pl.DataFrame, classes: ClassColumns, found: ClassProbabilities) -> pl.DataFrame:

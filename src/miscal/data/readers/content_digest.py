@@ -12,8 +12,8 @@ _SEED = 71
 _BLOCK_ROWS = 512
 
 
-def content_digest(frame: pl.DataFrame, X: np.ndarray | None) -> str:
-    """SHA-256 of hashes of rows and of their embeddings: hashing rows first takes less than half of the time.
+def content_digest(frame: pl.DataFrame, *matrices: np.ndarray | None) -> str:
+    """SHA-256 of hashes of rows and of what belongs to them: hashing rows first takes less than half of the time.
 
     A row of other values in the columns keeps its hash with chance 2^-64, one of another embedding with chance 2^-33 at
     most. It guards against files that were replaced, not against someone who makes rows whose hashes are equal.
@@ -22,8 +22,8 @@ def content_digest(frame: pl.DataFrame, X: np.ndarray | None) -> str:
     ----------
     frame : DataFrame
         Columns that were read.
-    X : float32 or float64 array of shape (m, d), or None
-        Embeddings that were read.
+    *matrices : float32 or float64 array of shape (m, d), or None
+        Embeddings and probabilities that were read.
 
     Returns
     -------
@@ -37,8 +37,9 @@ def content_digest(frame: pl.DataFrame, X: np.ndarray | None) -> str:
     [True, False]
     """
     sha = hashlib.sha256(frame.hash_rows().to_numpy())
-    if X is not None:
-        sha.update(row_hashes(X))
+    for matrix in matrices:
+        if matrix is not None:
+            sha.update(row_hashes(matrix))
     return sha.hexdigest()
 
 

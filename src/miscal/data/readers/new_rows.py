@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, nearest, value_list
+from miscal.base.arrays import column_of
 from miscal.base.checks import non_finite_rows, outside_unit
-from miscal.base.errors import InputError, MissingColumn, argument
+from miscal.base.errors import InputError, argument
 from miscal.base.precision import held
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
 from miscal.data.readers import where as conditions
-from miscal.data.readers.columns import find, guess, listed, match, split_names
+from miscal.data.readers.columns import find, guess
 from miscal.data.readers.content_digest import content_digest
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
+from miscal.data.readers.model_inputs import can_be_blank, needed, refuse_absent
+from miscal.data.readers.new_classes import ModelClasses, NewClasses, classes_of
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
     XSource,
-    choose_inputs,
     encoder_values,
     label,
     numbers_or_checked,
@@ -65,6 +66,9 @@ class NewRows:
         Of the rows in `whole`: in words, which of their columns are taken as blank; None where none is.
     digest : str
         Of everything that was read for them, by :func:`~miscal.data.readers.content_digest.content_digest`.
+    probability : float64 array of shape (n, K), or None
+        Of a model of several classes: the probability of each, NaN in rows without usable ones. The confidence is the
+        largest of a row.
     """
 
     row: np.ndarray
@@ -77,6 +81,7 @@ class NewRows:
     faults: dict[str, int]
     blank: np.ndarray
     digest: str = ""
+    probability: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.row)
@@ -91,8 +96,8 @@ class NewSource:
     source : RowSource
     encoder : Encoder
         That of the model.
-    confidence : str
-        Column.
+    confidence : str or None
+        Column; None where the probabilities of several classes are read.
     inputs : XSource
     where : str, optional
     on_invalid : {"error", "drop", "null"}
@@ -101,16 +106,19 @@ class NewSource:
     as_blank : tuple of str
         Columns that are taken as blank where rows have no value of them, though no row was that the model learned from,
         or though the source has no such column.
+    classes : NewClasses or None
+        Where the probabilities of several classes are found.
     """
 
     source: RowSource
     encoder: Encoder
-    confidence: str
+    confidence: str | None
     inputs: XSource
     where: str | None = None
     on_invalid: str = "error"
     kind: Kind = ANSWER
     as_blank: tuple[str, ...] = ()
+    classes: NewClasses | None = None
 
     @property
     def words(self) -> Vocabulary:
@@ -119,8 +127,9 @@ class NewSource:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns taken for confidence and x."""
-        return {"confidence": self.confidence, "x": self.inputs.made_of()}
+        """The columns taken for the confidence, or the probabilities of classes, and x."""
+        of_classes = {} if self.classes is None else {"probabilities": self.classes.shown}
+        return {"confidence": self.confidence, **of_classes, "x": self.inputs.made_of()}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -139,6 +148,8 @@ class NewSource:
         n = sum(piece.rows for piece in found)
         if n == 0:
             raise InputError("the data have no rows; give one row per prediction")
+        if self.classes is not None:
+            self.classes.refuse_other_length(n)
         if self.inputs.kind == "embeddings":
             shape = matrix_shape(self.inputs.embeddings)
             if self.inputs.rows is None:
@@ -156,17 +167,20 @@ class NewSource:
         InputError
             If a column is not what it has to be; with ``on_invalid="error"``, if any row cannot be used.
         """
-        frame, faults, X, counts, digest = self._taken(piece)
-        return replace(self._checked(frame, faults, X, counts), digest=digest)
+        frame, faults, X, p, counts, digest = self._taken(piece)
+        return replace(self._checked(frame, faults, X, p, counts), digest=digest)
 
     def digest(self, piece: Piece) -> str:
         """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
         return self._taken(piece)[-1]
 
-    def _taken(self, piece: Piece) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, dict[str, int], str]:
-        """Columns and embeddings of the rows of a piece that meet the condition."""
+    def _taken(
+        self, piece: Piece
+    ) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, np.ndarray | None, dict[str, int], str]:
+        """Columns, embeddings and a matrix of probabilities, of the rows of a piece that meet the condition."""
         asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
-        names = dict.fromkeys([self.confidence, *_x_columns(self.inputs), *asked])
+        named = [self.confidence] if self.classes is None else self.classes.columns
+        names = dict.fromkeys([*named, *_x_columns(self.inputs), *asked])
         there = [name for name in names if name not in self._absent]
         frame = loaded = self.source.load(piece, there)
         frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
@@ -183,7 +197,8 @@ class NewSource:
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = held(X if kept.all() else X[kept])
-        return frame, faults, X, counts | {"asked": len(row)}, content_digest(loaded, X)
+        p = None if self.classes is None else self.classes.matrix_values(piece, kept)
+        return frame, faults, X, p, counts | {"asked": len(row)}, content_digest(loaded, X, p)
 
     @property
     def _absent(self) -> tuple[str, ...]:
@@ -212,9 +227,15 @@ class NewSource:
         X[there] = found
         return X
 
-    def _checked(self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, counts: dict[str, int]) -> NewRows:
+    def _checked(
+        self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, p: np.ndarray | None, counts: dict[str, int]
+    ) -> NewRows:
         row = faults.row
-        f, counts["clipped"] = self._confidences(column_of(frame, self.confidence), faults)
+        if self.classes is None:
+            f, counts["clipped"] = self._confidences(column_of(frame, str(self.confidence)), faults)
+        else:
+            p = self.classes.probabilities(frame, p, faults, typed=self.source.typed)
+            f, counts["clipped"] = p.max(axis=1), 0
         frame = self._inputs(frame, X, faults)
         if self.on_invalid == "error":
             faults.refuse()
@@ -229,11 +250,14 @@ class NewSource:
         unknown = tuple(self.encoder.unknown(chosen, encoded)) if len(whole) else ()
         blank = self._taken_as_blank(frame[usable])
         reasons = faults.reasons()[kept]
-        return NewRows(row[kept], f[kept], positions, encoded, unknown, reasons, counts, faults.counts(), blank)
+        return NewRows(
+            row[kept], f[kept], positions, encoded, unknown, reasons, counts, faults.counts(), blank,
+            probability=None if p is None else p[kept],
+        )  # fmt: skip
 
     def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
         option = self.words.columns[0]
-        name, said = label(option, self.confidence), f"the {self.words.probability}"
+        name, said = label(option, str(self.confidence)), f"the {self.words.probability}"
         f = numbers_in(series, name, self.source.typed, faults, said)
         known = np.isfinite(f)
         faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
@@ -299,6 +323,8 @@ def open_new_rows(
     confidence: str | None = None,
     fitted_on: str | None = None,
     kind: Kind = ANSWER,
+    probabilities: Any = None,
+    classes: ModelClasses | None = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
@@ -325,6 +351,11 @@ def open_new_rows(
         have a column of a usual name that holds something else.
     kind : {"answer", "event"}, default "answer"
         What the confidence is the probability of.
+    probabilities : str, sequence of str, path or array of shape (n, K), optional
+        For a model of several classes: the columns of their probabilities in the order of the classes, or a matrix;
+        by default the columns it was fitted on.
+    classes : ModelClasses, optional
+        The classes of the model.
     embeddings : path or array, optional
         For a model fitted on embeddings.
     embedding_rows : str, optional
@@ -359,19 +390,23 @@ def open_new_rows(
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
     opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
-    column = _confidence_column(opened, vocabulary(kind).columns[0], confidence, fitted_on)
-    blank = _can_be_blank(split_names(missing_as_blank), encoder)
+    several = classes_of(opened, vocabulary(kind).columns[0], confidence, probabilities, classes)
+    column = None
+    if several is None:
+        column = _confidence_column(opened, vocabulary(kind).columns[0], confidence, fitted_on)
+    blank = can_be_blank(missing_as_blank, encoder)
     own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
     absent = [name for name in own if name not in (*opened.columns, *blank)]
-    _refuse_absent(absent, opened, getattr(encoder, "can_be_blank", ()), costs or {})
+    refuse_absent(absent, opened, getattr(encoder, "can_be_blank", ()), costs or {})
     given = {"embeddings": embeddings, "rows": embedding_rows, "features": features, "text": text}
-    inputs = _needed(opened, encoder, own, blank, {column: "confidence"}, **given)
+    reserved = dict.fromkeys(several.columns, "probabilities") if several else {str(column): "confidence"}
+    inputs = needed(opened, encoder, own, blank, reserved, **given)
     if where is not None:
         conditions.columns_of(where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
     encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]
-    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind, blank)
+    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind, blank, several)
 
 
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
@@ -412,71 +447,3 @@ def _confidence_column(source: RowSource, option: str, named: str | None, fitted
         return guess(option, source.columns)
     own = f"{option} (the model was fitted on this column; {argument(option, takes='COL')} names another)"
     return find(fitted_on, source.columns, what=own)
-
-
-def _can_be_blank(names: Sequence[str], encoder: Encoder) -> tuple[str, ...]:
-    known: tuple[str, ...] = getattr(encoder, "can_be_blank", ())
-    for name in names:
-        if name not in known:
-            raise InputError(
-                f"missing_as_blank: {name!r} is no column that the model can take as blank; these are "
-                f"{value_list(known) if known else 'none'}"
-            )
-    return tuple(dict.fromkeys(names))
-
-
-def _refuse_absent(
-    absent: Sequence[str], source: RowSource, can_be_blank: Collection[str], costs: Mapping[str, float]
-) -> None:
-    """Refuse rows that lack a column of the model, and say what it costs to do without it."""
-    if not absent:
-        return
-    near = nearest(absent[0], source.columns)
-    remedy = "give it"
-    if all(name in can_be_blank for name in absent):
-        remedy += f", or have it taken as blank in every row ({argument('missing_as_blank', ','.join(absent))})"
-        known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
-        remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
-    raise MissingColumn(
-        f"features: there is no column {value_list(absent)}{f' (did you mean {near!r}?)' if near else ''}, which the "
-        f"model needs: {remedy}. {listed(source.columns)}"
-    )
-
-
-def _needed(
-    source: RowSource,
-    encoder: Encoder,
-    own: tuple[str, ...],
-    blank: Sequence[str],
-    reserved: dict[str, str],
-    *,
-    embeddings: Any,
-    rows: str | None,
-    features: str | Sequence[str] | None,
-    text: str | None,
-) -> XSource:
-    """Take x from where the model took it; `own` are its columns of the table."""
-    places = encoder.places if isinstance(encoder, Combined) else encoder
-    kind = places.kind.split("-")[0]
-    if text is not None:
-        find(text, source.columns, what="text")
-    chosen = own if features is None else match(features, (*source.columns, *blank), reserved)
-    if kind == "features" and embeddings is None:
-        inputs = XSource("features", chosen)
-    elif kind == "text" and embeddings is None and chosen == own:
-        column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
-        inputs = XSource("text", own, text=column)
-    else:
-        asked = {"features": None if own else features, "text": text, "rows": rows}
-        inputs = choose_inputs(source, embeddings=embeddings, **asked, reserved=reserved)
-        inputs = replace(inputs, features=chosen) if inputs.kind == kind else inputs
-    if inputs.kind != kind:
-        raise InputError(
-            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"
-        )
-    if inputs.features != own:
-        raise InputError(
-            f"the model was fitted on the columns {', '.join(own) or '(none)'}, so these must be given, in this order; "
-            f"got {', '.join(inputs.features) or '(none)'}"
-        )
-    return inputs

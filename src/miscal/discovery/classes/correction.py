@@ -8,13 +8,15 @@ import numpy as np
 
 from miscal.base.folds import assign_folds
 from miscal.calibration.metrics.checked_rows import take_rows
-from miscal.calibration.simplex_maps import log_probabilities
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 
 _FOLDS = 3
-"""Folds of the rows that teach, where others testify: their values are shown and prove nothing."""
+"""Folds of the rows that teach, where others testify, and of many values: a fit to a hundred classes takes minutes."""
+
+_MANY_VALUES = 300_000
+"""Rows times classes from which folds are fewer."""
 
 _STREAM = 71
 
@@ -57,13 +59,18 @@ def correct_classes(rows: FittedRows, seed: int) -> CorrectedClasses:
         known = fitted if not (inside & teaches).any() else _fit(rows, teaches & ~inside, seed)
         given = triples.classes.probability[inside]
         probability[inside] = known.apply(triples.X[inside], given)
-        by_map[inside] = np.exp(known.global_map.apply(log_probabilities(given)))
+        by_map[inside] = known.alone.apply(triples.X[inside], given)
+    # as new rows are corrected: what is far from the rows learned from gets the global map
+    far = ~rows.estimate.local
+    probability[far] = by_map[far]
     return CorrectedClasses(fitted, probability, by_map)
 
 
 def _folds(rows: FittedRows, seed: int) -> np.ndarray:
     if rows.evidence != TEST:
-        return rows.fold
+        few = rows.triples.classes.probability.size <= _MANY_VALUES
+        # folds are put together, so that units stay whole; rows that teach nothing stay apart
+        return rows.fold if few else np.where(rows.teaches, rows.fold % _FOLDS, _FOLDS)
     units = rows.triples.units[rows.teaches]
     folds = np.full(len(rows.triples), _FOLDS)
     folds[rows.teaches] = assign_folds(units, _FOLDS, np.random.default_rng((seed, _STREAM)))

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -82,6 +82,11 @@ class SimplexCorrection:
     def structure(self) -> bool:
         """Whether anything local is corrected."""
         return bool(self.members)
+
+    @property
+    def alone(self) -> Self:
+        """The global map without anything local."""
+        return replace(self, members=())
 
     def apply(self, X: NDArray, probability: Floats) -> Floats:
         """Correct probabilities.

@@ -124,17 +124,29 @@ def _missing(value: Any) -> bool:
     return value is None or value != value  # NaN and NaT are unequal to themselves
 
 
+_NEAR = 1e-4
+"""Distance from a whole number below which six digits may not show it; beyond, large numbers have no need of more."""
+
+
 def written(value: float, dates: bool) -> str:
     """Write a number with six digits, or a date (seconds since 1970) to the second, without a midnight.
+
+    A number close to a whole one has as many digits as tell the two apart: many probabilities lie that close to 1.
 
     Examples
     --------
     >>> written(0.12345678, False), written(86_400.0, True), written(86_460.0, True)
     ('0.123457', '1970-01-02', '1970-01-02T00:01:00')
+    >>> written(1 - 5.2e-10, False), written(1 - 2.1e-7, False), written(0.1 + 0.2, False), written(3.0, False)
+    ('0.99999999948', '0.99999979', '0.3', '3')
     """
-    if not dates:
-        return f"{value:.6g}"
-    return written_date(np.datetime64(int(value), "s"))
+    if dates:
+        return written_date(np.datetime64(int(value), "s"))
+    short = f"{value:.6g}"
+    apart = abs(value - round(value)) if np.isfinite(value) else 0.0
+    if 1e-12 * max(1.0, abs(value)) < apart < _NEAR and float(short) == round(value):
+        return f"{value:.{1 - int(np.floor(np.log10(apart)))}f}"
+    return short
 
 
 def seconds(text: str) -> float:

@@ -14,6 +14,7 @@ from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
+from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
@@ -148,6 +149,18 @@ class Finding(Part):
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return phrase(self.condition, self.made_of)
+
+    @property
+    def given_others(self) -> bool:
+        """Whether its rows differ as `beyond` says only once the findings above it are allowed for.
+
+        Beside all rows of equal confidence, they differ by less than half as much, or in the other direction: a finding
+        above may hold most of its rows that are right, say.
+        """
+        if self.effect == SLOPE or isinstance(self.condition, Trend):
+            return False
+        beyond, hidden = self.beyond.value, self.hidden.value
+        return beyond is not None and hidden is not None and hidden * np.sign(beyond) < abs(beyond) / 2
 
     @property
     def observed_over_expected(self) -> Measure:

@@ -447,7 +447,10 @@ class _Scan:
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & same)
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.kinds[g], -abs(z[g])))
-        named = (g for g in alike.tolist() if g != best and self.kinds[g] not in (CLUSTER, *COMBINED))
+        # another stretch of the same column is no other name
+        axes = self.groups.axes[self.of]
+        apart = np.array([axis is None or axis != axes[best] for axis in axes[alike]], bool)
+        named = (g for g in alike[apart].tolist() if g != best and self.kinds[g] not in (CLUSTER, *COMBINED))
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 

@@ -24,7 +24,7 @@ against how often it is the label. {{ view.looked_at | count }} of the {{ view.c
 at{% if view.looked_at < view.classes | length %}, those of most labels{% endif %}: for each, {{
 view.numbers.candidates | count }} tests were made of the same groups. All findings of this page are one family: where
 nothing is hidden, no class and no list names anything in at least 95&nbsp;% of data sets.</p>
-<table class="values">
+<table class="regimes">
 <thead><tr><th scope="col">Probabilities of all classes</th><th scope="col" class="number">Log loss</th>
 <th scope="col" class="number">Likeliest class is right</th></tr></thead>
 <tbody>
@@ -51,9 +51,9 @@ nothing is hidden, no class and no list names anything in at least 95&nbsp;% of 
 <td class="number" data-label="Label is so" data-number data-key="{{ one.rate }}">{{ one.rate | percent }}</td>
 <td class="number" data-label="Model says" data-number data-key="{{ one.probability }}">{{ one.probability | percent
 }}</td>
-<td class="number" data-label="Against rows of equal probability" data-number data-key="{{ one.beyond.value }}"><b>{{
+<td class="number" data-label="Difference" data-number data-key="{{ one.beyond.value }}"><b>{{
 one.beyond.value | points }}</b> <span class="aside low-to-high">{{ one.beyond.interval | bounds }}</span></td>
-<td class="number" data-label="After the correction" data-number data-key="{{ one.after.value }}">{{ one.after.value |
+<td class="number" data-label="After" data-number data-key="{{ one.after.value }}">{{ one.after.value |
 points }} <span class="aside low-to-high">{{ one.after.interval | bounds }}</span></td></tr>
 {% endfor %}
 </tbody>
@@ -91,15 +91,15 @@ one.corrected.log_loss | metric }}</td>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">Labels: rows that have the class; predicted: rows where it is the likeliest. smECE, in percentage
-points, and log loss are those of the class as an event, before and after the correction, which each row takes from
-fits that have not seen its label.{% if view.looked_at < view.classes | length %} A class in grey was not looked at:
-fewer than 30 rows have it, or 20 other classes have more.{% endif %}</p>
+<p class="caption">Labels: {{ words.rows }} that have the class; predicted: those where it is the likeliest. smECE, in
+percentage points, and log loss are those of the class as an event, before and after the correction, which each row
+takes from fits that have not seen its label.{% if view.looked_at < view.classes | length %} A class in grey was
+not looked at: fewer than 30 rows have it, or 20 other classes have more.{% endif %}</p>
 {% for one in view.sections %}
 <details class="column" id="class-{{ one.place }}">
 <summary><b>{{ one.event.name | short(80) }}</b> <span class="aside">{{ one.told }}</span></summary>
 {% if one.findings %}
-<table class="values">
+<table class="regimes">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number">Label is so</th><th scope="col" class="number">Model says</th>
 <th scope="col" class="number">Against rows of equal probability</th>
@@ -111,9 +111,9 @@ fewer than 30 rows have it, or 20 other classes have more.{% endif %}</p>
 <td class="number" data-label="Rows">{{ finding.n | count }}</td>
 <td class="number" data-label="Label is so">{{ finding.accuracy | percent }}</td>
 <td class="number" data-label="Model says">{{ finding.confidence | percent }}</td>
-<td class="number" data-label="Against rows of equal probability"><b>{{ finding.beyond.value | points }}</b> <span
+<td class="number" data-label="Difference"><b>{{ finding.beyond.value | points }}</b> <span
 class="aside low-to-high">{{ finding.beyond.interval | bounds }}</span></td>
-<td class="number" data-label="After the correction">{{ finding.after.value | points }} <span
+<td class="number" data-label="After">{{ finding.after.value | points }} <span
 class="aside low-to-high">{{ finding.after.interval | bounds }}</span>{% if row.mended %} <span class="aside">{{
 row.mended }}</span>{% endif %}</td>
 <td data-label="Adjusted p">{{ finding.p_adjusted | p_value }}</td></tr>

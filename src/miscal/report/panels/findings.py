@@ -67,6 +67,9 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
+{% if one.given_others %}
+<span class="aside rise">once the groups above are allowed for</span>
+{% endif %}
 {% if row.curve %}
 <span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} the {{ terms.rate }} rises from
 the lower to the upper third of {{ terms.probability }}</span></td>

@@ -15,9 +15,10 @@ from miscal.base.files import check_new_file, digest, locked, parents, parts_fol
 from miscal.base.vocabulary import Kind
 from miscal.base.workers import ENGINES
 from miscal.data.readers import NewSource
+from miscal.data.readers.class_columns import is_matrix_file
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
-from miscal.discovery.corrected_rows import SCHEMA
+from miscal.discovery.corrected_rows import schema_of
 from miscal.discovery.saved_model import model_folder
 from miscal.runs.correct.parts import Parts
 from miscal.runs.correct.pieces import CorrectionJob, correct_pieces, forget, opened
@@ -111,9 +112,10 @@ def calibrate_file(
     # jobs are looked up by their options
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in columns.items()}
     options = {**given, "on_invalid": on_invalid}
-    if isinstance(columns.get("embeddings"), (str, Path)):
+    for name in ("embeddings", "probabilities"):
         # as another process finds it
-        options["embeddings"] = str(resolve(columns["embeddings"]))
+        if is_matrix_file(columns.get(name)):
+            options[name] = str(resolve(columns[name]))
     job = CorrectionJob(
         str(resolve(model)), str(resolve(data)), tuple(sorted(options.items())), str(parts.folder), ending
     )
@@ -131,7 +133,7 @@ def calibrate_file(
             _refuse_nothing(tally, source)
             refuse_foreign(tally, source, saved.estimator)
             progress("writing")
-            parts.join([piece.number for piece in pieces], SCHEMA, place)
+            parts.join([piece.number for piece in pieces], schema_of(saved.classes), place)
         parts.remove()
     return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
 
@@ -162,8 +164,8 @@ def _refuse_nothing(tally: Tally, source: NewSource) -> None:
 def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) -> dict[str, Any]:
     """Put together what must be the same for a command to go on from another's parts."""
     files = [*source.source.files]
-    if isinstance(source.inputs.embeddings, (str, Path)):
-        files.append(Path(source.inputs.embeddings))
+    matrices = (source.inputs.embeddings, None if source.classes is None else source.classes.matrix)
+    files += [Path(one) for one in matrices if isinstance(one, (str, Path))]
     folder = model_folder(job.model)
     return {
         "miscal": version("miscal"),

@@ -53,7 +53,7 @@ class CorrectionJob:
         """Correct a piece and put it on disk."""
         model, source = opened(self)
         rows = source.read(piece)
-        table = correct_rows(model.estimator.fitted, rows)
+        table = correct_rows(model.estimator.fitted, rows, model.classes)
         tally = tally_of(rows, table, model.estimator, source.encoder, self.rows)
         Parts(Path(self.parts), self.ending).write(piece.number, table, tally)
         return tally

@@ -131,7 +131,7 @@ def _about_rows(tally: Tally, words: Vocabulary) -> Iterator[str]:
         yield f"{tally.clipped:,} {words.probabilities} were up to {CLIP_TOLERANCE} outside [0, 1] and were clipped"
     for reason, n in tally.faults.items():
         # without a probability there is nothing to correct
-        empty = reason.startswith(f"the {words.probability} ")
+        empty = reason.startswith((f"the {words.probability} ", "the probabilities "))
         done = "left out" if tally.dropped else "kept without a value" if empty else "kept"
         what = "" if tally.dropped or empty else " with the global correction only"
         yield f"{reason} in {n:,} of {tally.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"

@@ -57,7 +57,8 @@ def monitor(
         Called with the name of each step.
     **options
         Where the columns are, as for ``miscal calibrate``: ``confidence`` and ``correct``, or ``probability``,
-        ``event`` and ``positive``; ``embeddings``, ``features``, ``text``, ``where``, ``missing_as_blank``,
+        ``event`` and ``positive``, or ``probabilities`` and ``label`` of several classes;
+        ``embeddings``, ``features``, ``text``, ``where``, ``missing_as_blank``,
         ``encoding``, ``csv_escape``, and ``on_invalid`` ("error" or "drop").
 
     Returns

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
+from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.columns import find, refuse_outcome
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
-from miscal.data.readers.rows import TableRows, label, metadata_of, missing, refuse_missing, refuse_repeated, texts
+from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
+from miscal.data.readers.rows import label as what_is_called
 from miscal.discovery.corrected_rows import correct_rows, only_blank
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
@@ -118,6 +121,7 @@ def read_labelled(
     probability: str | None = None,
     event: str | None = None,
     positive: Any = None,
+    label: str | None = None,
     group: str | None = None,
     by_id: bool | None = None,
     on_invalid: str = "error",
@@ -138,6 +142,8 @@ def read_labelled(
         Columns, the first two or the next two as the run is of an answer or of an event; by default those of the run.
     positive : optional
         The value of the outcome's column that is the event; by default that of the run.
+    label : str, optional
+        Of several classes: the column of the class that each row has; by default that of the run.
     by_id : bool, optional
         Whether the column ``id`` identifies rows; by default where there is one that is not the group's.
     on_invalid : {"error", "drop"}, default "error"
@@ -159,6 +165,13 @@ def read_labelled(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     asked = Asked.of(kind=run.summary.kind, **named, positive=positive)
+    if label is not None and model.classes is None:
+        raise InputError(
+            f"label: the run is not of several classes; name its outcome with {argument(asked.words.columns[1])}"
+        )
+    if model.classes is not None:
+        asked.refuse_beside("probabilities")
+        asked = replace(asked, outcome=label)
     option = asked.words.columns[0]
     options |= {option: asked.probability, "on_invalid": on_invalid, "encoding": encoding, "csv_escape": csv_escape}
     opened = model.open(data, **options)
@@ -173,10 +186,14 @@ def read_labelled(
     # the labels of the rows that were kept
     beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
     keep = _labelled(beside, roles, drop=on_invalid == "drop")
+    named_outcome = roles.correct
+    if model.classes is not None:
+        keep &= _of_known_class(beside, roles, model.classes.read.names, keep, drop=on_invalid == "drop")
+        beside, roles = _with_top_label(beside, roles, new.probability, model.classes.read.names, run)
     if roles.id is not None:
         _refuse_no_ids(beside.take(keep), roles.id)
     field = model.estimator.fitted
-    corrected = correct_rows(field, new)
+    corrected = correct_rows(field, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, piece.rows)
     refuse_foreign(tally, opened, model.estimator)
     visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
@@ -189,7 +206,7 @@ def read_labelled(
     said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
     return Read(
         rows,
-        {**opened.columns, "correct": roles.correct, "group": group},
+        {**opened.columns, "correct": named_outcome, "group": group},
         new.counts["dropped"] + unlabelled,
         (*warnings(tally, opened, model.estimator), *said),
     )
@@ -210,7 +227,7 @@ class _Roles:
     @property
     def label(self) -> str:
         """What messages call the column of outcomes."""
-        return label(vocabulary(self.kind).columns[1], self.correct)
+        return what_is_called(vocabulary(self.kind).columns[1], self.correct)
 
     @property
     def grouped(self) -> str | None:
@@ -262,6 +279,34 @@ def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.boo
     return keep
 
 
+def _of_known_class(
+    beside: TableRows, roles: _Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool
+) -> NDArray[np.bool_]:
+    """Mark the rows whose label is one of the classes; without `drop`, refuse others among those that are kept."""
+    known = ClassColumns(names, roles.correct).codes(beside) >= 0
+    strange = keep & ~known
+    if strange.any() and (not drop or not known.any()):
+        raise InputError(
+            f"{what_is_called('label', roles.correct)} holds no class of the model in {int(strange.sum())} of "
+            f"{len(keep)} rows ({row_list(strange, beside.row)}): correct them, or leave such rows out with "
+            f"{argument('on_invalid', 'drop')}. The classes are {value_list(names)}"
+        )
+    return known
+
+
+def _with_top_label(
+    beside: TableRows, roles: _Roles, probability: Any, names: tuple[str, ...], run: RunContent
+) -> tuple[TableRows, _Roles]:
+    """Add the columns of the top label: whether it is right, which is the outcome, and what it is."""
+    top = np.nan_to_num(probability).argmax(axis=1)
+    right = ClassColumns(names, roles.correct).codes(beside) == top
+    predicted = PREDICTED if run.summary.classes is None else run.summary.classes.predicted_column
+    columns = {CORRECT: right.astype(np.int64), predicted: np.array(names, dtype=object)[top]}
+    frame = beside.frame.with_columns(pl.Series(name, values.tolist()) for name, values in columns.items())
+    named = tuple(dict.fromkeys((*roles.named, predicted)))
+    return replace(beside, frame=frame), replace(roles, correct=CORRECT, named=named)
+
+
 def _refuse_no_ids(beside: TableRows, column: str) -> None:
     if beside.frame[column].dtype.is_nested():
         raise InputError(f"column {column!r} must hold text or numbers, one value for each row, or have another name")
@@ -300,7 +345,7 @@ def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
     """Return the name of each row's group, as text (n,)."""
     series = column_of(beside.frame, grouping.column)
     if series.dtype.is_nested():
-        what = label("group", grouping.column)
+        what = what_is_called("group", grouping.column)
         raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
     return series.cast(str).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
 
