@@ -105,7 +105,12 @@ def resolve(path: str) -> object:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_names_of_the_package_exist(page):
     for path in set(re.findall(r"\bmiscal(?:\.[A-Za-z_]\w*)+", page.read_text())):
-        resolve(path)
+        try:
+            resolve(path)
+        except ModuleNotFoundError as error:
+            # a module for another tool, which may not be installed
+            if path.split(".")[1] != "integrations" or error.name.startswith("miscal"):
+                raise
 
 
 def test_a_stale_name_is_noticed():

@@ -21,7 +21,7 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0].replace("_", "-") in { ({*sum(EXTRAS.values(), ())} | {"umap"})!r}:
+        if name.split(".")[0].replace("_", "-") in { ({*sum(EXTRAS.values(), ())} | {"umap", "mlflow"})!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Hidden())
@@ -37,7 +37,13 @@ for module in pkgutil.walk_packages(miscal.__path__, "miscal."):
         print(module.name, error.name)
 """
 
-BEHIND_EXTRAS = ("miscal.estimators.paper.", "miscal.synthetic.", "miscal.scoring.", "miscal.study.")
+BEHIND_EXTRAS = (
+    "miscal.estimators.paper.",
+    "miscal.synthetic.",
+    "miscal.scoring.",
+    "miscal.study.",
+    "miscal.integrations.",
+)
 """Packages that hold the modules which cannot be imported without an extra."""
 
 

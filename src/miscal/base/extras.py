@@ -14,10 +14,12 @@ EXTRAS = {
     "interpret": ("umap-learn",),
     "logs": ("zstandard",),
     "ray": ("ray",),
+    "inspect": ("inspect-ai",),
+    "mlflow": ("mlflow-skinny",),
 }
 """Extra: the packages it installs, as ``pyproject.toml`` lists them."""
 
-_MODULES = {"umap-learn": "umap"}
+_MODULES = {"umap-learn": "umap", "mlflow-skinny": "mlflow"}
 """Where the module is not called like its package."""
 
 

@@ -76,6 +76,14 @@ def test_rows_of_a_file_are_read_again_as_they_were(tmp_path):
     assert list(rows.metadata) == list(again.metadata)
 
 
+def test_a_copy_of_the_label_is_left_out_as_a_leak():
+    copied = TABLE.with_columns(again=pl.col("kind"))
+    rows = read_triples(copied, probabilities="p_*", label="kind")
+    assert rows.source["columns"]["x"] == ["size", "place"]
+    assert set(rows.metadata) == {"predicted"}
+    assert "again" in read_triples(copied, probabilities="p_*", label="kind", allow_leak="again").source["columns"]["x"]
+
+
 def test_logarithms_are_read_and_told():
     logs = TABLE.with_columns(pl.col(f"p_{name}").log() for name in NAMES)
     rows = read_triples(logs, probabilities="p_*", label="kind")

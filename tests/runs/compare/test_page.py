@@ -5,7 +5,8 @@ import re
 import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.discovery.summary import CurveNumbers, Global, SmoothEce
+from miscal.discovery.slice_numbers import CurveNumbers
+from miscal.discovery.summary import Global, SmoothEce
 from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.command import write_comparison
 from miscal.runs.compare.document import (

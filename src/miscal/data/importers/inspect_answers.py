@@ -155,6 +155,24 @@ class Verdict:
 _VALUES = {"C": 1, "I": 0, 1: 1, 0: 0}  # True and 1.0 equal 1
 
 
+def right_or_wrong(value: Any) -> int:
+    """Return 1 for what Inspect writes where an answer is right, 0 where it is wrong.
+
+    Raises
+    ------
+    UnusableRow
+        If it is neither (partly right, no answer).
+
+    Examples
+    --------
+    >>> right_or_wrong("C"), right_or_wrong(False)
+    (1, 0)
+    """
+    if not isinstance(value, str | int | float) or value not in _VALUES:
+        raise UnusableRow("the score is neither right nor wrong")
+    return _VALUES[value]
+
+
 def verdict(scores: Any) -> Verdict:
     """Read the score called choice, or the only one.
 
@@ -167,15 +185,13 @@ def verdict(scores: Any) -> Verdict:
     score = scores.get("choice") or (next(iter(scores.values())) if len(scores) == 1 else None)
     if not isinstance(score, dict):
         raise UnusableRow("there is no score called choice, and not exactly one other score")
-    value, answer = score.get("value"), score.get("answer")
-    if not isinstance(value, str | int | float) or value not in _VALUES:
-        raise UnusableRow("the score is neither right nor wrong")
+    value, answer = right_or_wrong(score.get("value")), score.get("answer")
     if isinstance(answer, str) and len(right_positions(answer, 26)) > 1:
         raise UnusableRow("several letters were answered")
     said, by_choice = letter_of(answer, 26), "choice" in scores
     if by_choice and said is None:
         raise UnusableRow("the scorer recognised no answer")
-    return Verdict(_VALUES[value], said, str(score.get("explanation") or ""), by_choice)
+    return Verdict(value, said, str(score.get("explanation") or ""), by_choice)
 
 
 def right_positions(target: Any, n_choices: int) -> list[int]:

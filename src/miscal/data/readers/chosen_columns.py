@@ -59,10 +59,11 @@ def without_leaks(
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
     found = leaks(frame, [one.name for one in readings if one.name not in allowed], *known, seed)
-    left = [one.name for one in readings if one.name not in found]
-    # of an answer and its key, the key goes
+    predicted = () if roles.classes is None else (roles.classes.predicted,)
+    left = [*(one.name for one in readings if one.name not in found), *predicted]
+    # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
     pairs = equal_pairs(frame, left, *known, seed)
-    keys = {_key(pair, roles, allowed): (pair, area) for pair, area in pairs.items()}
+    keys = {_key(pair, roles, (*allowed, *predicted)): (pair, area) for pair, area in pairs.items()}
     alone = {name: replace(one, left_out=LEAK, leak=found[name]) for one in readings if (name := one.name) in found}
     marked = tuple(alone.get(one.name) or _marked(one, keys) for one in readings)
     gone = {*found, *(name for name in keys if name is not None)}

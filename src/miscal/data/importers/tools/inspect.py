@@ -1,23 +1,25 @@
 """Logs of Inspect: ``.eval`` archives and ``.json`` files.
 
-The confidence is the probability of the letter that was answered, renormalised over the letters of the choices, at
-the token that gave the answer.
+The confidence is the one that the model stated, where a score holds it. Otherwise it is the probability of the letter
+that was answered, renormalised over the letters of the choices, at the token that gave the answer.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile
+from miscal.base.errors import CorruptFile, InputError
 from miscal.data.importers import archive
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.inspect_answers import (
     answer_of,
     letter_shares,
+    right_or_wrong,
     right_positions,
     sent_order,
     shuffles,
@@ -25,6 +27,7 @@ from miscal.data.importers.inspect_answers import (
     verdict,
 )
 from miscal.data.importers.json_files import parsed, whole
+from miscal.data.importers.stated_confidences import scale_of, stated
 
 LOOKED_FOR = "*.eval or *.json"
 
@@ -95,17 +98,21 @@ def _unpacked(path: Path, members: archive.Archive) -> Iterator[Any]:
 def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
     run, shuffled = header["eval"], shuffles(header)
     origin = {"task": run.get("task"), "model": run.get("model")}
-    rows, left_out = [], defaultdict(list)
+    rows, in_words, left_out = [], [], defaultdict(list)
     for number, sample in enumerate(samples):
         if not isinstance(sample, dict) or "id" not in sample:
             raise CorruptFile(f"{path}: sample {number} is not an object with an id; the log is damaged")
         name = f"{sample['id']}/epoch {sample.get('epoch', 1)}"
         try:
-            rows.append(_row(name, sample, origin, shuffled=shuffled))
+            if (said := _stated(sample)) is not None:
+                in_words.append(_stated_row(name, sample, origin, *said))
+            else:
+                rows.append(_row(name, sample, origin, shuffled=shuffled))
         except UnusableRow as reason:
             left_out[str(reason)].append(name)
-    _refuse_without_probabilities(path, rows, left_out)
-    return log_of(path, rows, left_out, _notes(path, header, rows))
+    _refuse_without_probabilities(path, [*rows, *in_words], left_out)
+    rows = [*rows, *_shares(path, in_words)]
+    return log_of(path, rows, left_out, _notes(path, header, rows, len(in_words)))
 
 
 NO_LOGPROBS = "no log-probabilities of the generated tokens"
@@ -118,6 +125,45 @@ def _refuse_without_probabilities(path: Path, rows: list[ImportedRow], left_out:
             f"{path} holds no probabilities: run it again with logprobs and top_logprobs of at least the number of "
             "choices (inspect eval --logprobs --top-logprobs 10), on a service that returns them"
         )
+
+
+def _stated(sample: dict[str, Any]) -> tuple[Any, float | None] | None:
+    """Return outcome and confidence as the first score that states a confidence holds them."""
+    scores = sample.get("scores")
+    each = [one for one in scores.values() if isinstance(one, dict)] if isinstance(scores, dict) else []
+    found = (stated(one.get("value"), one.get("metadata")) for one in each)
+    return next((one for one in found if one is not None), None)
+
+
+def _stated_row(
+    name: str, sample: dict[str, Any], origin: dict[str, Any], outcome: Any, confidence: float | None
+) -> ImportedRow:
+    """Return a row whose confidence is not yet divided by its scale."""
+    if sample.get("error"):
+        raise UnusableRow("the sample ended in an error")
+    if confidence is None:
+        raise UnusableRow("the stated confidence is no number from 0 to 100")
+    return ImportedRow(
+        id=name,
+        text=_text(sample.get("input")),
+        confidence=confidence,
+        correct=right_or_wrong(outcome),
+        metadata=_metadata(sample, origin),
+    )
+
+
+def _shares(path: Path, rows: Sequence[ImportedRow]) -> list[ImportedRow]:
+    try:
+        scale = scale_of([row.confidence for row in rows])
+    except InputError as error:
+        raise UnusableLog(f"{path}: {error}") from error
+    return [replace(row, confidence=row.confidence / scale) for row in rows]
+
+
+def _metadata(sample: dict[str, Any], origin: dict[str, Any]) -> dict[str, Any]:
+    own = sample.get("metadata")
+    named = {"sample_id": str(sample["id"]), "epoch": sample.get("epoch", 1)}
+    return {**origin, **named, **scalars(own if isinstance(own, dict) else None)}
 
 
 def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled: bool) -> ImportedRow:
@@ -148,13 +194,7 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
         choice_probs=tuple(probs),
         candidate_mass=sent.mass,
         answer_index=right[0] if len(right) == 1 else None,
-        metadata={
-            **origin,
-            "sample_id": str(sample["id"]),
-            "epoch": sample.get("epoch", 1),
-            "truncated": sent.n_missing > 0,
-            **scalars(sample.get("metadata") if isinstance(sample.get("metadata"), dict) else None),
-        },
+        metadata=_metadata(sample, {**origin, "truncated": sent.n_missing > 0}),
     )
 
 
@@ -183,14 +223,18 @@ def _text(given: Any) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _notes(path: Path, header: dict[str, Any], rows: list[ImportedRow]) -> list[str]:
-    notes = [
-        "Inspect: confidence is the probability of the letter answered, renormalised over all letters; where the model "
-        "reasoned first, it is the probability given that reasoning"
-    ]
+def _notes(path: Path, header: dict[str, Any], rows: list[ImportedRow], n_stated: int) -> list[str]:
+    notes = []
+    if n_stated:
+        notes.append("Inspect: confidence is what the model stated, as the score holds it")
+    if n_stated < len(rows):
+        notes.append(
+            "Inspect: confidence is the probability of the letter answered, renormalised over all letters; where the "
+            "model reasoned first, it is the probability given that reasoning"
+        )
     if header.get("status") != "success":
         notes.append(f"{path.name}: the run did not finish (status {header.get('status', 'unknown')})")
-    cut = sum(row.metadata["truncated"] for row in rows)
+    cut = sum(row.metadata.get("truncated") is True for row in rows)
     if cut:
         notes.append(
             f"{path.name}: in {cut} rows some letters are not among the top_logprobs; their probability is taken as 0 "
