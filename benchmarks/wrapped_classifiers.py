@@ -9,8 +9,7 @@ Peers are the bare classifier, scikit-learn's sigmoid, isotonic and temperature 
 columns, too) and Venn-Abers. With several classes (digits, made data of 3 to 100 classes, and the 100 log-probabilities
 of an image classifier in --data) they are temperature, vector, matrix and structured matrix scaling and isotonic
 regression of each class against the others; there miscal, too, is given the probabilities, with `cv="prefit"`. The
-seconds of miscal with two classes hold its own fits of the classifier. Peers that are not installed are left out: pip
-install mcgrad venn-abers probmetrics pytorch-minimize.
+seconds of miscal with two classes hold its own fits of the classifier. Peers that are not installed are left out.
 
 The targets are the lowest mean over the cells, and on no cell a loss that is higher than that of the best peer of the
 cell, chosen in hindsight, by a paired test over the judged rows at 5 %, adjusted by Holm over all cells.

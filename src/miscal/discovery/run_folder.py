@@ -14,6 +14,9 @@ from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.files import ANOTHER_FOLDER, digest, refuse_existing, replace_file, resolve, whole_folder
 
 MANIFEST = "manifest.json"
+MONITOR = "monitor"
+"""Folder of a run's monitor. It watches this run alone, so that no other run is put in its place."""
+
 COLUMNS_FILE = "columns.parquet"
 CLASSES_FILE, CLASS_FINDINGS_FILE = "classes.parquet", "class_findings.parquet"
 # the last two as miscal.data.readers.provenance calls them, which takes long to import
@@ -54,6 +57,11 @@ def check_target(
         raise InputError(f"{out} is a file, not a folder: give {ANOTHER_FOLDER}")
     refuse_existing(out, overwrite)
     foreign = sorted(entry for entry in os.listdir(place) if entry not in ours)
+    if foreign == [MONITOR]:
+        raise InputError(
+            f"{out} holds a monitor of the run that is there ({MONITOR!r}), whose looks would be lost: move that "
+            f"folder away, or give {ANOTHER_FOLDER}"
+        )
     if foreign:
         raise InputError(
             f"{out} holds files that {what} do not ({', '.join(map(repr, foreign[:5]))}): "

@@ -32,7 +32,7 @@ def fitted():
         Triples(X, p[:, 0], (code == 0).astype(float), weight=np.ones(900), kind=EVENT)
     )
     fields = FieldsShift({0: one.fitted_}, "auto", by_odds=True)
-    return replace(found, members=(*found.members, (0.5, fields)))
+    return replace(found, members=(*found.members, (0.5, fields)), taken_back=0.3)
 
 
 def again(found: SimplexCorrection, folder) -> SimplexCorrection:
@@ -45,8 +45,8 @@ def test_what_is_read_back_corrects_alike(fitted, tmp_path):
     X, _, p = world(60, seed=3)
     read = again(fitted, tmp_path)
     np.testing.assert_allclose(read.apply(X, p), fitted.apply(X, p), atol=1e-12)
-    assert (read.chosen, read.gain, read.losses, read.settings) == (
-        fitted.chosen, fitted.gain, fitted.losses, fitted.settings,
+    assert (read.chosen, read.taken_back, read.losses, read.settings) == (
+        fitted.chosen, fitted.taken_back, fitted.losses, fitted.settings,
     )  # fmt: skip
 
 

@@ -203,3 +203,25 @@ def test_no_slope_is_named_where_none_is(world):
     # a binomial test at 1 % of a rate of 5 %
     assert slopes <= 24
     assert anything <= 24 or world == "shifted"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_of_a_slope_excludes_0_where_its_test_rejects_given_other_findings_too(seed):
+    rng = np.random.default_rng(seed)
+    place, form = rng.choice(["south", "north"], 3_000), rng.choice(["a", "b", "c"], 3_000)
+    f = rng.uniform(0.05, 0.95, 3_000)
+    south = place == "south"
+    odds = np.where(south, (0.6 + 0.1 * seed) * logit(f), logit(f)) - 1.5 * (south & (form == "a") & (f < 0.5))
+    y = (rng.random(3_000) < expit(odds)).astype(float)
+    groups = named_groups({"place": place, "form": form})
+    one = _Scan(LabelledRows(y, f, crossfitted(y, f)), groups, 0, LEDGER_DEFAULTS)
+    pair = next(place for place, words in enumerate(groups.descriptions) if "south" in words and "form = a" in words)
+    one._take(pair)
+    z, told = one._given_chosen(), 0
+    for slope in np.flatnonzero(one.is_slope).tolist():
+        rejected = abs(z[slope]) >= one.least_scores[slope]
+        if abs(abs(z[slope]) - one.least_scores[slope]) > 0.05:
+            low, high = one._size(slope, float(z[slope])).interval
+            assert (low > 0 or high < 0) == rejected
+            told += 1
+    assert told >= 3

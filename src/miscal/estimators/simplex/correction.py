@@ -5,7 +5,9 @@
 2. *Ways*: shifts s(x) of the log-probabilities of all classes, each cross-fitted on top of the global map: linear in
    the inputs, by boosted trees, or by a miscalibration field for each class. A row's probabilities are
    softmax(log p + s(x)), so they sum to 1.
-3. *Stack*: softmax(log p + sum a_j s_j(x)) with a_j >= 0, fitted to the shifts out of fold.
+3. *Stack*: softmax(log p + sum a_j s_j(x)) with a_j >= 0, fitted to the shifts out of fold. A global map flattens
+   probabilities for what only the inputs tell. Where shifts tell it, a share of the map is taken back (log p moves that
+   share of the way to the log-probabilities that were given), if this gains more than two paired standard errors.
 4. *Choice*: of the ways and the stack, the one with the lowest log loss out of fold; and the global map alone, unless
    the gain over it exceeds two paired standard errors.
 """
@@ -68,6 +70,8 @@ class SimplexCorrection:
         Log loss out of fold of every candidate: global maps, ways and stack.
     settings : dict
         What was chosen for each way.
+    taken_back : float in [0, 1]
+        Which share of what the global map does to log-probabilities is undone beside the shifts.
     """
 
     global_map: SimplexMap
@@ -77,6 +81,7 @@ class SimplexCorrection:
     error: float
     losses: dict[str, float]
     settings: dict[str, Any] = field(default_factory=dict)
+    taken_back: float = 0.0
 
     @property
     def structure(self) -> bool:
@@ -86,7 +91,7 @@ class SimplexCorrection:
     @property
     def alone(self) -> Self:
         """The global map without anything local."""
-        return replace(self, members=())
+        return replace(self, members=(), taken_back=0.0)
 
     def apply(self, X: NDArray, probability: Floats) -> Floats:
         """Correct probabilities.
@@ -103,15 +108,16 @@ class SimplexCorrection:
         (n, K) float64
             Positive, rows sum to 1.
         """
-        base = self.global_map.apply(log_probabilities(probability))
-        shifted = base + sum(weight * member.at(X, base) for weight, member in self.members)
-        return _normalised(shifted)
+        raw = log_probabilities(probability)
+        base = self.global_map.apply(raw)
+        shift = sum(weight * member.at(X, base) for weight, member in self.members)
+        return _normalised(base + self.taken_back * (raw - base) + shift)
 
     def state(self) -> State:
         """Return everything learned: JSON values, and arrays."""
         content: dict[str, Any] = {
             "global_map": self.global_map.name, "members": [], "chosen": self.chosen, "gain": self.gain,
-            "error": self.error, "losses": self.losses, "settings": self.settings,
+            "error": self.error, "losses": self.losses, "settings": self.settings, "taken_back": self.taken_back,
         }  # fmt: skip
         arrays = with_prefix("global_map", self.global_map.state())
         for place, (weight, member) in enumerate(self.members):
@@ -129,7 +135,7 @@ class SimplexCorrection:
         )
         return cls(
             SIMPLEX_MAPS[content["global_map"]].from_state(under("global_map", arrays)), members,
-            *(content[name] for name in ("chosen", "gain", "error", "losses", "settings")),
+            *(content[name] for name in ("chosen", "gain", "error", "losses", "settings", "taken_back")),
         )  # fmt: skip
 
 
@@ -207,9 +213,8 @@ def fit_simplex(
     losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}
     if not tried:
         return SimplexCorrection(maps.map, (), "global map", 0.0, 0.0, losses)
-    weights = _stack(rows, tried)
-    candidates = {one.name: one.shift for one in tried}
-    candidates["stack"] = sum(a * one.shift for a, one in zip(weights, tried, strict=True))
+    stack = _stack(rows, tried, log_probabilities(probability))
+    candidates = {one.name: one.shift for one in tried} | {"stack": stack.shift}
     by_row = {name: class_log_losses(code, log_softmax(rows.base + s, axis=1)) for name, s in candidates.items()}
     means = {name: float(np.average(values, weights=weight)) for name, values in by_row.items()}
     best = min(means, key=lambda name: means[name])
@@ -217,11 +222,12 @@ def fit_simplex(
     members: tuple[tuple[float, Shift], ...] = ()
     if gain > STANDARD_ERRORS * error:
         alone = [(1.0, one.member) for one in tried if one.name == best]
-        members = tuple(alone or [(float(a), one.member) for a, one in zip(weights, tried, strict=True) if a > 0])
+        members = tuple(alone or [(float(a), one.member) for a, one in zip(stack.weights, tried, strict=True) if a > 0])
     settings = {one.name: one.settings for one in tried}
     return SimplexCorrection(
-        maps.map, members, best if members else "global map", gain, error, losses | means, settings
-    )
+        maps.map, members, best if members else "global map", gain, error, losses | means, settings,
+        stack.taken_back if members and best == "stack" else 0.0,
+    )  # fmt: skip
 
 
 def _ways(rows: ClassRows, method: str) -> list[CrossFittedShift]:
@@ -233,9 +239,32 @@ def _ways(rows: ClassRows, method: str) -> list[CrossFittedShift]:
     return found
 
 
-def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift]) -> Floats:
-    """Weights of shifts, at least 0, that minimise the log loss of their sum out of fold."""
-    shifts = np.stack([one.shift for one in tried])
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """Weights of shifts, the share of the global map that is taken back, and what they add up to out of fold."""
+
+    weights: Floats
+    taken_back: float
+    shift: Floats
+
+
+def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift], raw: Floats) -> _Stack:
+    """Weigh the ways; take back a share of the global map, too, where it gains more than two standard errors."""
+    shifts, back = [one.shift for one in tried], raw - rows.base
+    plain, more = _weights(rows, shifts, ()), _weights(rows, shifts, (back,))
+    stacks = _Stack(plain, 0.0, _sum(plain, shifts)), _Stack(more[:-1], float(more[-1]), _sum(more, [*shifts, back]))
+    before, after = (class_log_losses(rows.code, log_softmax(rows.base + one.shift, axis=1)) for one in stacks)
+    gain, error = paired_gain(before, after, rows.weight)
+    return stacks[gain > STANDARD_ERRORS * error]
+
+
+def _sum(weights: Floats, shifts: Sequence[Floats]) -> Floats:
+    return np.tensordot(weights, np.stack(shifts), 1)
+
+
+def _weights(rows: ClassRows, ways: Sequence[Floats], shares: Sequence[Floats]) -> Floats:
+    """Weights that minimise the log loss of the sum out of fold: of ways at least 0, of shares from 0 to 1."""
+    shifts = np.stack([*ways, *shares])
     own = shifts[:, np.arange(len(rows)), rows.code]
 
     def loss(a: Floats) -> tuple[float, Floats]:
@@ -244,5 +273,6 @@ def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift]) -> Floats:
         value = -rows.weight @ fitted[np.arange(len(rows)), rows.code]
         return float(value) / len(rows), (expected - own) @ rows.weight / len(rows)
 
-    start = np.full(len(tried), 1 / len(tried))
-    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(tried)).x
+    start = np.concatenate([np.full(len(ways), 1 / len(ways)), np.zeros(len(shares))])
+    bounds = [(0.0, None)] * len(ways) + [(0.0, 1.0)] * len(shares)
+    return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -45,7 +45,6 @@ among what becomes as clear given those.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -274,8 +273,13 @@ class _Scan:
     def slopes(self) -> dict[int, Measure]:
         """Sizes of all slopes by themselves, by the place of the group."""
         z, least = self.by_themselves, float(-ndtri(self.settings.significance / 2))
-        sized = lambda one: self._slope_size(one, self._column(one), float(self.variance[one]), float(z[one]), least)  # noqa: E731
-        return {int(self.of[one]): sized(one) for one in np.flatnonzero(self.is_slope & self.usable).tolist()}
+        found = {}
+        for one in np.flatnonzero(self.is_slope & self.usable).tolist():
+            factors = self.strata.factors(self._column(one))
+            variance = float(self.effect[one] * self.variance[one])
+            test = GroupTest(factors, float(self.total[one]), variance, float(z[one]), least)
+            found[int(self.of[one])] = self._slope_size(one, test)
+        return found
 
     def _which(self, candidate: int) -> dict[str, Any]:
         return {"group": int(self.of[candidate]), "effect": SLOPE if self.is_slope[candidate] else SHIFT}
@@ -386,32 +390,25 @@ class _Scan:
 
     def _size(self, candidate: int, z: float) -> Measure:
         """How much more often a group is right, or how much more its accuracy rises, given the candidates chosen."""
-        left, variance = self._column(candidate), float(self.variance[candidate])
+        left, total, variance = self._column(candidate), self.total[candidate], self.variance[candidate]
         if self.chosen:
-            across = np.stack(self.covariance)
             solved = self._explained[:, candidate]
             left = left - self._together(self.chosen, solved)
-            variance -= float(across[:, candidate] @ solved)
+            total = total - self.total[self.chosen] @ solved
+            variance = variance - np.stack(self.covariance)[:, candidate] @ solved
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
-        least = float(self.least_scores[candidate])
+        # the total is the one that was tested: of a slope it is without what the level of its group adds
+        variance, least = float(self.effect[candidate] * variance), float(self.least_scores[candidate])
+        test = GroupTest(self.strata.factors(left), float(total), variance, z, least)
         if self.is_slope[candidate]:
-            return self._slope_size(candidate, left, variance, z, least)
-        test = self._test(candidate, left, variance, z, least)
+            return self._slope_size(candidate, test)
         if (trend := self.groups.trends.get(candidate)) is not None:
             return trend_size(self.rows, trend, test)
         return size(test, self.rows.expected, direction=self.strata.centred(left))
 
-    def _test(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> GroupTest:
-        factors = self.strata.factors(left)
-        return GroupTest(
-            factors, float(factors @ self.rows.residual), float(self.effect[candidate] * variance), z, least
-        )
-
-    def _slope_size(self, candidate: int, left: np.ndarray, variance: float, z: float, least: float) -> Measure:
+    def _slope_size(self, candidate: int, test: GroupTest) -> Measure:
         level = self.slope.levels[candidate - len(self.groups)]
-        test = self._test(candidate, left, variance, z, least)
-        test = replace(test, total=test.total - level.adds(test.factors[level.rows]))
         return slope_size(self.rows, level, test, self.columns.stored(candidate)[1])
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.classes.document import ClassEvent, ClassNumbers, Confusion
 from miscal.discovery.classes.wording import confusion_sentence, words_of
@@ -15,13 +17,15 @@ from miscal.report.probability_axes import LINEAR_AXES, ProbabilityAxes, log_odd
 from miscal.report.source import Source
 from miscal.report.texts import begin
 
-RARE = 0.15
-"""Mean probability below which a diagram is drawn in log-odds: on linear axes its dots would lie in a corner."""
+RARE, LOWEST = 0.05, 1e-3
+"""Mean probability below which a diagram is drawn in log-odds, as on linear axes its dots would lie in a corner; and
+the probability at which such axes end at least."""
 
 TEMPLATE = """{% from "axes.html" import axes as grid %}
 <p class="lead">The findings above are of the class predicted. Here each class is an event of its own: its probability,
-against how often it is the label. {{ view.looked_at | count }} of the {{ view.classes | length }} classes were looked
-at{% if view.looked_at < view.classes | length %}, those of most labels{% endif %}: for each, {{
+against how often it is the label. {% if view.looked_at < view.classes | length %}{{
+view.looked_at | count }} of the {{ view.classes | length }} classes were looked at, those of most labels{% else
+%}All {{ view.looked_at | count }} classes were looked at{% endif %}: for each, {{
 view.numbers.candidates | count }} tests were made of the same groups. All findings of this page are one family: where
 nothing is hidden, no class and no list names anything in at least 95&nbsp;% of data sets.</p>
 <table class="regimes">
@@ -60,6 +64,9 @@ points }} <span class="aside low-to-high">{{ one.after.interval | bounds }}</spa
 </table>
 <p class="caption">For example, {{ view.example }}. Differences are in percentage points, with 95&nbsp;%
 intervals; those before the correction allow for all groups and classes tested.</p>
+{% elif view.looked_at %}
+<p class="empty">Where one class is predicted, no other is the label more or less often than in rows of equal
+probability of it, beyond what chance explains.</p>
 {% endif %}
 <h3>Class by class</h3>
 <table class="values sortable">
@@ -214,7 +221,7 @@ def _section(one: ClassEvent, place: int) -> ClassSection:
     curves = [] if one.curves is None else [("Before", one.curves.raw), ("After the correction", one.curves.corrected)]
     known = [(when, curve) for when, curve in curves if curve is not None]
     shown = [value for _, curve in known for value in (*curve.confidence, *curve.accuracy)]
-    axes = log_odds_axes(shown) if one.probability < RARE else LINEAR_AXES
+    axes = log_odds_axes(np.clip(shown, LOWEST, 1 - LOWEST)) if one.probability < RARE else LINEAR_AXES
     many = len(one.findings)
     told = f"{one.labels:,} labels, {f'{many} finding' + ('' if many == 1 else 's') if many else 'no finding'}"
     found = tuple(_row(finding, one.name) for finding in one.findings)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.files import whole_folder
-from miscal.discovery.run_folder import check_target
+from miscal.discovery.run_folder import MONITOR, check_target
 
 if TYPE_CHECKING:
     from miscal.runs.monitor.document import Monitoring
@@ -16,7 +16,7 @@ STATE = "state"
 MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", STATE})
 """What the folder of a monitor holds."""
 
-FOLDER = "monitor"
+FOLDER = MONITOR
 """Name of the folder in that of the run."""
 
 
