@@ -15,6 +15,7 @@ from miscal.discovery.classes.findings import TOP_LABEL_ERROR, class_ledgers, lo
 from miscal.discovery.classes.numbers import class_numbers
 from miscal.discovery.classes.run import refuse_time
 from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.summary import Summary
 from miscal.estimators.estimate import FieldEstimate
 from miscal.findings.ledger import LEDGER_DEFAULTS
 
@@ -107,3 +108,7 @@ def test_corrected_probabilities_sum_to_one_and_have_not_seen_their_row(planted)
 def test_evidence_in_the_order_of_time_is_refused():
     with pytest.raises(InputError, match="not offered for several classes"):
         refuse_time("time")
+
+
+def test_a_summary_without_classes_has_no_key_of_them():
+    assert "classes" not in Summary.model_construct(classes=None, seed=0).model_dump()

@@ -26,8 +26,8 @@ TEMPLATE = """{% from "axes.html" import axes as grid %}
 against how often it is the label. {% if view.looked_at < view.classes | length %}{{
 view.looked_at | count }} of the {{ view.classes | length }} classes were looked at, those of most labels{% else
 %}All {{ view.looked_at | count }} classes were looked at{% endif %}: for each, {{
-view.numbers.candidates | count }} tests were made of the same groups. All findings of this page are one family: where
-nothing is hidden, no class and no list names anything in at least 95&nbsp;% of data sets.</p>
+view.numbers.candidates | count }} tests were made of the same groups. With the findings above they are one family:
+where nothing is hidden, none of these lists names anything in at least 95&nbsp;% of data sets.</p>
 <table class="regimes">
 <thead><tr><th scope="col">Probabilities of all classes</th><th scope="col" class="number">Log loss</th>
 <th scope="col" class="number">Likeliest class is right</th></tr></thead>
