@@ -113,3 +113,19 @@ def test_what_is_read_back_is_what_was_written(finished):
     assert columns_table(one for values in tables.values() for one in values).equals(frame)
     for values in tables.values():
         assert np.isclose(sum(one.share for one in values), 1)
+
+
+def test_in_markdown_the_same_cells_stand_in_a_table(finished):
+    ended = run("show", finished[1], "--by", "subject", "--markdown")
+    assert (ended.status, ended.err) == (0, "")
+    text = run("show", finished[1], "--by", "subject").out
+    lines = [line for line in ended.out.splitlines() if line.startswith("| ")]
+    assert len(lines) == 3
+    for line in lines:
+        assert all(cell.replace("\\", "") in text for cell in line.strip("| ").split(" | "))
+
+
+def test_one_form_at_a_time(finished):
+    ended = run("show", finished[1], "--by", "subject", "--markdown", "--json")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err == "miscal: give one of --json and --markdown; got both\n"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from miscal.cli.form import Markdown, check_form, print_result
 from miscal.cli.options import Device, RunDir, whole
 
 
@@ -46,17 +47,26 @@ def command(
     seeds: Seeds = 5,
     device: DeviceOption = None,
     json: Json = False,
+    markdown: Markdown = False,
 ) -> None:
     """Check a run against chance, other seeds and other thresholds.
 
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
+    check_form(json=json, markdown=markdown)
+    from miscal.base.markdown import markdown as as_markdown
     from miscal.runs.audit.command import audit
-    from miscal.runs.audit.wording import audit_lines
+    from miscal.runs.audit.wording import audit_lines, shown_audit
     from miscal.runs.shown_progress import steps
 
     on = None if device is None else device.value
     with steps() as progress:
         found = audit(run_dir, null=null.value, n_draws=draws, n_seeds=seeds, device=on, progress=progress)
-    print(found.to_json() if json else "\n".join(audit_lines(found.to_dict(), Path(run_dir))), end="" if json else "\n")
+    print_result(
+        lambda: audit_lines(found.to_dict(), Path(run_dir)),
+        found.to_json,
+        lambda: as_markdown(shown_audit(found.to_dict())),
+        json=json,
+        markdown=markdown,
+    )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from miscal.cli import options
+from miscal.cli.form import Markdown, check_form, print_result
 
 if TYPE_CHECKING:
     from miscal.runs.compare.document import RunComparison
@@ -32,12 +33,15 @@ def command(
     seed: options.Seed = 0,
     overwrite: Overwrite = False,
     json: Json = False,
+    markdown: Markdown = False,
 ) -> None:
     """Compare runs: the same rows under two models or prompts, or one model on two sets.
 
     Says which run is better calibrated, where they differ and where both fail, with intervals that are paired where
     the rows are the same.
     """
+    check_form(json=json, markdown=markdown)
+    from miscal.base.markdown import markdown as as_markdown
     from miscal.runs.compare.command import write_comparison
     from miscal.runs.shown_progress import steps
 
@@ -48,8 +52,14 @@ def command(
         progress("page")
         return found
 
-    from miscal.runs.compare.wording import comparison_lines
+    from miscal.runs.compare.wording import comparison_lines, shown_comparison
 
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
-    print(found.to_json() if json else "\n".join(comparison_lines(found, Path(out))), end="" if json else "\n")
+    print_result(
+        lambda: comparison_lines(found, Path(out)),
+        found.to_json,
+        lambda: as_markdown(shown_comparison(found)),
+        json=json,
+        markdown=markdown,
+    )

@@ -8,6 +8,7 @@ import typer
 from miscal.base.errors import InputError
 from miscal.cli import options
 from miscal.cli.commands.discover import run_discovery
+from miscal.cli.form import Markdown, check_form
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
@@ -37,8 +38,10 @@ def command(
     ] = False,
     map_method: options.MapOption = options.Map.auto,
     json: options.Json = False,
+    markdown: Markdown = False,
 ) -> None:
     """Run `miscal discover` on packaged data: the answers of a small language model, or predicted delays of flights."""
+    check_form(json=json, markdown=markdown)
     if live and example is not Example.questions:
         raise InputError("--live asks the language model of the example 'questions': leave it or --example out")
     settings = {"method": "auto", "seed": seed, "epsilon": 0.05, "map_method": map_method.value}
@@ -55,4 +58,4 @@ def command(
             return ask_again()
         return read_triples(path(), features="x_*", text="text", metadata=("domain",), seed=seed)
 
-    run_discovery(read, out, settings, overwrite=True, json=json)
+    run_discovery(read, out, settings, overwrite=True, json=json, markdown=markdown)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from miscal.cli import class_options, options
+from miscal.cli.form import Markdown, check_form, print_result
 from miscal.cli.options import Device, Method, OnInvalid
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def command(
     device: options.DeviceOption = Device["auto"],
     overwrite: options.Overwrite = False,
     json: options.Json = False,
+    markdown: Markdown = False,
 ) -> None:
     """Find where a model is over- and under-confident.
 
@@ -105,6 +107,8 @@ def command(
         "cost": cost,
     }
 
+    check_form(json=json, markdown=markdown)
+
     from miscal.runs.discover import check_method, read_rows
 
     check_method(method.value, settings["options"], device.value)
@@ -112,10 +116,18 @@ def command(
     def read() -> "Triples":
         return read_rows(data, method=method.value, seed=seed, **columns)
 
-    run_discovery(read, out, settings, overwrite=overwrite, json=json)
+    run_discovery(read, out, settings, overwrite=overwrite, json=json, markdown=markdown)
 
 
-def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, overwrite: bool, json: bool) -> None:
+def run_discovery(
+    read: Callable[[], "Triples"],
+    out: str,
+    settings: dict,
+    *,
+    overwrite: bool,
+    json: bool,
+    markdown: bool,
+) -> None:
     """Read, discover, write and print, with the output folder owned from the start.
 
     Parameters
@@ -126,8 +138,8 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
         The run folder to make.
     settings : dict
         Options of :func:`miscal.discovery.discover.discover`.
-    overwrite, json : bool
-        Replace an existing run; print the summary as JSON.
+    overwrite, json, markdown : bool
+        Replace an existing run; print the summary as JSON or as markdown.
     """
     import time
 
@@ -154,11 +166,11 @@ def run_discovery(read: Callable[[], "Triples"], out: str, settings: dict, *, ov
     with stages(True) as progress:
         found = write_run(make, out, overwrite=overwrite)
         progress(Progress("report", 1.0, time.monotonic() - start))
-    print_discovery(found, Path(out), json=json)
+    print_discovery(found, Path(out), json=json, markdown=markdown)
 
 
-def print_discovery(found: "Discovery", out: Path, *, json: bool) -> None:
-    """Print what was found: the summary as JSON, or a few lines for people.
+def print_discovery(found: "Discovery", out: Path, *, json: bool, markdown: bool) -> None:
+    """Print what was found: the summary as JSON or markdown, or a few lines for people.
 
     Parameters
     ----------
@@ -166,9 +178,17 @@ def print_discovery(found: "Discovery", out: Path, *, json: bool) -> None:
         The result.
     out : Path
         Where it was written.
-    json : bool
-        Which of the two.
+    json, markdown : bool
+        Which of them.
     """
+    from miscal.base.markdown import markdown as as_markdown
     from miscal.report.printed_summary import summary_lines
+    from miscal.report.shown_run import shown_run
 
-    print(found.summary.to_json() if json else "\n".join(summary_lines(found.summary, out)), end="" if json else "\n")
+    print_result(
+        lambda: summary_lines(found.summary, out),
+        found.summary.to_json,
+        lambda: as_markdown(shown_run(found.summary, out)),
+        json=json,
+        markdown=markdown,
+    )

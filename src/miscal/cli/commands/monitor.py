@@ -7,6 +7,7 @@ import typer
 
 from miscal.cli import class_options, options
 from miscal.cli.exit_status import ALARM, DONE
+from miscal.cli.form import Markdown, check_form, print_result
 
 Rows = Annotated[
     str,
@@ -61,6 +62,7 @@ def command(
     encoding: options.Encoding = "utf-8",
     csv_escape: options.CsvEscape = None,
     json: Json = False,
+    markdown: Markdown = False,
 ) -> int:
     """Look whether the correction of a run still holds on labelled rows that came after.
 
@@ -69,8 +71,10 @@ def command(
 
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """
+    check_form(json=json, markdown=markdown)
+    from miscal.base.markdown import markdown as as_markdown
     from miscal.runs.monitor.command import FOLDER, monitor
-    from miscal.runs.monitor.wording import monitor_lines
+    from miscal.runs.monitor.wording import monitor_lines, shown_monitoring
     from miscal.runs.shown_progress import steps
 
     columns = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
@@ -83,5 +87,11 @@ def command(
             missing_as_blank=options.several(missing_as_blank), **columns,
         )  # fmt: skip
     place = Path(run) / FOLDER if out is None else Path(out)
-    print(found.to_json() if json else "\n".join(monitor_lines(found, place)), end="" if json else "\n")
+    print_result(
+        lambda: monitor_lines(found, place),
+        found.to_json,
+        lambda: as_markdown(shown_monitoring(found)),
+        json=json,
+        markdown=markdown,
+    )
     return ALARM if found.alarm else DONE

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from miscal.cli.form import Markdown, check_form, print_result
 from miscal.cli.options import RunDir
 
 By = Annotated[
@@ -21,19 +22,25 @@ Class = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print the table as JSON instead of text.")]
 
 
-def command(run_dir: RunDir, by: By = None, name: Class = None, json: Json = False) -> None:
+def command(run_dir: RunDir, by: By = None, name: Class = None, json: Json = False, markdown: Markdown = False) -> None:
     """Print the table of a column, with the finding that each value is or is explained by; or the findings of a class.
 
     For each value: rows, accuracy, confidence, residual, hidden residual, and what the correction leaves of it.
     """
+    check_form(json=json, markdown=markdown)
     from miscal.base.errors import InputError
-    from miscal.runs.show.class_wording import class_lines
+    from miscal.runs.show.class_wording import class_lines, class_markdown
     from miscal.runs.show.command import show, show_class
-    from miscal.runs.show.wording import table_lines
+    from miscal.runs.show.wording import table_lines, table_markdown
 
     if (by is None) == (name is None):
         raise InputError(
             "give one of --by COL, for the table of a column, and --class NAME, for the findings of a class"
         )
-    shown, lines = (show(run_dir, by), table_lines) if by is not None else (show_class(run_dir, str(name)), class_lines)
-    print(shown.to_json() if json else "\n".join(lines(shown)), end="" if json else "\n")
+    form = {"json": json, "markdown": markdown}
+    if by is not None:
+        table = show(run_dir, by)
+        print_result(lambda: table_lines(table), table.to_json, lambda: table_markdown(table), **form)
+    else:
+        one = show_class(run_dir, str(name))
+        print_result(lambda: class_lines(one), one.to_json, lambda: class_markdown(one), **form)

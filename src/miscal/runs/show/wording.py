@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from miscal.base.document import Measure
+from miscal.base.markdown import escaped
+from miscal.base.markdown import table as markdown_table
 from miscal.base.terminal import wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.column_tables import ColumnTable
@@ -24,18 +26,39 @@ def table_lines(table: ColumnTable) -> list[str]:
     list of str
         Heads, a line for each value, and what the numbers are.
     """
-    words, decimals = vocabulary(table.kind), decimals_for(table.epsilon)
-    heads = ("value", "rows", *words.heads, *([words.ratio] if words.ratio else []), *HEADS)
-    lines = [heads, *(_cells(one, words, decimals) for one in table.values)]
+    lines = _lines(table)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    rows = "test rows" if table.evidence == "test" else "rows"
     return [
-        f"{clean(table.column)}: {len(table.values):,} values, {table.n:,} {rows}",
+        _title(table),
         "",
         *("  ".join(_aligned(cells, widths)).rstrip() for cells in lines),
         "",
-        *(line for sentence in (_columns_are(words), NOTE) for line in wrapped(sentence, indent=0)),
+        *(line for sentence in _notes(table) for line in wrapped(sentence, indent=0)),
     ]
+
+
+def table_markdown(table: ColumnTable) -> str:
+    """Write the table of a column as GitHub-flavoured markdown, in the same words."""
+    heads, *rows = _lines(table)
+    numbers = [place for place in range(len(heads)) if place not in _texts(len(heads))]
+    notes = (escaped(sentence) for sentence in _notes(table))
+    return "\n\n".join([f"### {escaped(_title(table))}", markdown_table(heads, rows, numbers=numbers), *notes])
+
+
+def _title(table: ColumnTable) -> str:
+    rows = "test rows" if table.evidence == "test" else "rows"
+    return f"{clean(table.column)}: {len(table.values):,} values, {table.n:,} {rows}"
+
+
+def _lines(table: ColumnTable) -> list[tuple[str, ...]]:
+    """Return the cells of the heads and of each value."""
+    words, decimals = vocabulary(table.kind), decimals_for(table.epsilon)
+    heads = ("value", "rows", *words.heads, *([words.ratio] if words.ratio else []), *HEADS)
+    return [heads, *(_cells(one, words, decimals) for one in table.values)]
+
+
+def _notes(table: ColumnTable) -> tuple[str, str]:
+    return _columns_are(vocabulary(table.kind)), NOTE
 
 
 HEADS = ("residual", "hidden", "after correction", "mark", "rise", "its mark")
@@ -92,8 +115,12 @@ def _measured(size: Measure, decimals: int) -> str:
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    texts = (0, len(widths) - 3, len(widths) - 1)
     return [
-        cell.ljust(width) if place in texts else cell.rjust(width)
+        cell.ljust(width) if place in _texts(len(widths)) else cell.rjust(width)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]
+
+
+def _texts(n_columns: int) -> tuple[int, int, int]:
+    """Return the places of the columns that hold words."""
+    return 0, n_columns - 3, n_columns - 1
