@@ -157,7 +157,7 @@ def test_what_cannot_be_meant_is_refused(call, said):
 
 # --- the options are those of the command -------------------------------------------------------------------------
 
-ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json"}
+ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown"}
 ONLY_OF_PYTHON = {"data", "y", "n_jobs", "progress"}
 
 
