@@ -41,7 +41,7 @@ def discovered(files):
 
 
 def test_terminal_page_and_verdict_tell_of_classes(discovered, files):
-    assert "class owl" in discovered.out
+    assert "class       owl, place = south" in discovered.out
     assert "log loss of all classes" in discovered.out
     summary = json.loads((files / "run" / "summary.json").read_text())
     assert "Class by class" in summary["verdict"]

@@ -24,8 +24,7 @@ def class_facts(numbers: ClassNumbers | None) -> Facts:
 
 def _first_finding(one: ClassEvent) -> tuple[str, str]:
     finding = one.findings[0]
-    # facts are told beside eleven characters
-    return f"class {one.name}"[:11], f"{finding.description}: {finding_words(finding, words_of(one.name))}"
+    return "class", f"{one.name}, {finding.description}: {finding_words(finding, words_of(one.name))}"
 
 
 def _strength(one: ClassEvent) -> float:

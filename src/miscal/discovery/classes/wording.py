@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from miscal.base.document import Measure
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.classes.document import ClassNumbers, Confusion
 from miscal.findings.ledger import SHIFT
+from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
 from miscal.findings.verdict import in_points, interval_of_size
 
 
@@ -57,7 +59,8 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
         first, more = numbers.confusions[0], len(numbers.confusions) - 1
         others = f" ({more} more confusion{'' if more == 1 else 's'} of this kind)" if more else ""
         said = confusion_sentence(first)
-        return f"Class by class, {said}: no reliability diagram of {first.label} shows this{others}."
+        left = _left(first.sign, first.after)
+        return f"Class by class, {said}: no reliability diagram of {first.label} shows this{others}.{left}"
     shifts = [(name, one) for name, one in numbers.findings if one.effect == SHIFT]
     if not shifts:
         return "Class by class, probabilities say more or less in some groups than elsewhere."
@@ -67,5 +70,17 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
     size = f"{in_points(abs(value))}{f', {between}' if between else ''}"
     return (
         f"Class by class, the label is {name} {LESS_OR_MORE[one.sign]} on {one.phrase} than on rows of equal "
-        f"probability of {name} (by {size})."
+        f"probability of {name} (by {size}).{_left(one.sign, one.after)}"
     )
+
+
+def _left(sign: str, after: Measure) -> str:
+    state = mending(sign, after.interval)
+    return f" {_MENDING[state]}" if state else ""
+
+
+_MENDING = {
+    MENDED: "The correction of all classes mends this.",
+    LEFT: "The correction of all classes does not mend this.",
+    REVERSED: "The correction of all classes turns this round.",
+}
