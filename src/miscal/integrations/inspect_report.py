@@ -25,8 +25,8 @@ def write_report(log: str) -> Path:
     Returns
     -------
     Path
-        The run folder, called as the log with ``-miscal`` behind it; its rows lie beside it, in a file of the same name
-        that ends in ``.parquet``. What miscal wrote before is replaced.
+        The run folder, called as the log with ``-miscal`` behind it; its rows lie beside it, in a file that ends in
+        ``-answers.parquet``. What miscal wrote before is replaced.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def write_report(log: str) -> Path:
 
     place = _local(log)
     imported = read_log("inspect", place)
-    data = imported.write(place.with_name(f"{place.stem}-miscal.parquet"), overwrite=True)
+    data = imported.write(place.with_name(f"{place.stem}-answers.parquet"), overwrite=True)
     table = imported.table
     kinds = [one for one in table.columns if one not in (*COLUMNS, *_NOT_KINDS) and table[one].n_unique() > 1]
     repeated = table["sample_id"].n_unique() < len(table)
