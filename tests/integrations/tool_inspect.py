@@ -54,7 +54,7 @@ right = [
     rng.random() < one / 100 + (0.3 if name == "sums" else -0.35) for one, name in zip(sure, subjects, strict=True)
 ]
 samples = [
-    Sample(id=k, input=f"A question of {name}, number {k}?", target="yes", metadata={"subject": name})
+    Sample(id=k, input=f"A question, number {k}?", target="yes", metadata={"subject": name})
     for k, name in enumerate(subjects)
 ]
 outputs = [output("yes" if one else "no", how) for one, how in zip(right, sure, strict=True)]

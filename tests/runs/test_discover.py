@@ -4,6 +4,7 @@ import inspect
 import json
 from dataclasses import replace
 from html import escape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -156,7 +157,7 @@ def test_what_cannot_be_meant_is_refused(call, said):
 
 # --- the options are those of the command -------------------------------------------------------------------------
 
-ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json"}
+ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown"}
 ONLY_OF_PYTHON = {"data", "y", "n_jobs", "progress"}
 
 
@@ -254,6 +255,21 @@ def test_rows_of_one_frame_are_matched_by_their_place_unless_it_was_changed():
     X = np.eye(2)
     assert run(GivenRows.of(None, X)).same_data(run(GivenRows.of(None, X.copy())))
     assert not run(GivenRows.of(None, X)).same_data(run(GivenRows.of(None, X[::-1])))
+
+
+def test_a_column_that_the_run_did_not_read_is_taken_from_the_frame_unless_that_was_changed():
+    given, kept = pl.DataFrame({"key": [7, 8], "p": [0.1, 0.2]}), pl.DataFrame({"p": [0.1, 0.2]})
+    summary = SimpleNamespace(settings={"source": {"options": {"encoding": "utf-8"}, "path": None}})
+
+    def run(given):
+        memory = RunMemory(None, None, GivenRows.of(kept, None), given)
+        return RunContent(summary, None, None, None, None, memory=memory)
+
+    for frame in (given, given.lazy(), given.to_pandas()):
+        assert run(frame).data_with("key").load(["key"])["key"].to_list() == [7, 8]
+    assert "other" not in run(given).data_with("other").columns
+    with pytest.raises(MismatchError, match="were changed after the run was made"):
+        run(given.reverse()).data_with("key")
 
 
 def miscal_copy(run):

@@ -17,6 +17,7 @@ COMMANDS = {
     "show": "show",
     "score": "score",
     "import": "import_",
+    "export": "export",
     "synthetic": "synthetic",
     "study": "study",
 }

@@ -10,6 +10,7 @@ import numpy as np
 from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
 from miscal.data.readers import Table, open_table, reread
+from miscal.data.readers.in_memory import accepts, collected
 from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
@@ -188,6 +189,25 @@ class RunContent:
         options = source["options"]
         where = source["path"] if given is None else given
         return open_table(where, encoding=options["encoding"], csv_escape=options.get("csv_escape"))
+
+    def data_with(self, column: str) -> Table:
+        """Open the table with a column that the run may not have read: of a run in memory, the data as they were given.
+
+        Raises
+        ------
+        MismatchError
+            If they were changed since.
+        """
+        table = self.data()
+        if column in table.columns or self.memory is None or not accepts(self.memory.given):
+            return table
+        given, kept = open_table(collected(self.memory.given)), self.memory.rows.table
+        if column not in given.columns or kept is None:
+            return table
+        shared = [name for name in kept.columns if name in given.columns]
+        if not GivenRows(given.load(shared)).agree(GivenRows(kept)):
+            raise MismatchError(f"{self.name}: the data were changed after the run was made from them: discover again")
+        return given
 
 
 def saved_model(found: Discovery) -> SavedModel:

@@ -25,7 +25,8 @@ def write_report(log: str) -> Path:
     Returns
     -------
     Path
-        The run folder, called as the log with ``-miscal`` behind it. One that miscal wrote before is replaced.
+        The run folder, called as the log with ``-miscal`` behind it; its rows lie beside it, in a file that ends in
+        ``-answers.parquet``. What miscal wrote before is replaced.
 
     Raises
     ------
@@ -37,12 +38,14 @@ def write_report(log: str) -> Path:
     from miscal.runs.discover import discover
 
     place = _local(log)
-    table = read_log("inspect", place).table
+    imported = read_log("inspect", place)
+    data = imported.write(place.with_name(f"{place.stem}-answers.parquet"), overwrite=True)
+    table = imported.table
     kinds = [one for one in table.columns if one not in (*COLUMNS, *_NOT_KINDS) and table[one].n_unique() > 1]
     repeated = table["sample_id"].n_unique() < len(table)
     text = {"text": "text", "embed_model": "tfidf"} if table["text"].null_count() == 0 else {"features": kinds}
     group = {"group": "sample_id"} if repeated else {}
-    found = discover(table, confidence="confidence", correct="correct", metadata=kinds, progress=False, **text, **group)
+    found = discover(data, confidence="confidence", correct="correct", metadata=kinds, progress=False, **text, **group)
     return found.save(place.with_name(f"{place.stem}-miscal"), overwrite=True)
 
 

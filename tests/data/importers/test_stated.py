@@ -39,6 +39,7 @@ def test_percent_texts_and_dictionaries(tmp_path):
 def test_probabilities_stay_what_they_are(tmp_path):
     found = read_log("inspect", written(tmp_path, [("C", {"confidence": 0.9}), ("I", {"confidence": 1})]))
     assert found.table["confidence"].to_list() == [0.9, 1.0]
+    assert any("1 of 2 stated confidences are 100 %" in note for note in found.notes)
 
 
 def test_what_cannot_be_used_is_left_out_and_counted(tmp_path):

@@ -280,7 +280,7 @@ def has_column(rows: RunRows, name: str) -> bool:
 
 
 def _values(rows: RunRows, column: str) -> list[str | None]:
-    table = rows.run.data()
+    table = rows.run.data_with(column)
     find(column, table.columns, what=f"match (run {rows.name})")
     values = column_of(table.load([column]), column)[rows.row]
     return [None if value is None else str(value) for value in values.to_list()]

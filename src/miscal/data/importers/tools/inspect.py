@@ -112,7 +112,7 @@ def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
             left_out[str(reason)].append(name)
     _refuse_without_probabilities(path, [*rows, *in_words], left_out)
     rows = [*rows, *_shares(path, in_words)]
-    return log_of(path, rows, left_out, _notes(path, header, rows, len(in_words)))
+    return log_of(path, rows, left_out, [*_notes(path, header, rows, len(in_words)), *_certain(path, rows, in_words)])
 
 
 NO_LOGPROBS = "no log-probabilities of the generated tokens"
@@ -221,6 +221,17 @@ def _text(given: Any) -> str | None:
             parts = [part.get("text") for part in given if isinstance(part, dict)]
             given = "\n".join(part for part in parts if isinstance(part, str))
     return given if isinstance(given, str) else None
+
+
+def _certain(path: Path, rows: list[ImportedRow], in_words: list[ImportedRow]) -> list[str]:
+    """Warn of certainty that nobody may have stated."""
+    n = sum(row.confidence == 1.0 for row in rows[len(rows) - len(in_words) :])
+    if not n:
+        return []
+    return [
+        f"{path.name}: {n:,} of {len(in_words):,} stated confidences are 100 %; the judges of HLE and BrowseComp write "
+        "100 where an answer states none, so that some of these may be missing values"
+    ]
 
 
 def _notes(path: Path, header: dict[str, Any], rows: list[ImportedRow], n_stated: int) -> list[str]:
