@@ -158,7 +158,7 @@ def test_a_newer_summary_is_refused_and_says_what_to_do():
 
 @pytest.mark.promise("C16")
 def test_an_earlier_summary_is_refused_in_one_line_and_says_what_to_do():
-    with pytest.raises(MismatchError, match="run `miscal discover` again") as refused:
+    with pytest.raises(MismatchError, match=r"run `miscal\.discover` again") as refused:
         parse_summary(json.dumps({"schema_version": 1, "all": "old"}))
     assert "\n" not in str(refused.value)
 

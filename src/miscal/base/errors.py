@@ -63,6 +63,20 @@ def either(shell: str, python: str) -> str:
     return f"{_OPEN}{shell}{_BETWEEN}{python}{_CLOSE}"
 
 
+def command(name: str) -> str:
+    """Name a command in the message of an error, which is a function in Python.
+
+    Examples
+    --------
+    >>> error = CorruptFile(f"summary.json is damaged: run {command('discover')} again")
+    >>> print(error), print(error.in_shell())
+    summary.json is damaged: run `miscal.discover` again
+    summary.json is damaged: run `miscal discover` again
+    (None, None)
+    """
+    return either(f"`miscal {name}`", f"`miscal.{name}`")
+
+
 class MiscalError(Exception):
     """Base of all errors raised by miscal.
 

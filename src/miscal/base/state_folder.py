@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError, TrustError
+from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError, TrustError, command
 
 VERSION = 3
 CONFIG, TENSORS = "config.json", "tensors.safetensors"
-_REMEDY = "save the model again, with `miscal discover`"
+_REMEDY = f"save the model again, with {command('discover')}"
 
 
 def save_state(folder: str | Path, form: str, content: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:

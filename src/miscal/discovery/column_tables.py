@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 
 from miscal.base.document import Measure
-from miscal.base.errors import CorruptFile
+from miscal.base.errors import CorruptFile, command
 from miscal.base.json_values import interval, plain
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.findings.ledger import ColumnValue
@@ -106,12 +106,12 @@ def tables_of(frame: "pl.DataFrame", *, name: str = "columns.parquet") -> Tables
     """
     missing = [column for column in schema() if column not in frame.columns and column not in _SLOPE]
     if missing:
-        raise CorruptFile(f"{name}: column {', '.join(missing)} is missing; run `miscal discover` again")
+        raise CorruptFile(f"{name}: column {', '.join(missing)} is missing; run {command('discover')} again")
     try:
         values = [_value(row) for row in frame.to_dicts()]
     except (ValueError, TypeError, pydantic.ValidationError) as error:
         raise CorruptFile(
-            f"{name} holds no tables of columns ({str(error)[:200]}); run `miscal discover` again"
+            f"{name} holds no tables of columns ({str(error)[:200]}); run {command('discover')} again"
         ) from None
     return {column: tuple(some) for column, some in groupby(values, key=lambda one: one.column)}
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile, FileError, InputError, argument
+from miscal.base.errors import CorruptFile, FileError, InputError, argument, command
 from miscal.base.files import ANOTHER_FOLDER, digest, refuse_existing, replace_file, resolve, whole_folder
 
 MANIFEST = "manifest.json"
@@ -136,24 +136,22 @@ def check_seal(folder: str | Path) -> None:
     for name, wanted in _manifest(folder).items():
         path = folder / name
         if not path.is_file():
-            raise CorruptFile(f"{path} is missing from the run: run `miscal discover` again")
+            raise CorruptFile(f"{path} is missing from the run: run {command('discover')} again")
         if digest(path) != wanted:
-            raise CorruptFile(f"{path} changed since miscal wrote it (sha256 differs): run `miscal discover` again")
+            raise CorruptFile(f"{path} changed since miscal wrote it (sha256 differs): run {command('discover')} again")
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise FileError(f"{folder} is not a folder: give the one that `miscal discover` wrote")
+        raise FileError(f"{folder} is not a folder: give the folder of a run")
     try:
         sums = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sha256"]
         wanted = {name: sums[name] for name in sums if name in CHECKED}
     except FileNotFoundError:
-        raise FileError(
-            f"{folder} is not a run folder (no {MANIFEST}): give the one that `miscal discover` wrote"
-        ) from None
+        raise FileError(f"{folder} is not a run folder (no {MANIFEST}): give the folder of a run") from None
     except (ValueError, KeyError, TypeError):
-        raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again") from None
+        raise CorruptFile(f"{folder / MANIFEST} is damaged: run {command('discover')} again") from None
     # an entry that is not ours, or the lack of one that every run has: not what `seal` wrote
     if len(wanted) != len(sums) or "summary.json" not in wanted or "field.parquet" not in wanted:
-        raise CorruptFile(f"{folder / MANIFEST} is damaged: run `miscal discover` again")
+        raise CorruptFile(f"{folder / MANIFEST} is damaged: run {command('discover')} again")
     return wanted

@@ -12,7 +12,7 @@ import pydantic
 from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt, SerializerFunctionWrapHandler, model_serializer
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
-from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.classes.document import ClassNumbers
@@ -376,7 +376,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CorruptFile(f"{name} is not JSON ({error}); run `miscal discover` again") from None
+        raise CorruptFile(f"{name} is not JSON ({error}); run {command('discover')} again") from None
     # before validation, which another layout would fail with a message that misleads
     _refuse_other(content, name)
     try:
@@ -386,7 +386,7 @@ def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
         where = ".".join(str(part) for part in first["loc"])
         raise CorruptFile(
             f"{name} is not a miscal summary: {where}: {first['msg']} "
-            f"({error.error_count()} faults in total); run `miscal discover` again"
+            f"({error.error_count()} faults in total); run {command('discover')} again"
         ) from None
 
 
@@ -394,19 +394,19 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise CorruptFile(f"{path} is not UTF-8 text (byte {error.start}); run `miscal discover` again") from None
+        raise CorruptFile(f"{path} is not UTF-8 text (byte {error.start}); run {command('discover')} again") from None
     except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}; give the folder that `miscal discover` wrote") from None
+        raise FileError(f"cannot read {path}: {error.strerror}; give the folder of a run") from None
 
 
 def _refuse_other(content: Any, name: str) -> None:
     version = content.get("schema_version") if isinstance(content, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise CorruptFile(f"{name} is not a miscal summary: no schema_version; run `miscal discover` again")
+        raise CorruptFile(f"{name} is not a miscal summary: no schema_version; run {command('discover')} again")
     if version < SCHEMA_VERSION:
         raise MismatchError(
             f"{name} was written by an earlier miscal (schema {version}; this one reads {SCHEMA_VERSION}): run "
-            "`miscal discover` again on its data; its model/ can still be used by `miscal calibrate`"
+            f"{command('discover')} again on its data; its model/ still corrects new rows"
         )
     if version > SCHEMA_VERSION:
         raise MismatchError(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from miscal.base.errors import CorruptFile, FileError
+from miscal.base.errors import CorruptFile, FileError, command
 from miscal.base.tables import read_parquet
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.column_tables import Tables, schema, tables_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Content = TypeVar("Content")
 
-REMEDY = "run `miscal discover` again to write a complete run folder"
+REMEDY = f"run {command('discover')} again to write a complete run folder"
 
 #: Columns the page reads; what else the tables hold is left alone (the map's text and metadata are optional).
 FIELD_COLUMNS = ("row", "confidence", "correct", "delta")
@@ -97,7 +97,7 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
         The folder was written by a newer miscal.
     """
     if not folder.is_dir():
-        raise FileError(f"{folder}: no such run folder; give the folder that `miscal discover` wrote")
+        raise FileError(f"{folder}: no such run folder; give the folder of a run")
     summary = read_summary(folder)
     rows, columns = _read_table(folder / "field.parquet", FIELD_COLUMNS), _read_columns(folder / COLUMNS_FILE)
     source = source_of(summary, rows, _read_map(folder, summary.map), columns, name=name or folder.resolve().name)

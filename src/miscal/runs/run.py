@@ -378,7 +378,7 @@ def load(folder: str | Path, *, frames: str = "polars") -> Run | SavedModel:
     >>> load("no/such/run")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/run is not a folder: give the one that `miscal discover` wrote
+    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run
     """
     if frames not in FRAMES:
         raise InputError(f"frames must be one of {', '.join(FRAMES)}; got {frames!r}")

@@ -43,7 +43,7 @@ where nothing is hidden, none of these lists names anything in at least 95&nbsp;
 <h3>Confusions that confidence hides</h3>
 <table class="values sortable">
 <thead><tr><th scope="col">Predicted</th><th scope="col">Label</th><th scope="col" class="number">Rows</th>
-<th scope="col" class="number">Label is so</th><th scope="col" class="number">Model says</th>
+<th scope="col" class="number">Is the label</th><th scope="col" class="number">Model says</th>
 <th scope="col" class="number">Against rows of equal probability</th>
 <th scope="col" class="number">After the correction</th></tr></thead>
 <tbody>
@@ -52,7 +52,7 @@ where nothing is hidden, none of these lists names anything in at least 95&nbsp;
 <td data-label="Label" data-key="{{ one.label | lower }}"><a href="#class-{{ row.place }}">{{ one.label | short(60)
 }}</a></td>
 <td class="number" data-label="Rows" data-number data-key="{{ one.n }}">{{ one.n | count }}</td>
-<td class="number" data-label="Label is so" data-number data-key="{{ one.rate }}">{{ one.rate | percent }}</td>
+<td class="number" data-label="Is the label" data-number data-key="{{ one.rate }}">{{ one.rate | percent }}</td>
 <td class="number" data-label="Model says" data-number data-key="{{ one.probability }}">{{ one.probability | percent
 }}</td>
 <td class="number" data-label="Difference" data-number data-key="{{ one.beyond.value }}"><b>{{
@@ -71,7 +71,7 @@ probability of it, beyond what chance explains.</p>
 <h3>Class by class</h3>
 <table class="values sortable">
 <thead><tr><th scope="col">Class</th><th scope="col" class="number">Labels</th>
-<th scope="col" class="number">Predicted</th><th scope="col" class="number">Label is so</th>
+<th scope="col" class="number">Predicted</th><th scope="col" class="number">Is the label</th>
 <th scope="col" class="number">Model says</th><th scope="col" class="number">Findings</th>
 <th scope="col" class="number">smECE before</th><th scope="col" class="number">after</th>
 <th scope="col" class="number">Log loss before</th><th scope="col" class="number">after</th></tr></thead>
@@ -82,7 +82,7 @@ probability of it, beyond what chance explains.</p>
 short(60) }}</a>{% else %}{{ one.name | short(60) }}{% endif %}</th>
 <td class="number" data-label="Labels" data-number data-key="{{ one.labels }}">{{ one.labels | count }}</td>
 <td class="number" data-label="Predicted" data-number data-key="{{ one.predicted }}">{{ one.predicted | count }}</td>
-<td class="number" data-label="Label is so" data-number data-key="{{ one.rate }}">{{ one.rate | percent }}</td>
+<td class="number" data-label="Is the label" data-number data-key="{{ one.rate }}">{{ one.rate | percent }}</td>
 <td class="number" data-label="Model says" data-number data-key="{{ one.probability }}">{{ one.probability | percent
 }}</td>
 <td class="number" data-label="Findings" data-number data-key="{{ one.findings | length if one.looked_at else -1 }}">{{
@@ -108,7 +108,7 @@ not looked at: fewer than 30 rows have it, or 20 other classes have more.{% endi
 {% if one.findings %}
 <table class="regimes">
 <thead><tr><th scope="col">Group</th><th scope="col" class="number">Rows</th>
-<th scope="col" class="number">Label is so</th><th scope="col" class="number">Model says</th>
+<th scope="col" class="number">Is the label</th><th scope="col" class="number">Model says</th>
 <th scope="col" class="number">Against rows of equal probability</th>
 <th scope="col" class="number">After the correction</th><th scope="col">Adjusted p</th></tr></thead>
 <tbody>
@@ -116,7 +116,7 @@ not looked at: fewer than 30 rows have it, or 20 other classes have more.{% endi
 <tr class="{{ finding.sign }}"><th scope="row">{{ loop.index }}. {{ finding.description | short(160) }}
 {% if row.slope %}<span class="aside">{{ row.slope }}</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ finding.n | count }}</td>
-<td class="number" data-label="Label is so">{{ finding.accuracy | percent }}</td>
+<td class="number" data-label="Is the label">{{ finding.accuracy | percent }}</td>
 <td class="number" data-label="Model says">{{ finding.confidence | percent }}</td>
 <td class="number" data-label="Difference"><b>{{ finding.beyond.value | points }}</b> <span
 class="aside low-to-high">{{ finding.beyond.interval | bounds }}</span></td>
@@ -140,7 +140,7 @@ lower }}: {{ dots | length }} groups of rows">
 <path class="whisker" d="{% for dot in dots %}M{{ dot.x }} {{ dot.low }}V{{ dot.high }}{% endfor %}"/>
 {% for dot in dots %}
 <circle class="dot" cx="{{ dot.x }}" cy="{{ dot.y }}" r="{{ dot.radius }}"><title>{{ dot.n | count }} rows: model says \
-{{ dot.confidence | percent }}, label is so in {{ dot.accuracy | percent }}</title></circle>
+{{ dot.confidence | percent }}, it is the label in {{ dot.accuracy | percent }}</title></circle>
 {% endfor %}
 </svg></figure>
 {% endfor %}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import InputError, MismatchError, command
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
@@ -131,7 +131,7 @@ def _rows(run: RunContent) -> Triples:
     triples, _ = weighed(run.triples())
     if not np.array_equal(triples.row, run.table["row"].to_numpy()):
         raise MismatchError(
-            f"{run.name}: the data file no longer gives the rows of the run: run `miscal discover` again"
+            f"{run.name}: the data file no longer gives the rows of the run: run {command('discover')} again"
         )
     if run.summary.evidence != TEST:
         return triples

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import InputError, MiscalError, MismatchError, argument
+from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command
 from miscal.base.folds import row_groups
 from miscal.data.readers.columns import find
 from miscal.data.triples import Triples
@@ -122,7 +122,7 @@ def read_rows(run: RunContent, name: str) -> RunRows:
     triples = _again(run, name)
     table = run.table
     if not np.array_equal(triples.row, table["row"].to_numpy()):
-        raise MismatchError(f"{name}: the data no longer give the rows of the run: run `miscal discover` again")
+        raise MismatchError(f"{name}: the data no longer give the rows of the run: run {command('discover')} again")
     seed = run.summary.seed
     confidence = table["confidence"].to_numpy()
     width = LEDGER_DEFAULTS.stratum_width(len(triples))

@@ -159,7 +159,7 @@ def _refuse_two_kinds(runs: Sequence[RunContent]) -> None:
 
 def _read(folder: Path) -> RunContent:
     if folder.is_dir() and not (folder / "field.parquet").exists() and not (folder / "summary.json").exists():
-        raise FileError(f"{folder} is not a run folder: give the one that `miscal discover` wrote")
+        raise FileError(f"{folder} is not a run folder: give the folder of a run")
     return read_run(folder)
 
 

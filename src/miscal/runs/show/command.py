@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from miscal.base.arrays import nearest, value_list
-from miscal.base.errors import FileError, InputError, argument
+from miscal.base.errors import FileError, InputError, argument, command
 from miscal.data.readers.columns import find
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.classes.document import ClassEvent
@@ -44,15 +44,15 @@ def show(run_dir: str | Path, by: str) -> ColumnTable:
     >>> show("no/such/folder", "subject")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/folder is not a folder: give the one that `miscal discover` wrote
+    miscal.base.errors.FileError: no/such/folder is not a folder: give the folder of a run
     """
     folder = Path(run_dir)
     check_seal(folder)
     summary, path = read_summary(folder), folder / COLUMNS_FILE
     if not path.exists():
         raise FileError(
-            f"{folder} was made by an earlier miscal, which wrote no {COLUMNS_FILE}: run `miscal discover` again on "
-            "its data"
+            f"{folder} was made by an earlier miscal, which wrote no {COLUMNS_FILE}: run {command('discover')} again "
+            "on its data"
         )
     tables = tables_of(own_parquet(path), name=str(path))
     if by not in tables and by in summary.data.columns.metadata:
