@@ -106,3 +106,20 @@ def test_a_field_for_each_class_is_one_of_the_ways():
     assert {"fields, shifts of log-odds", "fields, corrected probabilities"} < set(found.losses)
     assert found.losses["fields, shifts of log-odds"] < found.losses["global map: identity"] - 0.1
     assert np.abs(found.apply(X, p).sum(axis=1) - 1).max() < 1e-12
+
+
+def test_a_confusion_that_the_probabilities_hide_is_mended():
+    def rows(seed, n):
+        rng = np.random.default_rng(seed)
+        z = 1.5 * rng.normal(size=(n, 3))
+        # where the first class is likeliest, the second comes true far more often than its probability says
+        shift = np.where((z.argmax(axis=1) == 0)[:, None], [0.0, 2.0, 0.0], 0.0)
+        truth = softmax(z + shift, axis=1)
+        return rng.normal(size=(n, 2)), (truth.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), softmax(z, axis=1)
+
+    found = fit_simplex(*rows(0, 1500))
+    X, code, p = rows(1, 4000)
+    first = p.argmax(axis=1) == 0
+    before, after = (np.mean((code == 1)[first] - q[first, 1]) for q in (p, found.apply(X, p)))
+    assert before > 0.2
+    assert abs(after) < 0.05

@@ -65,9 +65,9 @@ def test_trees_as_arrays_answer_as_lightgbm_does():
     settings = {"objective": "multiclass", "num_class": 3, "num_leaves": 8, "num_threads": 1, "verbosity": -1}
     booster = lightgbm.train(settings, lightgbm.Dataset(X, code), 12)
     new = np.random.default_rng(1).normal(size=(200, 4))
-    found = TreeShift.of(booster.model_to_string(), 3).at(new, np.zeros((200, 3)))
+    found = TreeShift.of(booster.model_to_string(), 3).at(new, *[np.zeros((200, 3))] * 2)
     np.testing.assert_allclose(found, booster.predict(new, raw_score=True), atol=1e-12)
-    assert (TreeShift.of("", 3).at(new, np.zeros((200, 3))) == 0).all()
+    assert (TreeShift.of("", 3).at(new, *[np.zeros((200, 3))] * 2) == 0).all()
 
 
 @pytest.mark.parametrize("name", [CONFIG, TENSORS])

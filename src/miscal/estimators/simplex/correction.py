@@ -3,8 +3,8 @@
 1. *Global map* (:mod:`miscal.calibration.simplex_maps`): of identity, temperature and vector scaling, isotonic
    regression of each class and matrix scaling, the simplest that the others do not clearly beat out of fold.
 2. *Ways*: shifts s(x) of the log-probabilities of all classes, each cross-fitted on top of the global map: linear in
-   the inputs, by boosted trees, or by a miscalibration field for each class. A row's probabilities are
-   softmax(log p + s(x)), so they sum to 1.
+   the inputs, by the likeliest class, by boosted trees, or by a miscalibration field for each class. A row's
+   probabilities are softmax(log p + s(x)), so they sum to 1.
 3. *Stack*: softmax(log p + sum a_j s_j(x)) with a_j >= 0, fitted to the shifts out of fold. A global map flattens
    probabilities for what only the inputs tell. Where shifts tell it, a share of the map is taken back (log p moves that
    share of the way to the log-probabilities that were given), if this gains more than two paired standard errors.
@@ -35,6 +35,7 @@ from miscal.calibration.simplex_maps import (
     log_probabilities,
 )
 from miscal.data.triples import InputLayout
+from miscal.estimators.simplex.confusions import MOST_CONFUSED, ConfusionShift, crossfit_confusions
 from miscal.estimators.simplex.fields import FieldsShift, crossfit_fields
 from miscal.estimators.simplex.linear import LinearShift, crossfit_linear
 from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
@@ -48,7 +49,7 @@ _FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
 _MOST_TREE_VALUES = 300_000
 """Rows times classes up to which trees are tried: each round grows a tree for every class."""
 
-_SHIFTS: dict[str, type[Shift]] = {one.kind: one for one in (LinearShift, TreeShift, FieldsShift)}
+_SHIFTS: dict[str, type[Shift]] = {one.kind: one for one in (LinearShift, ConfusionShift, TreeShift, FieldsShift)}
 
 _STREAM = 23
 
@@ -110,7 +111,7 @@ class SimplexCorrection:
         """
         raw = log_probabilities(probability)
         base = self.global_map.apply(raw)
-        shift = sum(weight * member.at(X, base) for weight, member in self.members)
+        shift = sum(weight * member.at(X, base, raw) for weight, member in self.members)
         return _normalised(base + self.taken_back * (raw - base) + shift)
 
     def state(self) -> State:
@@ -175,9 +176,9 @@ def fit_simplex(
     groups : (n,), optional
         Rows of equal value stay in one fold. They are not looked at where folds are given.
     method : {"auto", "fields", "paper", "global"}, default "auto"
-        "auto" tries linear shifts and boosted trees. "fields" and "paper" try, beside them, a
-        :class:`miscal.MiscalibrationField` of method "auto" or "paper" for each of the 20 most frequent classes, at the
-        cost of a fit for each class and fold. "global": no shift.
+        "auto" tries linear shifts, shifts by the likeliest class (up to 30 classes), and boosted trees. "fields" and
+        "paper" try, beside them, a :class:`miscal.MiscalibrationField` of method "auto" or "paper" for each of the 20
+        most frequent classes, at the cost of a fit for each class and fold. "global": no shift.
     seed : int, default 0
 
     Returns
@@ -204,16 +205,17 @@ def fit_simplex(
     if folds is None:
         count = _FOLDS if len(code) <= _MANY_ROWS else _FOLDS_OF_MANY
         folds = assign_folds(named_units(len(code), groups), count, np.random.default_rng((seed, _STREAM)))
-    maps = crossfit_simplex_map(code, log_probabilities(probability), folds, weight)
+    raw = log_probabilities(probability)
+    maps = crossfit_simplex_map(code, raw, folds, weight)
     tried: list[CrossFittedShift] = []
     if X is not None and method != "global":
         layout = layout or InputLayout(X.shape[1])
-        rows = ClassRows(X, layout, code, maps.log_probability, folds, weight, groups, seed)
+        rows = ClassRows(X, layout, code, maps.log_probability, raw, folds, weight, groups, seed)
         tried = _ways(rows, method)
     losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}
     if not tried:
         return SimplexCorrection(maps.map, (), "global map", 0.0, 0.0, losses)
-    stack = _stack(rows, tried, log_probabilities(probability))
+    stack = _stack(rows, tried)
     candidates = {one.name: one.shift for one in tried} | {"stack": stack.shift}
     by_row = {name: class_log_losses(code, log_softmax(rows.base + s, axis=1)) for name, s in candidates.items()}
     means = {name: float(np.average(values, weights=weight)) for name, values in by_row.items()}
@@ -232,6 +234,8 @@ def fit_simplex(
 
 def _ways(rows: ClassRows, method: str) -> list[CrossFittedShift]:
     found = [crossfit_linear(rows)]
+    if rows.base.shape[1] <= MOST_CONFUSED:
+        found.append(crossfit_confusions(rows))
     if rows.base.size <= _MOST_TREE_VALUES:
         found.append(crossfit_trees(rows))
     if method in ("fields", "paper"):
@@ -248,9 +252,9 @@ class _Stack:
     shift: Floats
 
 
-def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift], raw: Floats) -> _Stack:
+def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift]) -> _Stack:
     """Weigh the ways; take back a share of the global map, too, where it gains more than two standard errors."""
-    shifts, back = [one.shift for one in tried], raw - rows.base
+    shifts, back = [one.shift for one in tried], rows.raw - rows.base
     plain, more = _weights(rows, shifts, ()), _weights(rows, shifts, (back,))
     stacks = _Stack(plain, 0.0, _sum(plain, shifts)), _Stack(more[:-1], float(more[-1]), _sum(more, [*shifts, back]))
     before, after = (class_log_losses(rows.code, log_softmax(rows.base + one.shift, axis=1)) for one in stacks)

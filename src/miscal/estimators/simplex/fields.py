@@ -49,7 +49,7 @@ class FieldsShift:
     method: str
     by_odds: bool
 
-    def at(self, X: NDArray, base: Floats) -> Floats:
+    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
         """Shift of each class, (n, K)."""
         return _shifts(self.fields, X, base)[0 if self.by_odds else 1]
 

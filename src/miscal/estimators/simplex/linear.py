@@ -8,14 +8,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from miscal.base.directions import leading_eigenvectors, oriented
-from miscal.calibration.simplex_maps import class_log_losses, softmax_path
+from miscal.estimators.simplex.regression import crossfit_regression
 from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, State
-
-_RIDGES = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0)
-"""Penalties tried, in rows: from where next to nothing is learned to where a class of a few rows is fitted."""
 
 _MOST_DIRECTIONS = 64
 """Leading directions of the inputs that are seen, as in the scores of two classes."""
@@ -43,7 +39,7 @@ class LinearShift:
     directions: Floats | None
     coefficients: Floats
 
-    def at(self, X: NDArray, base: Floats) -> Floats:
+    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
         """Shift of each class, (n, K)."""
         x = (np.asarray(X[:, : self.n_numbers], dtype=np.float64) - self.centre) / self.scale
         return _with_ones(x if self.directions is None else x @ self.directions) @ self.coefficients
@@ -76,21 +72,9 @@ def crossfit_linear(rows: ClassRows) -> CrossFittedShift:
         _, vectors = leading_eigenvectors(x.T @ x / len(x), _MOST_DIRECTIONS)
         directions = oriented(vectors)
         x = x @ directions
-    design = _with_ones(x)
-    shifts = np.zeros((len(_RIDGES), *rows.base.shape))
-    for k in np.unique(rows.folds):
-        inside, rest = rows.folds == k, rows.folds != k
-        path = softmax_path(design[rest], rows.base[rest], rows.code[rest], rows.weight[rest], _RIDGES)
-        for place, coefficients in enumerate(path):
-            shifts[place, inside] = design[inside] @ coefficients
-    losses = [
-        np.average(class_log_losses(rows.code, log_softmax(rows.base + shift, axis=1)), weights=rows.weight)
-        for shift in shifts
-    ]
-    best = int(np.argmin(losses))
-    (coefficients,) = softmax_path(design, rows.base, rows.code, rows.weight, (_RIDGES[best],))
-    member = LinearShift(rows.numbers.shape[1], centre, scale, directions, coefficients)
-    return CrossFittedShift("linear", member, shifts[best], {"ridge": _RIDGES[best]})
+    found = crossfit_regression(_with_ones(x), rows)
+    member = LinearShift(rows.numbers.shape[1], centre, scale, directions, found.coefficients)
+    return CrossFittedShift("linear", member, found.shift, {"ridge": found.ridge})
 
 
 def _with_ones(x: Floats) -> Floats:

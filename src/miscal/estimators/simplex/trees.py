@@ -70,7 +70,7 @@ class TreeShift:
         parts = zip(*trees, strict=True) if trees else ((),) * 4
         return cls(n_classes, *(np.array(one, t).reshape(s) for one, t, s in zip(parts, types, shape, strict=True)))
 
-    def at(self, X: NDArray, base: Floats) -> Floats:
+    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
         """Shift of each class, (n, K)."""
         found = np.zeros((len(X), self.n_classes))
         trees = len(self.value) // self.n_classes

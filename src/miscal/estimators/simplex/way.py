@@ -30,6 +30,8 @@ class ClassRows:
         Place of each row's class.
     base : (n, K) float64
         Log-probabilities by the global map, out of fold.
+    raw : (n, K) float64
+        Log-probabilities as they were given.
     folds : (n,) int64
         By which every way is cross-fitted.
     weight : (n,) float64
@@ -43,6 +45,7 @@ class ClassRows:
     layout: InputLayout
     code: Ints
     base: Floats
+    raw: Floats
     folds: Ints
     weight: Floats
     groups: NDArray | None
@@ -68,8 +71,11 @@ class Shift(Protocol):
 
     kind: ClassVar[str]
 
-    def at(self, X: NDArray, base: Floats) -> Floats:
-        """Shift of the log-probabilities of rows, (n, K), before they are normalised again."""
+    def at(self, X: NDArray, base: Floats, raw: Floats) -> Floats:
+        """Shift of the log-probabilities of rows, (n, K), before they are normalised again.
+
+        `base` are those by the global map, (n, K), and `raw` those that were given.
+        """
         ...
 
     def state(self) -> State:
