@@ -65,8 +65,9 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         polars.
     method : {"auto", "fields", "paper", "global"}, default "auto"
         How the correction is learned. Of two classes "auto" and "fields" are a field of method "auto", "paper" is one
-        of method "paper". Of more classes, "auto" tries linear shifts and boosted trees, and "fields" and "paper" try
-        a field for each of the 20 most frequent classes beside them: it takes a fit for every class and fold.
+        of method "paper". Of more classes, "auto" tries shifts that are linear in the inputs, by the likeliest
+        class and by boosted trees, and "fields" and "paper" try a field for each of the 20 most frequent classes beside
+        them: it takes a fit for every class and fold.
         "global" corrects by a map of the probabilities alone.
     cv : int, cross-validation generator, iterable or "prefit", default 5
         Folds in which the classifier is fitted. A number means stratified folds, or folds of whole groups where
