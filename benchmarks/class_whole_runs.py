@@ -24,6 +24,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 
 FIELDS = ("world", "classes", "rows", "draw")
+ROUNDING = 1e-6
+"""Log loss below which two corrections are one: probabilities below 1e-8 are taken as that, which moves 1e-10 nats."""
 CLAIMS = ("finding, top label", "finding, a class", "any finding", "claim of hidden", "correction worse")
 
 
@@ -43,7 +45,7 @@ def one_run(world: str, n_classes: int, n: int, draw: int) -> dict:
     summary = discover(rows, seed=draw, n_jobs=1, map_method="pca").summary
     top, of_class = bool(summary.findings), bool(summary.classes.findings)
     interval = summary.classes.saved.interval
-    worse = interval is not None and interval[1] < 0
+    worse = interval is not None and interval[1] < -ROUNDING
     told = (top, of_class, top or of_class, summary.certificate.claims_hidden, worse)
     return {
         "world": world, "classes": n_classes, "rows": n, "draw": draw, "told": [bool(one) for one in told],
