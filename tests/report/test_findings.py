@@ -140,3 +140,17 @@ def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
     assert "test rows" in page[page.index('<section id="findings"') :]
     without = render(make_run(300, edit=with_findings([], candidates=0))).read_text(encoding="utf-8")
     assert '<section id="findings"' not in without
+
+
+def test_a_finding_that_differs_only_given_others_is_told_last_and_as_such(make_run):
+    about = {"condition": {"kind": "value", "column": "place", "value": "south", "of": "text"}}
+    given = FINDING | about | {"description": "place = south", "hidden": {"value": -0.01, "interval": [-0.05, 0.03]}}
+    given |= {"beyond": {"value": -0.3, "interval": [-0.4, -0.2]}, "sign": "over"}
+    folder = make_run(300, edit=with_findings([given, FINDING]))
+    summary = read_summary(folder)
+    page = " ".join(render(folder).read_text(encoding="utf-8").split())
+    printed = " ".join(" ".join(summary_lines(summary, folder)).split())
+    verdict = verdict_of(summary)
+    assert verdict.index(FINDING["description"]) < verdict.index("place = south, with other findings allowed for")
+    assert "30 points less often (20 to 40) than rows of equal confidence, once the findings above" in printed
+    assert page.count("once the groups above are allowed for") == 1

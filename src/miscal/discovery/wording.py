@@ -15,7 +15,7 @@ from miscal.findings.slope_wording import slope_sentence, slopes_left
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
     shifts, slopes = _by_effect(summary)
-    groups = [Place(one.phrase, one.beyond.value or 0.0, one.beyond.interval) for one in shifts]
+    groups = [_group(one) for one in sorted(shifts, key=lambda one: one.given_others)]
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
@@ -44,6 +44,12 @@ def _by_effect(summary: Summary) -> tuple[list[Finding], list[Finding]]:
 
 def _state(finding: Finding) -> str | None:
     return mending(finding.sign, finding.after.interval)
+
+
+def _group(finding: Finding) -> Place:
+    """Return a finding as a place of the verdict, which says where its size is not beside all rows."""
+    given = ", with other findings allowed for" if finding.given_others else ""
+    return Place(f"{finding.phrase}{given}", finding.beyond.value or 0.0, finding.beyond.interval)
 
 
 def decision_of(summary: Summary) -> str:
