@@ -143,12 +143,14 @@ def check_seal(folder: str | Path) -> None:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise FileError(f"{folder} is not a folder: give the folder of a run")
+        raise FileError(f"{folder} is not a folder: give the folder of a run, made by {command('discover')}")
     try:
         sums = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["sha256"]
         wanted = {name: sums[name] for name in sums if name in CHECKED}
     except FileNotFoundError:
-        raise FileError(f"{folder} is not a run folder (no {MANIFEST}): give the folder of a run") from None
+        raise FileError(
+            f"{folder} is not a run folder (no {MANIFEST}): give the folder of a run, made by {command('discover')}"
+        ) from None
     except (ValueError, KeyError, TypeError):
         raise CorruptFile(f"{folder / MANIFEST} is damaged: run {command('discover')} again") from None
     # an entry that is not ours, or the lack of one that every run has: not what `seal` wrote

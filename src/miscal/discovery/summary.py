@@ -396,7 +396,9 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         raise CorruptFile(f"{path} is not UTF-8 text (byte {error.start}); run {command('discover')} again") from None
     except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror}; give the folder of a run") from None
+        raise FileError(
+            f"cannot read {path}: {error.strerror}; give the folder of a run, made by {command('discover')}"
+        ) from None
 
 
 def _refuse_other(content: Any, name: str) -> None:

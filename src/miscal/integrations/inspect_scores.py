@@ -52,7 +52,7 @@ def export_scores(run_dir: str | Path, out: str | Path, *, overwrite: bool = Fal
     >>> export_scores("no/such/run", "scores.json")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run
+    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run, made by `miscal.discover`
     """
     from miscal.discovery.run import read_run
 

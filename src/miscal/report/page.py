@@ -58,7 +58,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None =
     >>> render("no/such/folder")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder of a run
+    miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder of a run, ...
     """
     folder = Path(run_dir)
     return write_page(read_source(folder, redact_text=redact_text, name=name), folder)

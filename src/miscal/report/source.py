@@ -97,7 +97,7 @@ def read_source(folder: Path, *, redact_text: bool = False, name: str | None = N
         The folder was written by a newer miscal.
     """
     if not folder.is_dir():
-        raise FileError(f"{folder}: no such run folder; give the folder of a run")
+        raise FileError(f"{folder}: no such run folder; give the folder of a run, made by {command('discover')}")
     summary = read_summary(folder)
     rows, columns = _read_table(folder / "field.parquet", FIELD_COLUMNS), _read_columns(folder / COLUMNS_FILE)
     source = source_of(summary, rows, _read_map(folder, summary.map), columns, name=name or folder.resolve().name)

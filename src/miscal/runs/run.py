@@ -378,7 +378,7 @@ def load(folder: str | Path, *, frames: str = "polars") -> Run | SavedModel:
     >>> load("no/such/run")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run
+    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run, made by `miscal.discover`
     """
     if frames not in FRAMES:
         raise InputError(f"frames must be one of {', '.join(FRAMES)}; got {frames!r}")

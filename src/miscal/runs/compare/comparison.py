@@ -11,7 +11,7 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.base.errors import FileError, InputError
+from miscal.base.errors import FileError, InputError, command
 from miscal.base.json_values import clean_text, interval, number
 from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
@@ -159,7 +159,7 @@ def _refuse_two_kinds(runs: Sequence[RunContent]) -> None:
 
 def _read(folder: Path) -> RunContent:
     if folder.is_dir() and not (folder / "field.parquet").exists() and not (folder / "summary.json").exists():
-        raise FileError(f"{folder} is not a run folder: give the folder of a run")
+        raise FileError(f"{folder} is not a run folder: give the folder of a run, made by {command('discover')}")
     return read_run(folder)
 
 

@@ -89,7 +89,7 @@ def monitor(
     >>> monitor("no/such/run", "new.parquet")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run
+    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run, made by `miscal.discover`
     """
     tell = progress or (lambda name: None)
     tell("reading the run")

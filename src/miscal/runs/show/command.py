@@ -44,7 +44,7 @@ def show(run_dir: str | Path, by: str) -> ColumnTable:
     >>> show("no/such/folder", "subject")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/folder is not a folder: give the folder of a run
+    miscal.base.errors.FileError: no/such/folder is not a folder: give the folder of a run, made by `miscal.discover`
     """
     folder = Path(run_dir)
     check_seal(folder)
