@@ -65,18 +65,16 @@ def assert_calibrated(run: Run | str | Path, *, max_hidden: float | None = None,
     - region = north: ...
     """
     _check(max_hidden, max_findings)
-    summary = _summary(Path(run)) if isinstance(run, str | Path) else run.summary
+    summary = _summary(run) if isinstance(run, str | Path) else run.summary
     failures = [*_hidden(summary, max_hidden), *_findings(summary, max_findings)]
     if failures:
         raise AssertionError("\n".join(failures))
 
 
-def _summary(folder: Path) -> Summary:
-    from miscal.discovery.run_folder import check_seal
-    from miscal.discovery.summary import read_summary
+def _summary(folder: str | Path) -> Summary:
+    from miscal.discovery.run import sealed_summary
 
-    check_seal(folder)
-    return read_summary(folder)
+    return sealed_summary(folder)
 
 
 def _check(max_hidden: float | None, max_findings: int | None) -> None:

@@ -97,16 +97,22 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return lowered[near[0]] if near else None
 
 
-def did_you_mean(name: Any, names: Iterable[str]) -> str:
+def did_you_mean(name: Any, names: Iterable[str], *, aside: bool = False) -> str:
     """Return the end of a message that asks for the nearest of several names; empty where none is near.
+
+    With `aside` it stands in brackets, for the middle of a sentence.
 
     Examples
     --------
     >>> did_you_mean("confidense", ["id", "Confidence"]), did_you_mean("new", ["uni"])
     ("; did you mean 'Confidence'?", '')
+    >>> did_you_mean("confidense", ["id", "Confidence"], aside=True)
+    " (did you mean 'Confidence'?)"
     """
     near = nearest(str(name), names)
-    return f"; did you mean {near!r}?" if near else ""
+    if not near:
+        return ""
+    return f" (did you mean {near!r}?)" if aside else f"; did you mean {near!r}?"
 
 
 # --- conversion ---------------------------------------------------------------------------------------------------

@@ -241,6 +241,12 @@ def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -
     seal(folder)
 
 
+def sealed_summary(folder: str | Path) -> Summary:
+    """Read the summary alone of a run whose files are as they were written; what it raises, see :func:`read_run`."""
+    check_seal(folder)
+    return read_summary(folder)
+
+
 def read_run(folder: str | Path) -> RunContent:
     """Read a run folder back, after checking that nothing in it has changed.
 
@@ -264,8 +270,7 @@ def read_run(folder: str | Path) -> RunContent:
         If a newer miscal wrote it.
     """
     folder = Path(folder)
-    check_seal(folder)
-    summary = read_summary(folder)
+    summary = sealed_summary(folder)
     tables = [own_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
     path = folder / COLUMNS_FILE
     columns = own_parquet(path) if path.exists() else columns_table(())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic
 
-from miscal.base.arrays import did_you_mean, nearest
+from miscal.base.arrays import did_you_mean
 from miscal.base.errors import FileError, InputError
 from miscal.base.yaml_text import parse_yaml
 from miscal.estimators.registry import make_estimator
@@ -245,8 +245,7 @@ def _validation_message(error: pydantic.ValidationError) -> str:
 def _refuse_unknown(content: Mapping[Any, Any], allowed: Sequence[str], where: str) -> None:
     for key in content:
         if key not in allowed:
-            near = nearest(str(key), allowed)
-            hint = f" (did you mean {near!r}?)" if near else ""
+            hint = did_you_mean(key, allowed, aside=True)
             raise InputError(
                 f"{where} has no key {key!r}{hint}: take it out, or use one of {', '.join(sorted(allowed))}"
             )

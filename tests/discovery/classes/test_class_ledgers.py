@@ -12,7 +12,7 @@ from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.triples import Triples
 from miscal.discovery.classes.correction import correct_classes
 from miscal.discovery.classes.findings import TOP_LABEL_ERROR, class_ledgers, looked_at
-from miscal.discovery.classes.numbers import class_numbers
+from miscal.discovery.classes.measurements import class_numbers
 from miscal.discovery.classes.run import refuse_time
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary import Summary

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from miscal.base.arrays import nearest
+from miscal.base.arrays import did_you_mean
 from miscal.base.errors import FileError, InputError
 from miscal.base.files import check_new_file, locked, replace_file, resolve
 from miscal.data.importers.imported_rows import Log, UnusableLog, table_of
@@ -116,8 +116,7 @@ def read_log(tool: str, path: str | Path) -> Imported:
         See `import_log`.
     """
     if tool not in tool_names():
-        near = nearest(tool, tool_names())
-        hint = f" (did you mean {near!r}?)" if near else ""
+        hint = did_you_mean(tool, tool_names(), aside=True)
         raise InputError(f"the tool must be one of {', '.join(tool_names())}; got {tool!r}{hint}")
     of_tool = importer(tool)
     path = existing(Path(path), what="log")

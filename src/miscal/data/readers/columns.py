@@ -6,7 +6,7 @@ import fnmatch
 import re
 from collections.abc import Container, Iterable, Sequence
 
-from miscal.base.arrays import nearest, value_list
+from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 
 COLUMN_SYNONYMS = {
@@ -45,12 +45,9 @@ def find(name: str, columns: Sequence[str], *, what: str) -> str:
     """  # noqa: E501
     if name in columns:
         return name
-    raise MissingColumn(f"{what}: there is no column {name!r}{_nearest(name, columns)}. {listed(columns)}")
-
-
-def _nearest(name: str, columns: Sequence[str]) -> str:
-    near = nearest(name, columns)
-    return f" (did you mean {near!r}?)" if near else ""
+    raise MissingColumn(
+        f"{what}: there is no column {name!r}{did_you_mean(name, columns, aside=True)}. {listed(columns)}"
+    )
 
 
 def listed(columns: Sequence[str]) -> str:
@@ -99,8 +96,9 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
             f"{role}: several columns could be meant: {value_list(found)}; name one of them "
             f"({argument(role, found[0])})"
         )
+    hint = did_you_mean(role, free, aside=True)
     raise MissingColumn(
-        f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{_nearest(role, free)}; "
+        f"{role}: no column is called {', '.join((*COLUMN_SYNONYMS[role], *patterns))}{hint}; "
         f"name it ({argument(role, takes='COL')}). {listed(columns)}"
     )
 

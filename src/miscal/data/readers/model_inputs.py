@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from miscal.base.arrays import nearest, value_list
+from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.encoders import Combined, Encoder
 from miscal.data.readers.columns import find, listed, match, split_names
@@ -33,15 +33,14 @@ def refuse_absent(
     """Refuse rows that lack a column of the model, and say what it costs to do without it."""
     if not absent:
         return
-    near = nearest(absent[0], source.columns)
     remedy = "give it"
     if all(name in can_be_blank for name in absent):
         remedy += f", or have it taken as blank in every row ({argument('missing_as_blank', ','.join(absent))})"
         known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
         remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
     raise MissingColumn(
-        f"features: there is no column {value_list(absent)}{f' (did you mean {near!r}?)' if near else ''}, which the "
-        f"model needs: {remedy}. {listed(source.columns)}"
+        f"features: there is no column {value_list(absent)}{did_you_mean(absent[0], source.columns, aside=True)}, "
+        f"which the model needs: {remedy}. {listed(source.columns)}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import nearest, value_list
+from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.checks import check_correct
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, Vocabulary, check_kind, vocabulary
@@ -213,9 +213,8 @@ def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tup
     happened = _equals(series, positive)
     held = text.unique().sort().to_list()
     if not happened.any():
-        near = nearest(str(positive), held)
         raise InputError(
-            f"positive: {name} nowhere holds {str(positive)!r}{f' (did you mean {near!r}?)' if near else ''}; it holds "
+            f"positive: {name} nowhere holds {str(positive)!r}{did_you_mean(positive, held, aside=True)}; it holds "
             f"{value_list(held)}"
         )
     others = text.filter(~happened).unique().sort().to_list()

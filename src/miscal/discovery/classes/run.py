@@ -8,7 +8,7 @@ from miscal.base.errors import InputError, argument
 from miscal.discovery.classes.correction import CorrectedClasses, correct_classes, with_top_label_corrected
 from miscal.discovery.classes.document import ClassNumbers
 from miscal.discovery.classes.findings import TOP_LABEL_ERROR, ClassLedgers, class_ledgers
-from miscal.discovery.classes.numbers import class_numbers
+from miscal.discovery.classes.measurements import class_numbers
 from miscal.discovery.fitted_rows import TIME, Evidence, FittedRows
 from miscal.findings.ledger import LedgerSettings
 

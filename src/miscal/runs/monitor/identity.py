@@ -193,14 +193,13 @@ def refuse_counted(looks: Sequence[Look], before: RowKeys, new: RowKeys, folder:
         when = f"look {number}{f' ({look.at})' if look.at else ''}"
         if content == look.content:
             raise InputError(
-                f"these {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. Give "
-                "the rows that came later; nothing was changed"
+                f"these {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once, "
+                "so nothing was changed. Give the rows that came later"
             )
         if len(new.rows) > look.rows and order_digest(new.rows[: look.rows]) == look.ordered:
             raise InputError(
-                f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once. "
-                f"Give only the rows that came later, for example by naming them with {argument('where')}; nothing was "
-                "changed"
+                f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once, so "
+                f"nothing was changed. Give only the rows that came later, for example with {argument('where')}"
             )
     again = np.isin(new.rows, before.rows)
     if rows.id is not None and again.any():

@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
-from miscal.base.arrays import nearest, value_list
+from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import FileError, InputError, argument, command
 from miscal.data.readers.columns import find
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.classes.document import ClassEvent
 from miscal.discovery.column_tables import ColumnTable, Tables, tables_of
-from miscal.discovery.run_folder import COLUMNS_FILE, check_seal
-from miscal.discovery.summary import Summary, read_summary
+from miscal.discovery.run import sealed_summary
+from miscal.discovery.run_folder import COLUMNS_FILE
+from miscal.discovery.summary import Summary
 
 
 def show(run_dir: str | Path, by: str) -> ColumnTable:
@@ -47,8 +48,7 @@ def show(run_dir: str | Path, by: str) -> ColumnTable:
     miscal.base.errors.FileError: no/such/folder is not a folder: give the folder of a run, made by `miscal.discover`
     """
     folder = Path(run_dir)
-    check_seal(folder)
-    summary, path = read_summary(folder), folder / COLUMNS_FILE
+    summary, path = sealed_summary(folder), folder / COLUMNS_FILE
     if not path.exists():
         raise FileError(
             f"{folder} was made by an earlier miscal, which wrote no {COLUMNS_FILE}: run {command('discover')} again "
@@ -86,17 +86,14 @@ def show_class(run_dir: str | Path, name: str) -> ClassEvent:
     InputError
         If the run is not of several classes, or has no such class.
     """
-    folder = Path(run_dir)
-    check_seal(folder)
-    numbers = read_summary(folder).classes
+    numbers = sealed_summary(run_dir).classes
     if numbers is None:
         raise InputError(
-            f"--class: {folder} is no run of several classes: discover with {argument('probabilities', takes='NAMES')}"
+            f"--class: {run_dir} is no run of several classes: discover with {argument('probabilities', takes='NAMES')}"
         )
     known = {one.name: one for one in numbers.classes}
     if name not in known:
-        near = nearest(name, known)
-        hint = f" (did you mean {near!r}?)" if near else ""
+        hint = did_you_mean(name, known, aside=True)
         raise InputError(f"--class: there is no class {name!r}{hint}; the classes are {value_list(known)}")
     return known[name]
 
