@@ -68,11 +68,11 @@ def pass_rates(rng: np.random.Generator, means: np.ndarray, questions: int) -> t
 
 def held(make, means: list[float], questions: int, draws: int) -> dict[str, float]:
     """Count tables whose intervals, differences and ranks all hold, and pairs that were told apart."""
-    means, found = np.asarray(means), []
-    better = means[:, None] > means[None, :]
-    best, worst = 1 + better.sum(0), len(means) - better.sum(1)
+    level, found = np.asarray(means), []
+    better = level[:, None] > level[None, :]
+    best, worst = 1 + better.sum(0), len(level) - better.sum(1)
     for draw in range(draws):
-        estimate, influence, truth = make(np.random.default_rng((questions, draw)), means, questions)
+        estimate, influence, truth = make(np.random.default_rng((questions, draw)), level, questions)
         one = rank(estimate, influence, shares=make is not normal, n_draws=499, random_state=draw)
         gap = truth[:, None] - truth[None, :]
         found.append((
