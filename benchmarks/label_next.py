@@ -2,7 +2,7 @@
 
     python benchmarks/label_next.py [--draws 400] [--csv docs/benchmarks]
 
-Pools of 4,000 rows in ten groups, one of which (3 % of the rows) the judge is too lenient with; elsewhere it is right up
+Pools of 4,000 rows in ten groups; with one, 3 % of the rows, the judge is too lenient. It is right elsewhere, up
 to a monotone map. A pilot of 100 rows at random gives the predictions by which further rows are chosen. Then so many
 rows are labelled,
 
