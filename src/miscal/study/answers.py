@@ -152,7 +152,7 @@ def _together(matrices: Sequence[GroupMatrix], words: StudyVocabulary) -> Answer
         said,
         note=f"Each group is compared with rows of equal {words.probability}. A mark holds after Holm's adjustment "
         f"over all {count(cells)} tested cells of the matrix below, which are one family. That a model has no mark "
-        "does not prove that it is right there.",
+        "does not prove that nothing is hidden there.",
     )
 
 
