@@ -75,7 +75,7 @@ def board_grid(tables: Tables, out: Path, words: StudyVocabulary) -> Grid:
         Heading(words.probability.capitalize(), hint=f"mean {words.probability}"),
         Heading("smECE", hint=f"calibration error of the {words.probabilities}"),
         Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
-        Heading("Findings", hint="groups that differ from rows of equal confidence"),
+        Heading("Findings", hint=f"groups that differ from rows of equal {words.probability}"),
         Heading("Strongest finding", number=False),
     )
     rows = [
