@@ -13,11 +13,12 @@ from typing import Literal, get_args
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
 
-Kind = Literal["answer", "event"]
-"""What a probability is of: that the answer given is right, or that an event happens."""
+Kind = Literal["answer", "event", "judge"]
+"""What a probability is of: that the answer given is right, that an event happens, or that people approve of an answer
+that a judge scored."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
-ANSWER, EVENT = KINDS
+ANSWER, EVENT, JUDGE = KINDS
 
 LESS_OR_MORE = {"over": "less often", "under": "more often"}
 """How often the outcome is 1 in a group, by its sign."""
@@ -29,7 +30,7 @@ class Vocabulary:
 
     Attributes
     ----------
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
     about : str
         What the probability is of, with an article.
     columns : tuple of str
@@ -398,7 +399,90 @@ _EVENTS = Vocabulary(
     on="in",
 )
 
-_BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS)}
+_JUDGES = Vocabulary(
+    kind=JUDGE,
+    about="people approving of an answer",
+    columns=("judge", "human"),
+    probability="judge score",
+    probabilities="judge scores",
+    brief="judge",
+    rate="approval rate",
+    heads=("people approve", "judge says"),
+    digits=0,
+    ratio="",
+    outcome="people",
+    one="approve",
+    other="reject",
+    unknown="people have not judged it",
+    expected="of answers of equal judge score people approve {}",
+    told="people {}",
+    outcomes="approvals and rejections",
+    over="judged too leniently",
+    under="judged too strictly",
+    over_and_under="judged too leniently and too strictly",
+    over_or_under="judged too leniently or too strictly",
+    judged="answers are",
+    telling={"over": "rejected, the highest score first", "under": "approved, the lowest score first"},
+    how_often="how often people approve",
+    chance="probability that people approve",
+    odds="odds that people approve",
+    predicted="what people say",
+    averages="The judge says {probability} on average, and people approve {rate} of the answers.",
+    both_averages="{a} says {probability_a} and people approve {rate_a} of the answers; {b} says {probability_b} and "
+    "they approve {rate_b}.",
+    of_both="under both {a} and {b} answers are approved",
+    of_run="under {run} answers are approved",
+    under_both="under both answers are approved",
+    both_more="under both",
+    often_of_both={"over": "judged too leniently", "under": "judged too strictly"},
+    off="wrong",
+    alike="are answers approved alike",
+    as_said="the answers that it said would be approved more often are",
+    sharpness="telling answers that people approve from those that they reject",
+    group_rate="people approve {}",
+    stated="People may approve at another rate for each score that a judge gives",
+    unequal={
+        "over": "approved less often than answers of equal judge score",
+        "under": "approved more often than answers of equal judge score",
+    },
+    meanings={
+        "probability": "The probability, from 0 to 100 %, that people approve, as the judge's score says. Of the "
+        "answers to which a calibrated judge gives 80 %, people approve 80 %, and likewise at every other score. "
+        "Scores that are no probabilities, such as 1 to 5 or pass and fail, stand for how often people approve at each "
+        "of them.",
+        "residual": "The verdict of people (1 if they approve, 0 if they reject) minus the judge's score, in "
+        "percentage points.",
+        "signs": "A negative mean residual means that the judge is too lenient: people approve less often than its "
+        "score says. A positive one means that it is too strict.",
+        "odds": "The chance that people approve divided by the chance that they reject. Half the odds of answers of "
+        "equal judge score means: where people approve 3 of 4 of those (odds of 3), they approve 3 of 5 of these (odds "
+        "of 1.5).",
+        "column": "is the judge's score, higher where the judge approves more",
+        "outcome column": "is 1 where people approve",
+    },
+    together="the answers to one question or the verdicts of one person",
+    far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},
+    ranked="the judge ranks answers that people approve {} those that they reject",
+    pairs="in pairs of an answer that people approve and one that they reject, the first has the higher score",
+    they="they",
+    subject="answers are",
+    predicate="approved",
+    in_group="{rows} {are} approved",
+    of_group="{rows} {are} approved",
+    of_no_group="not one of {rows} is approved",
+    label="approved",
+    case="answer",
+    cases="answers",
+    acted="accepted",
+    come_true="are approved by people",
+    missed="an answer that people approve and that is not accepted",
+    needless="an answer that people reject and that is accepted",
+    two_levels="of the answers to which the judge gives {}, people approve {}, and of those to which it gives {}, {}",
+    place="",
+    on="on",
+)
+
+_BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS, _JUDGES)}
 
 
 def check_kind(kind: str) -> Kind:
@@ -424,7 +508,7 @@ def vocabulary(kind: Kind) -> Vocabulary:
 
     Parameters
     ----------
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
 
     Examples
     --------
