@@ -96,18 +96,22 @@ def computed(name: str, columns: Sequence[str]) -> ComputedColumn | None:
     return None
 
 
-def given_columns(names: Iterable[str]) -> tuple[str, ...]:
+def given_columns(names: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Replace the names of computed columns by those of the columns that they are computed from.
+
+    Parameters
+    ----------
+    names : iterable of str
+    columns : sequence of str
+        Those that a table has by itself.
 
     Examples
     --------
-    >>> given_columns(["topic", "words in answer"])
+    >>> given_columns(["topic", "words in answer"], ["topic", "answer"])
     ('topic', 'answer')
     """
-    told = ((pattern.fullmatch(name) for pattern in (_WORDS, _FAMILY)) for name in names)
-    found = (next(filter(None, one), None) for one in told)
-    sources = (one.groups() if one is not None else (name,) for name, one in zip(names, found, strict=True))
-    return tuple(dict.fromkeys(source for some in sources for source in some))
+    found = ((name, computed(name, columns)) for name in names)
+    return tuple(dict.fromkeys(s for name, one in found for s in ((name,) if one is None else one.sources)))
 
 
 def with_computed(table: Table, names: Iterable[str]) -> Table:

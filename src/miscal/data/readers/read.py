@@ -199,6 +199,7 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
+    own = table.columns
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
     asked = Asked.of(**named, judge=judge, human=human, positive=positive, kind=kind)
     table = with_computed(
@@ -224,7 +225,7 @@ def read_triples(
     allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
-    read, of_classes = rows.frame.columns, ()
+    read, of_classes = given_columns(rows.frame.columns, own), ()
     if several is not None:
         rows, of_classes = with_top_label(rows, several, drop=on_invalid == "drop")
         roles = replace(roles, names_only=(*roles.names_only, several.predicted))
@@ -255,6 +256,8 @@ def read_triples(
         *unseen,
     )
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    columns = triples.source["columns"]
+    columns["needed"] = list(given_columns(columns["needed"], own))
     seen = {*inputs.features, *roles.naming}
     passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}
     candidates = candidates_of(table, rows, triples, seen, passed_over, seed) if roles.grouping is None else {}
@@ -463,7 +466,7 @@ def _described(roles: Roles, inputs: XSource, encoder: Encoder, readings: Sequen
             "needed": [
                 *roles.probabilities,
                 *([inputs.text] if inputs.kind == "text" else []),
-                *given_columns(sorted(inputs.features, key=lambda name: name in coordinates)),
+                *sorted(inputs.features, key=lambda name: name in coordinates),
             ],
             "embeddings": inputs.kind == "embeddings",
             "split": roles.split,
