@@ -156,6 +156,17 @@ def test_influences_carry_the_variance_of_differences():
     assert (found.high - found.low) / 3.92 == pytest.approx(error, rel=0.1)
 
 
+def test_a_model_that_never_fails_is_not_known_to_be_perfect():
+    model, human = np.arange(80) % 2, np.ones(80)
+    human[:8] = 0
+    rates, influences = rate_influences(JudgedRows.of(np.full(80, 0.5), human), model)
+    assert rates.tolist() == pytest.approx([0.9, 0.9])
+    perfect = rate_influences(JudgedRows.of(np.full(80, 0.5), np.ones(80)), model)[1]
+    assert (np.sum(perfect**2, axis=0) > 0.01**2).all()
+    assert perfect[:, 0] @ perfect[:, 1] == 0
+    assert (np.sum(influences**2, axis=0) > np.sum(perfect**2, axis=0)).all()
+
+
 def test_rogan_gladen_inverts_a_judge_of_known_errors():
     rng = np.random.default_rng(0)
     good = rng.random(40_000) < 0.3

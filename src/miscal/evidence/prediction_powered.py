@@ -56,6 +56,11 @@ _ROUNDING = 1e-9
 """Predictions that differ by no more are taken to be alike."""
 
 
+_SPREAD_OVER = 50
+"""Parts of equal size that a variance which no cluster shows is cut into: one alone would count as one cluster."""
+_ALIKE = np.ones((_SPREAD_OVER, 1))
+
+
 @dataclass(frozen=True)
 class RateDifference:
     """One pass rate less another.
@@ -206,20 +211,25 @@ def rate_influences(rows: JudgedRows, groups: Any) -> tuple[Floats, Floats]:
         Of the sorted groups.
     influences : (c, m) float64
         A column's squares sum to the variance of the rate, two columns' products to their covariance; 0 where a cluster
-        has no row of the group.
+        has no row of the group. The last 50 m rows are no clusters: they carry what :func:`pass_rate` adds to the
+        variance of a rate near 0 or 1, of which its own rows may show none.
 
     Examples
     --------
     >>> rows = JudgedRows.of([0.9, 0.2] * 40, [1, 0] * 40, cluster=np.arange(80) // 2)
     >>> rates, influences = rate_influences(rows, ["a", "b"] * 40)
     >>> rates.tolist(), influences.shape
-    ([1.0, 0.0], (40, 2))
+    ([1.0, 0.0], (140, 2))
     """
     check_lengths(rows=rows, groups=groups)
     values, number = np.unique(np.asarray(groups), return_inverse=True)
     n_clusters = int(rows.cluster.max()) + 1
-    found = [_tuned(rows.take(number == at), n_clusters) for at in range(len(values))]
-    return np.array([one.estimate for one in found]), np.column_stack([one.influence for one in found])
+    groups_of = [rows.take(number == at) for at in range(len(values))]
+    found = [_tuned(part, n_clusters) for part in groups_of]
+    seen = np.column_stack([one.influence for one in found])
+    stated = np.array([pass_rate(part).standard_error or 0.0 for part in groups_of])
+    unseen = np.sqrt(np.maximum(stated**2 - np.sum(seen**2, axis=0), 0.0) / _SPREAD_OVER)
+    return np.array([one.estimate for one in found]), np.vstack([seen, np.kron(np.diag(unseen), _ALIKE)])
 
 
 def _labels(rows: JudgedRows) -> float:
