@@ -26,7 +26,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import cache
-from math import comb, prod
+from math import comb
 
 import numpy as np
 
@@ -46,8 +46,8 @@ def counted(n: int, probs: tuple[float, ...]) -> Iterator[tuple[list[str], float
         for b in range(n + 1 - a):
             times = (a, b, n - a - b)
             ways = comb(n, a) * comb(n - a, b)
-            drawn = [name for name, count in zip(NAMES, times, strict=True) for _ in range(count)]
-            yield drawn, ways * prod(p**count for p, count in zip(probs, times, strict=True))
+            drawn: list[str] = [name for name, count in zip(NAMES, times, strict=True) for _ in range(count)]
+            yield drawn, ways * float(np.prod(np.power(probs, times)))
 
 
 @cache
