@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +33,8 @@ def valid_triples(triples: Any) -> bool:
 def valid_import(imported: Any) -> bool:
     """Whether an import can be read as data."""
     table = imported.table
+    if "judge" in table.columns:
+        return bool(table["judge"].is_finite().all() and table["human"].drop_nulls().is_finite().all())
     return bool(table["confidence"].is_between(0, 1).all() and table["correct"].is_in([0, 1]).all())
 
 
@@ -110,7 +115,29 @@ def log_targets(folder: Path) -> list[Target]:
         read = lambda tool=tool, path=path: read_log(tool, path)  # noqa: E731
         targets += [make(f"{tool}, {kind}", path, read, valid_import) for kind, make in FORMS.items()]
     targets.append(of_bytes("inspect archive", archive, lambda: read_log("inspect", archive), valid_import))
+    return targets + _golden_targets(folder)
+
+
+def _golden_targets(folder: Path) -> list[Target]:
+    """Make targets of the files that other tools have written, as the tests of importers keep them."""
+    targets = []
+    for golden in _golden_formats():
+        place = folder / "golden" / golden.tool / golden.path.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(golden.path, place)
+        read = lambda tool=golden.tool, path=place: read_log(tool, path)  # noqa: E731
+        forms = FORMS.items() if place.suffix in (".json", ".jsonl") else [("bytes", of_bytes)]
+        targets += [make(f"{golden.path.name[:18]}, {kind}", place, read, valid_import) for kind, make in forms]
     return targets
+
+
+def _golden_formats() -> Any:
+    place = Path(__file__).resolve().parents[1] / "tests" / "data" / "importers" / "golden" / "formats.py"
+    spec = importlib.util.spec_from_file_location("golden_formats", place)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module.FORMATS
 
 
 PLAN = {

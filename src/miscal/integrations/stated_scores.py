@@ -18,7 +18,7 @@ import numpy as np
 from miscal.base.errors import InputError
 from miscal.data.importers.imported_rows import UnusableRow
 from miscal.data.importers.inspect_answers import right_or_wrong
-from miscal.data.importers.stated_confidences import scale_of, stated
+from miscal.data.importers.stated_confidences import shares_of, stated
 
 logger = getLogger(__name__)
 
@@ -68,7 +68,7 @@ def _measured(measure: Any, scores: Scores, percent: bool | None) -> float:
         logger.warning("miscal: no score has a confidence and is right or wrong, so that there is nothing to measure")
         return math.nan
     try:
-        shares = np.asarray(confidence) / scale_of(confidence, percent)
+        shares = np.asarray(shares_of(confidence, percent))
     except InputError as error:
         logger.warning("miscal: %s; or say which by percent=True", error)
         return math.nan

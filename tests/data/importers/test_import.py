@@ -37,7 +37,7 @@ def logs_of(tool, folder):
     return run_folder(folder, entries, [asked(f"id{i}", right=i % 4) for i in range(N)])
 
 
-@pytest.mark.parametrize("tool", tool_names())
+@pytest.mark.parametrize("tool", ["helm", "inspect", "lm-eval"])
 def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     out = import_log(tool, logs_of(tool, tmp_path / "logs"), tmp_path / "new" / "data.parquet")
     table = pl.read_parquet(out)
@@ -69,7 +69,11 @@ def test_existing_files_are_kept_unless_told(tmp_path):
 @pytest.mark.parametrize(
     ("tool", "out", "words"),
     [
-        ("lmeval", "x.parquet", "helm, inspect, lm-eval; got 'lmeval' .did you mean 'lm-eval'"),
+        (
+            "lmeval",
+            "x.parquet",
+            "lm-eval, openai-evals, phoenix, promptfoo, uqlm; got 'lmeval' .did you mean 'lm-eval'",
+        ),
         ("helm", "x.csv", "parquet"),
     ],
 )
@@ -99,7 +103,7 @@ def test_an_importer_is_one_file(tmp_path, monkeypatch, capsys):
     (tmp_path / "modules" / "toy_tool.py").write_text(TOY)
     monkeypatch.setattr(tools, "__path__", [*tools.__path__, str(tmp_path / "modules")])
     (tmp_path / "a.toy").write_text("0.5 1\n0.75 0\n")
-    assert tool_names() == ("helm", "inspect", "lm-eval", "toy-tool")
+    assert "toy-tool" in tool_names()
     table = read_log("toy-tool", tmp_path).table
     assert table.select("confidence", "correct").rows() == [(0.5, 1), (0.75, 0)]
     assert main(["import", "toy-tool", str(tmp_path), "--out", str(tmp_path / "data.parquet")]) == 0

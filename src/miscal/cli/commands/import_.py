@@ -8,6 +8,22 @@ from miscal.cli import options
 from miscal.data.importers import tool_names
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
+Confidence = Annotated[
+    str | None,
+    typer.Option(
+        "--confidence",
+        metavar="NAME",
+        help="Of several confidences of one answer, the one for column confidence. Default: the first.",
+    ),
+]
+ConfidenceColumns = Annotated[
+    str | None,
+    typer.Option(
+        "--confidence-columns",
+        metavar="NAMES",
+        help="Which of several confidences get a column, separated by commas. Default: all.",
+    ),
+]
 Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
 OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
 
@@ -16,9 +32,34 @@ def command(
     tool: Tool,
     path: Logs,
     out: OutFile,
+    confidence: Confidence = None,
+    confidence_columns: ConfidenceColumns = None,
     overwrite: options.OverwriteTable = False,
 ) -> None:
-    """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`."""
+    """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
+
+    Examples, one for each tool:
+
+    miscal import lm-eval logs --out answers.parquet (samples of --log_samples)
+
+    miscal import inspect logs --out answers.parquet (.eval and .json logs)
+
+    miscal import helm runs --out answers.parquet (run folders)
+
+    miscal import lighteval results --out answers.parquet (details_*.parquet)
+
+    miscal import uqlm scores.parquet --out answers.parquet (UQResult.to_df(), and a column correct)
+
+    miscal import promptfoo results.json --out answers.parquet (promptfoo eval -o results.json)
+
+    miscal import openai-evals log.jsonl --out answers.parquet (events of type match)
+
+    miscal import deepeval .deepeval --out judged.parquet (.latest_run_full.json)
+
+    miscal import phoenix exports --out judged.parquet (annotations, and spans beside them)
+
+    miscal import langfuse exports --out judged.parquet (scores, and traces beside them)
+    """
     from miscal.runs.shown_progress import steps
 
     with steps() as progress:
@@ -27,12 +68,16 @@ def command(
         from miscal.data.importers.imported import check_out
 
         check_out(out, overwrite=overwrite)
-        found = read_log(tool, path)
+        from miscal.data.readers.columns import split_names
+
+        columns = split_names(confidence_columns) if confidence_columns else None
+        found = read_log(tool, path, confidence=confidence, confidence_columns=columns)
         progress("writing")
         found.write(out, overwrite=overwrite)
     for note in found.notes:
         print(f"note        {note}")
-    means = found.table.select("correct", "confidence").mean().row(0)
-    print(f"accuracy {means[0]:.3f}, confidence {means[1]:.3f}")
+    if "confidence" in found.table.columns:
+        means = found.table.select("correct", "confidence").mean().row(0)
+        print(f"accuracy {means[0]:.3f}, confidence {means[1]:.3f}")
     logs = "log" if found.n_logs == 1 else "logs"
     print(f"{len(found.table):,} rows of {found.n_logs:,} {logs} imported, written to {out}")

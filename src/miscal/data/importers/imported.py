@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from miscal.base.arrays import did_you_mean
 from miscal.base.errors import FileError, InputError
 from miscal.base.files import check_new_file, locked, replace_file, resolve
 from miscal.data.importers.imported_rows import Log, UnusableLog, table_of
+from miscal.data.importers.refused import REFUSED
+from miscal.data.importers.several_confidences import chosen_confidence
 from miscal.data.importers.tools import importer, tool_names
 from miscal.data.readers.table import existing
 
@@ -27,8 +30,10 @@ class Imported:
     table : polars.DataFrame
         One row per answer, in the order of the logs: ``id`` (unique), ``text``, ``confidence`` in [0, 1], ``correct``
         0/1, ``predicted`` and ``answer_index`` (positions in ``choices``), ``choices``, ``choice_probs`` (sum 1),
-        ``candidate_mass`` (probability of all choices together, before renormalising), then metadata. What a log does
-        not tell is null; never so ``id``, ``confidence`` and ``correct``.
+        ``candidate_mass`` (probability of all choices together, before renormalising), then several confidences of one
+        answer by their names, then metadata. What a log does not tell is null; never so ``id``, ``confidence`` and
+        ``correct``. Of judgements: ``id``, ``text``, ``judge`` and ``human`` as they stand, then metadata; ``id`` and
+        ``judge`` are never null.
     notes : tuple of str
         Conventions used, rows left out and why, logs skipped and why.
     n_logs : int
@@ -51,19 +56,29 @@ class Imported:
         return place
 
 
-def import_log(tool: str, path: str | Path, out: str | Path, *, overwrite: bool = False) -> Path:
+def import_log(
+    tool: str,
+    path: str | Path,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    confidence: str | None = None,
+    confidence_columns: Sequence[str] | None = None,
+) -> Path:
     """Turn the logs of another tool into a file that `miscal.data.readers.read_triples` reads.
 
     Parameters
     ----------
     tool : str
-        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
+        Who wrote the logs: one of :func:`miscal.data.importers.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs.
     out : str or Path
         Parquet file to write (``.parquet`` or ``.pq``). Missing folders are made.
     overwrite : bool, default False
         Replace an existing file.
+    confidence, confidence_columns
+        See `read_log`.
 
     Returns
     -------
@@ -92,19 +107,30 @@ def import_log(tool: str, path: str | Path, out: str | Path, *, overwrite: bool 
     [('1 + 1?', 0.731, 1, 1)]
     """
     check_out(out, overwrite=overwrite)
-    return read_log(tool, path).write(out, overwrite=overwrite)
+    found = read_log(tool, path, confidence=confidence, confidence_columns=confidence_columns)
+    return found.write(out, overwrite=overwrite)
 
 
-def read_log(tool: str, path: str | Path) -> Imported:
+def read_log(
+    tool: str,
+    path: str | Path,
+    *,
+    confidence: str | None = None,
+    confidence_columns: Sequence[str] | None = None,
+) -> Imported:
     """Read the logs of another tool.
 
     Parameters
     ----------
     tool : str
-        Who wrote the logs: "helm", "inspect", "lm-eval", or another of :func:`miscal.data.importers.tool_names`.
+        Who wrote the logs: one of :func:`miscal.data.importers.tool_names`.
     path : str or Path
         A log of any name, or a folder that is searched for logs. Logs in a folder that hold no probabilities are
         skipped, with a note, as long as others do.
+    confidence : str, optional
+        Of several confidences of one answer, the one that column ``confidence`` takes; by default the first.
+    confidence_columns : sequence of str, optional
+        Which of several confidences get a column; by default all that are found.
 
     Returns
     -------
@@ -115,13 +141,15 @@ def read_log(tool: str, path: str | Path) -> Imported:
     InputError, FileError, CorruptFile
         See `import_log`.
     """
+    if tool in REFUSED:
+        raise InputError(REFUSED[tool])
     if tool not in tool_names():
         hint = did_you_mean(tool, tool_names(), aside=True)
         raise InputError(f"the tool must be one of {', '.join(tool_names())}; got {tool!r}{hint}")
     of_tool = importer(tool)
     path = existing(Path(path), what="log")
     if path.is_file():
-        return _assembled([of_tool.read(path)], [])
+        return _assembled([of_tool.read(path)], [], confidence, confidence_columns)
     found = of_tool.logs(path)
     if not found:
         raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {of_tool.LOOKED_FOR}")
@@ -135,7 +163,7 @@ def read_log(tool: str, path: str | Path) -> Imported:
         more = f" (this is the first of {len(refused)} logs, none of which can be used)" if len(refused) > 1 else ""
         raise InputError(f"{refused[0]}{more}")
     named = [_named(log, place.relative_to(path)) if len(logs) > 1 else log for place, log in logs]
-    return _assembled(named, [f"skipped: {error}" for error in refused])
+    return _assembled(named, [f"skipped: {error}" for error in refused], confidence, confidence_columns)
 
 
 def check_out(out: str | Path, *, overwrite: bool = False) -> Path:
@@ -158,6 +186,10 @@ def _named(log: Log, place: Path) -> Log:
     return replace(log, rows=tuple(replace(row, id=f"{name}/{row.id}") for row in log.rows))
 
 
-def _assembled(logs: list[Log], notes: list[str]) -> Imported:
-    distinct = dict.fromkeys([note for log in logs for note in log.notes] + notes)
-    return Imported(table_of([row for log in logs for row in log.rows]), tuple(distinct), len(logs))
+def _assembled(logs: list[Log], notes: list[str], confidence: str | None, columns: Sequence[str] | None) -> Imported:
+    rows = [row for log in logs for row in log.rows]
+    if len({type(row) for row in rows}) > 1:
+        raise InputError("some of these logs hold confidences and others scores of judges: import them one by one")
+    rows, of_confidences = chosen_confidence(rows, confidence, columns)
+    distinct = dict.fromkeys([*(note for log in logs for note in log.notes), *of_confidences, *notes])
+    return Imported(table_of(rows), tuple(distinct), len(logs))

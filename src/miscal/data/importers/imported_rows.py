@@ -28,6 +28,9 @@ _SCHEMA = {
 COLUMNS = tuple(_SCHEMA)
 """Columns of every imported table, before the metadata; as `miscal score` writes them."""
 
+_JUDGED = {"id": pl.String, "text": pl.String, "judge": pl.Float64, "human": pl.Float64}
+"""Columns of a table of judgements, before the metadata."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -44,6 +47,7 @@ class ImportedRow:
     """One answer; None is for what the log does not tell.
 
     ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
+    ``confidences`` are several of one answer, by the name of their column; None where one is missing.
     """
 
     id: str
@@ -56,26 +60,39 @@ class ImportedRow:
     candidate_mass: float | None = None
     answer_index: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    confidences: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRow:
+    """One answer that was judged: ``judge`` and ``human`` are scores on their own scales, None where there is none."""
+
+    id: str
+    text: str | None
+    judge: float | None
+    human: float | None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+Row = ImportedRow | JudgedRow
 
 
 @dataclass(frozen=True)
 class Log:
-    """The rows of one log."""
+    """The rows of one log, all of one kind."""
 
-    rows: tuple[ImportedRow, ...]
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
 
-def log_of(
-    path: Path, rows: Sequence[ImportedRow], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()
-) -> Log:
+def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()) -> Log:
     """Put a log together.
 
     Parameters
     ----------
     path : Path
         For messages.
-    rows : sequence of ImportedRow
+    rows : sequence of ImportedRow or of JudgedRow
     left_out : mapping of str to sequence of str
         Reason to the ids of the rows it holds for.
     notes : iterable of str
@@ -141,23 +158,34 @@ def scalars(values: Mapping[str, Any] | None, *, but: str | None = None) -> dict
     }
 
 
-def table_of(rows: Sequence[ImportedRow]) -> pl.DataFrame:
+def table_of(rows: Sequence[Row]) -> pl.DataFrame:
     """Make the table; metadata named like a column of ours get ``source_`` in front.
+
+    The columns of several confidences come after those of every table, as numbers.
 
     Examples
     --------
     >>> table_of([ImportedRow("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
     ['subject', 'source_id']
     """
+    schema = _JUDGED if isinstance(rows[0], JudgedRow) else _SCHEMA
     columns = [
-        pl.Series(name, [_clean(getattr(row, name)) for row in rows], dtype=kind) for name, kind in _SCHEMA.items()
+        pl.Series(name, [_clean(getattr(row, name)) for row in rows], dtype=kind) for name, kind in schema.items()
     ]
-    names = dict.fromkeys(name for row in rows for name in row.metadata)
-    for name in names:
-        own = f"source_{name}" if name in _SCHEMA else name
+    for name in confidence_names(rows):
+        values = [row.confidences.get(name) if isinstance(row, ImportedRow) else None for row in rows]
+        columns.append(pl.Series(name, values, dtype=pl.Float64))
+    taken = {column.name for column in columns}
+    for name in dict.fromkeys(name for row in rows for name in row.metadata):
+        own = f"source_{name}" if name in taken else name
         columns.append(_metadata(_clean(own), [row.metadata.get(name) for row in rows]))
     # of metadata called both "id" and "source_id", the last stays
     return pl.DataFrame(list({column.name: column for column in columns}.values()))
+
+
+def confidence_names(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return the columns of several confidences of one answer, in the order of the log; none for judgements."""
+    return tuple(dict.fromkeys(name for row in rows if isinstance(row, ImportedRow) for name in row.confidences))
 
 
 def _metadata(name: str, values: list[Any]) -> pl.Series:

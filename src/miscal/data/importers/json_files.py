@@ -47,3 +47,13 @@ def _lines(text: str, path: Path) -> Iterator[Any]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield parsed(line, f"{path}, line {number}")
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return an object of JSON as it is, and an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """Return an array of JSON as it is, and an empty one for anything else."""
+    return value if isinstance(value, list) else []

@@ -15,7 +15,7 @@ def tool_names() -> tuple[str, ...]:
     Examples
     --------
     >>> tool_names()
-    ('helm', 'inspect', 'lm-eval')
+    ('deepeval', 'helm', 'inspect', 'langfuse', 'lighteval', 'lm-eval', 'openai-evals', 'phoenix', 'promptfoo', 'uqlm')
     """
     return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(__path__)))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
-from miscal.data.importers.json_files import whole
+from miscal.data.importers.json_files import as_dict, as_list, whole
 
 STATS = "per_instance_stats.json"
 STATE = "scenario_state.json"
@@ -63,8 +63,8 @@ def _stats(path: Path) -> dict[Key, dict[str, float]]:
         raise UnusableLog(f"{path} is not a {STATS} of HELM, which is a list of objects with instance_id")
     stats: dict[Key, dict[str, float]] = defaultdict(dict)
     for entry in entries:
-        for stat in _list(entry.get("stats")):
-            name, mean = _dict(_dict(stat).get("name")).get("name"), number(_dict(stat).get("mean"))
+        for stat in as_list(entry.get("stats")):
+            name, mean = as_dict(as_dict(stat).get("name")).get("name"), number(as_dict(stat).get("mean"))
             if mean is not None:
                 stats[_key(entry["instance_id"], entry)].setdefault(str(name), mean)
     _check(path, stats)
@@ -86,7 +86,7 @@ def _check(path: Path, stats: dict[Key, dict[str, float]]) -> None:
 
 
 def _key(name: Any, entry: dict[str, Any]) -> Key:
-    perturbation = _dict(entry.get("perturbation")).get("name") or ""
+    perturbation = as_dict(entry.get("perturbation")).get("name") or ""
     trial = entry.get("train_trial_index")
     return str(name), str(perturbation), trial if isinstance(trial, int) else 0
 
@@ -113,26 +113,26 @@ class Asked:
 def _asked(path: Path) -> tuple[dict[Key, Asked], str]:
     if not path.is_file():
         return {}, ""
-    state = _dict(whole(path))
+    state = as_dict(whole(path))
     states = state.get("request_states")
     if not isinstance(states, list):
         raise CorruptFile(f"{path} has no list called request_states: it is damaged, or is not a {STATE} of HELM")
     asked: dict[Key, Asked] = {}
     for one in states:
-        instance = _dict(_dict(one).get("instance"))
-        trial = _dict(one).get("train_trial_index")
-        asked.setdefault(_key(instance.get("id"), {**instance, "train_trial_index": trial}), _instance(_dict(one)))
-    return asked, str(_dict(state.get("adapter_spec")).get("method") or "")
+        instance = as_dict(as_dict(one).get("instance"))
+        trial = as_dict(one).get("train_trial_index")
+        asked.setdefault(_key(instance.get("id"), {**instance, "train_trial_index": trial}), _instance(as_dict(one)))
+    return asked, str(as_dict(state.get("adapter_spec")).get("method") or "")
 
 
 def _instance(state: dict[str, Any]) -> Asked:
-    instance = _dict(state.get("instance"))
-    references = [_dict(one) for one in _list(instance.get("references"))]
-    text = _dict(instance.get("input")).get("text")
+    instance = as_dict(state.get("instance"))
+    references = [as_dict(one) for one in as_list(instance.get("references"))]
+    text = as_dict(instance.get("input")).get("text")
     return Asked(
         text=text if isinstance(text, str) else None,
-        references=[str(_dict(one.get("output")).get("text")) for one in references],
-        right=[at for at, one in enumerate(references) if "correct" in _list(one.get("tags"))],
+        references=[str(as_dict(one.get("output")).get("text")) for one in references],
+        right=[at for at, one in enumerate(references) if "correct" in as_list(one.get("tags"))],
         answer=_answer(state),
         metadata={name: instance.get(name) for name in ("split", "sub_split")},
     )
@@ -140,7 +140,7 @@ def _instance(state: dict[str, Any]) -> Asked:
 
 def _answer(state: dict[str, Any]) -> str | None:
     """Return the reference that the completion's letter stands for, where the adapter uses letters."""
-    completions = [_dict(one) for one in _list(_dict(state.get("result")).get("completions"))]
+    completions = [as_dict(one) for one in as_list(as_dict(state.get("result")).get("completions"))]
     if not completions or not isinstance(state.get("output_mapping"), dict):
         return None
     best = max(completions, key=_log_probability)  # as HELM takes it
@@ -155,12 +155,12 @@ def _log_probability(completion: dict[str, Any]) -> float:
 def _origin(path: Path) -> dict[str, Any]:
     """Model and scenario, with the scenario's arguments, from the run's specification."""
     beside = path.with_name(SPEC)
-    spec = _dict(whole(beside)) if beside.is_file() else {}
-    adapter = _dict(spec.get("adapter_spec"))
+    spec = as_dict(whole(beside)) if beside.is_file() else {}
+    adapter = as_dict(spec.get("adapter_spec"))
     return {
         "task": spec.get("name") or path.resolve().parent.name,
         "model": adapter.get("model") or adapter.get("model_deployment"),
-        **scalars(_dict(_dict(spec.get("scenario_spec")).get("args"))),
+        **scalars(as_dict(as_dict(spec.get("scenario_spec")).get("args"))),
     }
 
 
@@ -227,11 +227,3 @@ def _notes(path: Path, rows: Iterable[ImportedRow], asked: dict[Key, Asked]) -> 
             "instance_id"
         )
     return notes
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

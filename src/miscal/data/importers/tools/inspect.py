@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile, InputError
+from miscal.base.errors import CorruptFile
 from miscal.data.importers import archive
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.inspect_answers import (
@@ -27,7 +26,7 @@ from miscal.data.importers.inspect_answers import (
     verdict,
 )
 from miscal.data.importers.json_files import parsed, whole
-from miscal.data.importers.stated_confidences import scale_of, stated
+from miscal.data.importers.stated_confidences import IN_TEXT, as_shares, certain, in_text, stated
 
 LOOKED_FOR = "*.eval or *.json"
 
@@ -111,8 +110,9 @@ def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
         except UnusableRow as reason:
             left_out[str(reason)].append(name)
     _refuse_without_probabilities(path, [*rows, *in_words], left_out)
-    rows = [*rows, *_shares(path, in_words)]
-    return log_of(path, rows, left_out, [*_notes(path, header, rows, len(in_words)), *_certain(path, rows, in_words)])
+    in_words = as_shares(path, in_words)
+    rows = [*rows, *in_words]
+    return log_of(path, rows, left_out, [*_notes(path, header, rows, len(in_words)), *certain(path, in_words)])
 
 
 NO_LOGPROBS = "no log-probabilities of the generated tokens"
@@ -148,16 +148,15 @@ def _stated_row(
         text=_text(sample.get("input")),
         confidence=confidence,
         correct=right_or_wrong(outcome),
-        metadata=_metadata(sample, origin),
+        metadata={**_metadata(sample, origin), **_in_text(sample)},
     )
 
 
-def _shares(path: Path, rows: Sequence[ImportedRow]) -> list[ImportedRow]:
-    try:
-        scale = scale_of([row.confidence for row in rows])
-    except InputError as error:
-        raise UnusableLog(f"{path}: {error}") from error
-    return [replace(row, confidence=row.confidence / scale) for row in rows]
+def _in_text(sample: dict[str, Any]) -> dict[str, bool]:
+    """Say whether the answer itself states a confidence, where its text is in the log."""
+    output = sample.get("output")
+    text = output.get("completion") if isinstance(output, dict) else None
+    return {IN_TEXT: in_text(text) is not None} if isinstance(text, str) and text else {}
 
 
 def _metadata(sample: dict[str, Any], origin: dict[str, Any]) -> dict[str, Any]:
@@ -221,17 +220,6 @@ def _text(given: Any) -> str | None:
             parts = [part.get("text") for part in given if isinstance(part, dict)]
             given = "\n".join(part for part in parts if isinstance(part, str))
     return given if isinstance(given, str) else None
-
-
-def _certain(path: Path, rows: list[ImportedRow], in_words: list[ImportedRow]) -> list[str]:
-    """Warn of certainty that nobody may have stated."""
-    n = sum(row.confidence == 1.0 for row in rows[len(rows) - len(in_words) :])
-    if not n:
-        return []
-    return [
-        f"{path.name}: {n:,} of {len(in_words):,} stated confidences are 100 %; the judges of HLE and BrowseComp write "
-        "100 where an answer states none, so that some of these may be missing values"
-    ]
 
 
 def _notes(path: Path, header: dict[str, Any], rows: list[ImportedRow], n_stated: int) -> list[str]:

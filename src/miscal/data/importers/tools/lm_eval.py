@@ -27,6 +27,7 @@ from miscal.data.importers.imported_rows import (
     scalars,
 )
 from miscal.data.importers.json_files import records, whole
+from miscal.data.importers.lm_eval_answers import generated
 
 LOOKED_FOR = "samples_*.jsonl or any other *.jsonl"
 
@@ -57,6 +58,8 @@ def read(path: Path) -> Log:
     """
     samples = records(path)
     _check(samples, path)
+    if not _pairs(samples[0]["filtered_resps"]):
+        return generated(path, samples, _origin(path), lambda sample: (_doc(sample), _question(_doc(sample))))
     convention = next((one for one in CONVENTIONS if one.metric is None or one.metric in samples[0]), CONVENTIONS[-1])
     origin = _origin(path)
     rows, left_out, seen = [], defaultdict(list), set()
@@ -91,11 +94,7 @@ def _check(samples: list[Any], path: Path) -> None:
                 "that --log_samples wrote"
             )
     if not _pairs(samples[0]["filtered_resps"]):
-        raise UnusableLog(
-            f"{path} holds no probabilities: its answers are generated text or rolling log-likelihoods "
-            "(output_type generate_until or loglikelihood_rolling). Run a multiple_choice task instead, for instance "
-            "leaderboard_mmlu_pro in place of mmlu_pro, or score the questions with miscal score"
-        )
+        return
     if len(samples[0]["filtered_resps"]) < 2:
         raise UnusableLog(
             f"{path} holds one continuation per document (output_type loglikelihood), and without other choices there "

@@ -1,0 +1,226 @@
+"""Pass rates: right whatever the judge is worth, never less sure than the labelled rows, and their intervals cover."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import binom
+
+from miscal.base.errors import InputError
+from miscal.evidence.judged_rows import FEWEST_LABELS, JudgedRows, share_interval
+from miscal.evidence.prediction_powered import pass_rate, pass_rates, rate_difference, rate_influences
+from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
+
+
+def judged(seed, n=1_000, labels=150, *, level=0.5, slope=1.5, signal=True, answers=1, shared=0.0, chances=None):
+    """Rows of a judge that knows x, or nothing; the log-odds of the answers of a question may share a number."""
+    rng = np.random.default_rng(seed)
+    question = np.arange(n) // answers
+    x = rng.normal(size=n) + shared * rng.normal(size=n)[question]
+    p = expit(level + slope * x)
+    human = (rng.random(n) < p).astype(float)
+    if chances is None:
+        looked = np.isin(question, rng.permutation(n // answers)[: labels // answers])
+    else:
+        chance = chances(x)
+        looked = rng.random(n) < chance
+    human[~looked] = np.nan
+    predicted = p if signal else rng.random(n)
+    cluster = question if answers > 1 else None
+    return JudgedRows.of(
+        predicted, human, cluster=cluster, labelling_probability=None if chances is None else chance
+    ), p
+
+
+def same(one, other):
+    """Whether two estimates are equal up to rounding."""
+    return (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high))
+
+
+@given(st.integers(0, 10_000), st.floats(-5, 5), st.integers(20, 300), st.sampled_from([1, 2, 5]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_intervals_hold_their_estimate_and_lie_in_the_unit_range(seed, level, labels, answers, signal):
+    rows, _ = judged(seed, labels=max(labels, 10 * answers), level=level, answers=answers, signal=signal)
+    for found in (pass_rate(rows), labelled_rate(rows), judge_rate(rows, rows.predicted)):
+        assert 0 <= found.low <= found.estimate <= found.high <= 1
+        assert found.standard_error > 0
+        assert (found.n, found.n_labelled) == (1_000, int(rows.labelled.sum()))
+
+
+@given(st.integers(0, 10_000), st.floats(-3, 3), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_an_estimate_at_the_same_place_is_never_less_sure_than_the_labels_alone(seed, level, signal):
+    rows, _ = judged(seed, level=level, signal=signal)
+    found, alone = pass_rate(rows), labelled_rate(rows)
+    low, high = share_interval(found.estimate, 150)
+    assert found.high - found.low <= high - low + 1e-12
+    if found.estimate == pytest.approx(alone.estimate, abs=1e-12):
+        assert same(found, alone)
+
+
+def test_predictions_that_say_nothing_change_nothing():
+    rows, _ = judged(0)
+    constant = JudgedRows.of(np.full(len(rows), 0.3), rows.human)
+    assert same(pass_rate(constant), labelled_rate(constant))
+
+
+def test_a_leave_one_out_mean_is_no_signal():
+    """It predicts exactly the opposite of each row's own verdict."""
+    rows, _ = judged(0)
+    human = rows.human[rows.labelled]
+    predicted = np.full(len(rows), human.mean())
+    predicted[rows.labelled] = (human.sum() - human) / (len(human) - 1)
+    left_out = JudgedRows.of(predicted, rows.human)
+    assert same(pass_rate(left_out), labelled_rate(left_out))
+
+
+def test_a_good_judge_narrows_the_interval_and_a_better_one_more():
+    widths = []
+    for slope in (0.5, 2.0, 6.0):
+        rows, _ = judged(1, n=4_000, labels=400, slope=slope)
+        found, alone = pass_rate(rows), labelled_rate(rows)
+        widths.append((found.high - found.low) / (alone.high - alone.low))
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] < 0.6
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_verdicts_that_all_agree_leave_room_for_others(rate):
+    human = np.full(400, np.nan)
+    human[:100] = rate
+    found = pass_rate(JudgedRows.of(np.full(400, 0.5), human))
+    assert found.estimate == rate
+    assert 0.03 < found.high - found.low < 0.05
+    clustered = pass_rate(JudgedRows.of(np.full(400, 0.5), human, cluster=np.arange(400) // 5))
+    assert clustered.high - clustered.low > 3 * (found.high - found.low)
+
+
+def test_neither_order_nor_scale_of_weights_nor_names_of_clusters_matter():
+    rng = np.random.default_rng(0)
+    rows, _ = judged(2, answers=2)
+    weight, order = rng.uniform(0.5, 2, len(rows)), rng.permutation(len(rows))
+    one = pass_rate(JudgedRows.of(rows.predicted, rows.human, cluster=rows.cluster, weight=weight))
+    names = np.array([f"q{k}" for k in rows.cluster])
+    other = pass_rate(
+        JudgedRows.of(rows.predicted[order], rows.human[order], cluster=names[order], weight=7 * weight[order])
+    )
+    assert one.estimate == pytest.approx(other.estimate)
+    assert (one.low, one.high) == pytest.approx((other.low, other.high))
+    doubled = JudgedRows.of(rows.predicted, rows.human, weight=np.where(np.arange(len(rows)) < 500, 1.0, 0.0))
+    first = JudgedRows.of(rows.predicted[:500], rows.human[:500])
+    assert pass_rate(doubled) == pass_rate(first)
+
+
+def test_a_row_that_counts_twice_is_like_two_rows_for_the_estimate():
+    rows, _ = judged(3, n=300, labels=100)
+    twice = JudgedRows.of(rows.predicted, rows.human, weight=np.full(300, 2.0))
+    repeated = JudgedRows.of(np.tile(rows.predicted, 2), np.tile(rows.human, 2), cluster=np.tile(np.arange(300), 2))
+    assert pass_rate(twice).estimate == pytest.approx(pass_rate(repeated).estimate)
+    assert pass_rate(repeated).high - pass_rate(repeated).low > 0.97 * (pass_rate(twice).high - pass_rate(twice).low)
+
+
+def test_groups_are_estimated_by_themselves_and_small_ones_say_why_not():
+    rows, _ = judged(4, n=600, labels=300)
+    groups = np.repeat(["a", "b", "c"], [300, 290, 10])
+    found = pass_rates(rows, groups)
+    assert found["a"] == pass_rate(rows.take(groups == "a"))
+    assert found["c"].lacking == "labels"
+    assert found["c"].low is None
+    assert found["c"].n_labelled < FEWEST_LABELS
+    few = JudgedRows.of(rows.predicted, rows.human, cluster=np.arange(600) // 100)
+    assert pass_rate(few).lacking == "clusters"
+    nobody = JudgedRows.of([0.5] * 30, [None] * 30)
+    assert pass_rate(nobody).estimate is None
+    assert labelled_rate(nobody).lacking == "labels"
+
+
+def test_a_difference_is_antisymmetric_and_shared_questions_make_it_surer():
+    rows, _ = judged(5, n=2_000, labels=800, answers=2, slope=0.3, shared=6.0)
+    first = np.arange(2_000) % 2 == 0
+    one, other = rate_difference(rows, first, ~first), rate_difference(rows, ~first, first)
+    assert one.estimate == -other.estimate
+    assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+    apart = JudgedRows.of(rows.predicted, rows.human)
+    unpaired = rate_difference(apart, first, ~first)
+    assert one.high - one.low < unpaired.high - unpaired.low
+
+
+def test_influences_carry_the_variance_of_differences():
+    rows, _ = judged(6, n=2_000, labels=800, answers=2, shared=1.0)
+    model = np.arange(2_000) % 2
+    rates, influences = rate_influences(rows, model)
+    found = rate_difference(rows, model == 0, model == 1)
+    assert rates[0] - rates[1] == pytest.approx(found.estimate)
+    error = np.sqrt(np.sum((influences[:, 0] - influences[:, 1]) ** 2))
+    assert (found.high - found.low) / 3.92 == pytest.approx(error, rel=0.1)
+
+
+def test_a_model_that_never_fails_is_not_known_to_be_perfect():
+    model, human = np.arange(80) % 2, np.ones(80)
+    human[:8] = 0
+    rates, influences = rate_influences(JudgedRows.of(np.full(80, 0.5), human), model)
+    assert rates.tolist() == pytest.approx([0.9, 0.9])
+    perfect = rate_influences(JudgedRows.of(np.full(80, 0.5), np.ones(80)), model)[1]
+    assert (np.sum(perfect**2, axis=0) > 0.01**2).all()
+    assert perfect[:, 0] @ perfect[:, 1] == 0
+    assert (np.sum(influences**2, axis=0) > np.sum(perfect**2, axis=0)).all()
+
+
+def test_rogan_gladen_inverts_a_judge_of_known_errors():
+    rng = np.random.default_rng(0)
+    good = rng.random(40_000) < 0.3
+    passed = (rng.random(40_000) < np.where(good, 0.9, 0.2)).astype(float)
+    human = np.where(np.arange(40_000) < 4_000, good, np.nan)
+    found = rogan_gladen(JudgedRows.of(passed, human), passed)
+    assert found.low < 0.3 < found.high
+    assert found.high - found.low < 0.06
+    assert rogan_gladen(JudgedRows.of(passed, human), 1 - passed).lacking == "signal"
+    assert rogan_gladen(JudgedRows.of(passed, np.where(np.isnan(human), np.nan, 1.0)), passed).lacking == "labels"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"human": [0, 2, None]}, "human must hold only 0/1"),
+        ({"predicted": [0.5, 2.0, 0.5]}, "predicted must lie in"),
+        ({"labelling_probability": [0.5, 0.0, 0.5]}, "labelling_probability must be above 0"),
+        ({"labelling_probability": [0.5, 0.5, 1.0]}, "labelling_probability is 1 in 1 of 3 rows without a verdict"),
+        ({"cluster": [1, 2]}, "lengths differ"),
+        ({"weight": [0, 0, 0]}, "weight is zero"),
+    ],
+)
+def test_bad_rows_are_refused(change, message):
+    given_ = {"predicted": [0.5, 0.5, 0.5], "human": [0, 1, None], **change}
+    with pytest.raises(InputError, match=message):
+        JudgedRows.of(**given_)
+
+
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_the_interval_of_a_share_covers_nearly_always_enough(n):
+    hits = np.arange(n + 1)
+    ends = np.array([share_interval(k / n, n) for k in hits])
+    for rate in np.linspace(0.002, 0.998, 250):
+        inside = (ends[:, 0] <= rate) & (rate <= ends[:, 1])
+        assert binom.pmf(hits, n, rate)[inside].sum() > 0.90
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "world",
+    [
+        {},
+        {"level": -5.5, "slope": 1.8, "n": 3_000, "labels": 200},
+        {"level": 4.0, "slope": 0.8},
+        {"answers": 3, "shared": 1.0, "labels": 300},
+        {"chances": lambda x: np.clip(0.12 * np.exp(-0.8 * x), 0.03, 0.6)},
+    ],
+    ids=["plain", "rare", "saturated", "clusters", "shift"],
+)
+def test_intervals_cover_and_estimates_are_unbiased(world):
+    truth = np.mean([judged(10_000 + seed, **world)[1].mean() for seed in range(200)])
+    found = [pass_rate(judged(seed, **world)[0]) for seed in range(600)]
+    covered = np.mean([one.low <= truth <= one.high for one in found])
+    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 600)
+    estimates = np.array([one.estimate for one in found])
+    assert abs(estimates.mean() - truth) < 4 * estimates.std() / np.sqrt(600)
