@@ -54,7 +54,7 @@ demo: $(VENV)/.done-core
 PLAN ?= examples/studies/real_sets.yaml
 study: venv
 	@test -n "$(DATA)" || { echo "name the folder of the sets: make study DATA=DIR" >&2; exit 2; }
-	OMP_NUM_THREADS=1 $(BIN)/miscal study $(PLAN) --out study --jobs $(WORKERS) --set DATA=$(abspath $(DATA)) \
+	OMP_NUM_THREADS=1 $(BIN)/miscal study $(PLAN) --paper --out study --jobs $(WORKERS) --set DATA=$(abspath $(DATA)) \
 		$(if $(AUDITS),,--skip audit) $(foreach one,$(SETS),--set $(one))
 
 # one thread per worker: the arithmetic libraries would else fight over the processors

@@ -58,7 +58,7 @@ def page(name: str, tables: Tables) -> str:
         f"From `miscal study examples/studies/{name}.yaml`; every number is in [{name}/]({name}), and "
         f"`python scripts/study_results.py {name}` writes this page from there.",
         "## In words",
-        "\n".join(f"- {sentence}" for sentence in (*summary.paragraphs, *_raw(tables))),
+        "\n".join(f"- {sentence}" for sentence in (*summary.beside_paper, *_raw(tables))),
         "## Pair by pair",
         "Numbers are of test rows. `gap`: smECE of the worse regime less that of all rows. `unsupported`: share of "
         "rows with few or none of the rows learned from nearby; under method paper, of a mass below 1. `hidden, at "

@@ -2,6 +2,7 @@
 
 import inspect
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import yaml
@@ -129,6 +130,20 @@ def test_a_pair_may_have_settings_of_its_own():
 def test_the_paper_stays_with_test_rows():
     pair = plan(PAIR | {"method": "both", "evidence": "all"}).pairs[0]
     assert [pair.evidence_under(method) for method in pair.methods] == ["test", "all"]
+
+
+@pytest.mark.parametrize("name", ["planted", "real_sets", "smollm2"])
+def test_studies_set_beside_the_paper_judge_on_test_rows_as_they_did(name):
+    sets = dict.fromkeys(("DATA", "WORLDS"), "/sets") | {"LIMIT": "9"}
+    found = read_plan(Path(__file__).parents[2] / "examples" / "studies" / f"{name}.yaml", sets=sets)
+    assert {pair.evidence for pair in found.pairs} == {"test"}
+    # their fits rest on the settings that they rested on when all plans judged on test rows
+    fits = [cell.settings for cell in cells_of(found) if cell.kind == "discover"]
+    assert all(one["evidence"] == "test" and one["split"] == "grouped" for one in fits)
+
+
+def test_a_plan_of_ones_own_judges_all_rows_by_method_auto():
+    assert (plan().pairs[0].evidence, plan().pairs[0].method) == ("all", "auto")
 
 
 def test_a_plan_offers_what_scoring_and_reading_take():

@@ -41,7 +41,7 @@ def test_an_engine_that_is_not_there_is_refused(data, tmp_path):
 def test_a_study_by_both_methods(data, tmp_path):
     out = tmp_path / "out"
     plan = {
-        "method": "both", "options": SMALL, "transfer": True, "interpret": ["one.a"],
+        "method": "both", "evidence": "test", "options": SMALL, "transfer": True, "interpret": ["one.a"],
         "audit": {"pairs": ["one.a"], "draws": 2, "seeds": 2}, "pairs": [entry(data, metadata="kind")],
     }  # fmt: skip
     ended = ran(plan, out)
@@ -68,7 +68,12 @@ def test_a_study_by_both_methods(data, tmp_path):
 @pytest.mark.filterwarnings("ignore")
 def test_all_engines_leave_the_same_tables(data, tmp_path):
     pytest.importorskip("ray", reason="needs the extra ray")
-    plan = {"method": "both", "options": SMALL, "pairs": [entry(data), entry(data, models=("missing",))]}
+    plan = {
+        "method": "both",
+        "evidence": "test",
+        "options": SMALL,
+        "pairs": [entry(data), entry(data, models=("missing",))],
+    }
     for name, more in {"one": [], "two": ["--jobs", "2"], "ray": ["--engine", "ray"]}.items():
         ended = ran(plan, tmp_path / name, *more)
         assert ended.returncode == 2, ended.stderr
@@ -80,7 +85,7 @@ def test_all_engines_leave_the_same_tables(data, tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_study_killed_in_its_fits_goes_on(data, tmp_path):
-    plan = {"method": "both", "options": SMALL, "pairs": [entry(data)]}
+    plan = {"method": "both", "evidence": "test", "options": SMALL, "pairs": [entry(data)]}
     assert ran(plan, tmp_path / "whole").returncode == 0
     rng = np.random.default_rng(1)
     for _ in range(3):

@@ -38,7 +38,12 @@ def toy(monkeypatch):
 
 @pytest.fixture
 def plan(data):
-    return {"method": "both", "options": {"max_epochs": 1}, "pairs": [entry(data), entry(data, "two")]}
+    return {
+        "method": "both",
+        "evidence": "test",
+        "options": {"max_epochs": 1},
+        "pairs": [entry(data), entry(data, "two")],
+    }
 
 
 def untimed(out) -> dict[str, list]:

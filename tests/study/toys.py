@@ -60,7 +60,7 @@ def duel(job):
     return steps.CellResult({"duels": [dict.fromkeys(TABLES["duels"].columns) | named | losses]})
 
 
-def draw_pages(out: Path):
+def draw_pages(out: Path, *, paper: bool = False):
     (out / "index.html").write_text("a page")
     return out / "index.html", ("a verdict",)
 

@@ -24,6 +24,8 @@ from miscal.study.cells import StudyCell, differing, name_of
 from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
 
 PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
+PLAN_YAML = "plan.yaml"
+"""The plan as it was given, where it was made from a folder or given in Python."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,13 @@ class StudyFolder:
             if pair.data is not None and self.is_done(name_of("read", pair.pair)):
                 self._refuse_changed(pair, sums)
         self._write(self.path / PLAN, plan.model_dump(mode="json"))
+
+    def write_yaml(self, content: Mapping[str, Any]) -> None:
+        """Leave the plan as a YAML file that `miscal study` reads again."""
+        import yaml
+
+        text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=120)
+        replace_file(self.path / PLAN_YAML, text.encode())
 
     def _refuse_lost(self, before: dict[str, Any], plan: StudyPlan) -> None:
         kept = {pair.pair for pair in plan.pairs}

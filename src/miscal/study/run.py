@@ -109,6 +109,7 @@ def study(
     n_jobs: int | None = 1,
     ray_address: str | None = None,
     skip: Collection[str] = (),
+    paper: bool = False,
     progress: Callable[[CellProgress], None] = lambda step: None,
 ) -> StudyDone:
     """Study many models on many sets; a study that was stopped goes on where it was.
@@ -131,6 +132,8 @@ def study(
     skip : collection of str, default ()
         Kinds of cells that are left to a later call, and with them what rests on them: "audit", say
         (:data:`miscal.study.cells.KINDS`).
+    paper : bool, default False
+        Draw ``paper.html``, which sets the paper's claims beside what was found, even if no pair is the paper's.
     progress : callable, optional
         Called with a :class:`Step` as each cell begins and ends.
 
@@ -158,7 +161,9 @@ def study(
         folder = open_folder(place)
         cells = cells_of(asked)
         folder.adopt(asked, cells)
-        done = _Run(folder, asked, cells, frozenset(skip), jobs, progress)
+        if isinstance(plan, Mapping):
+            folder.write_yaml(plan)
+        done = _Run(folder, asked, cells, frozenset(skip), jobs, progress, paper=paper)
         done.compute(engine, ray_address)
         return done.finish()
 
@@ -174,7 +179,10 @@ class _Run:
         skip: frozenset[str],
         jobs: int,
         tell: Callable[[CellProgress], None],
+        *,
+        paper: bool = False,
     ) -> None:
+        self.paper = paper
         self.folder, self.plan, self.cells, self.jobs, self.tell = folder, plan, cells, jobs, tell
         self.done = {cell.name for cell in cells if is_done(folder, plan, cell)}
         self.failures: dict[str, Failure] = {}
@@ -282,15 +290,15 @@ class _Run:
 
     def _draw(self) -> tuple[Path, tuple[str, ...]]:
         write_tables(self.folder, self.cells, [row for one in self.failures.values() for row in one.rows])
-        return draw_pages(self.folder.path)
+        return draw_pages(self.folder.path, paper=self.paper)
 
 
-def draw_pages(out: Path) -> tuple[Path, tuple[str, ...]]:
-    """Draw the page of a study from its tables; return its path and the verdict."""
+def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]]:
+    """Draw the pages of a study from its tables; return the path of the first and the verdict."""
     # matplotlib comes after hours of computing, not before
     from miscal.study.pages import write_pages
 
-    page = write_pages(out)
+    page = write_pages(out, paper=paper)
     return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
 
 

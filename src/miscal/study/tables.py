@@ -21,6 +21,7 @@ from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
+from miscal.study.matrix import adjusted
 from miscal.study.plan import METHODS
 
 Kind = Literal["text", "whole", "number", "truth"]
@@ -317,6 +318,36 @@ TABLES: Mapping[str, StudyTable] = {
             "saved_high": ("number", "upper end"),
         },
     ),
+    "board": StudyTable(
+        "one measure of a pair by which models are compared",
+        _PAIR | _METHOD | {
+            "measure": ("text", '"residual" (accuracy less confidence), "smece", or "log_loss_corrected"'),
+            "n": ("whole", "rows that testify"),
+            "value": ("number", "the measure"),
+            "low": ("number", "lower end of its 95 % interval; rows of a group count as one"),
+            "high": ("number", "upper end"),
+        },
+    ),
+    "groups": StudyTable(
+        "a value of a named column of a pair, against rows of equal confidence",
+        _PAIR | _METHOD | {
+            "column": ("text", "named column"),
+            "value": ("text", "its value, or a bin of its numbers or dates"),
+            "n": ("whole", "rows of the group"),
+            "residual": ("number", "accuracy less confidence; negative: over-confident"),
+            "residual_low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "residual_high": ("number", "upper end"),
+            "hidden": ("number", "mean of y - E[y | f]; negative: less often right than rows of equal confidence"),
+            "low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "high": ("number", "upper end"),
+            "p_value": ("number", "of hidden = 0; null where the group, or what is left, has fewer than 20 rows"),
+            "p_adjusted": ("number", "Holm over all groups of all pairs of the method"),
+            "after": ("number", "hidden residual that the correction leaves"),
+            "after_low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "after_high": ("number", "upper end"),
+            "finding": ("whole", "finding of the pair's report that it is, or that accounts for it; null without one"),
+        },
+    ),
     "failures": StudyTable(
         "a pair, or a step of one, that failed",
         _PAIR | {"step": ("text", "what failed"), "message": ("text", "why, in one sentence")},
@@ -407,6 +438,8 @@ def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequ
     place.mkdir(exist_ok=True)
     for name, some in rows.items():
         table = frame(name, some)
+        if name == "groups":
+            table = adjusted(table)
         write_whole(place / f"{name}.parquet", table.write_parquet)
         write_whole(place / f"{name}.csv", defused(table).write_csv)
 

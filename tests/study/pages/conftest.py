@@ -32,12 +32,12 @@ PLAIN = StudyFigure("sizes", "A plain figure", "figure 7b", "There is nothing to
 
 @pytest.fixture
 def make_pages(tmp_path, monkeypatch):
-    """Write the pages of tables with one plain figure; give back their folder."""
+    """Write the pages of tables with one plain figure, by default beside the paper; give back their folder."""
     monkeypatch.setattr(write, "FIGURES", (PLAIN,))
 
-    def make(made: dict[str, pl.DataFrame], name: str = "study") -> Path:
+    def make(made: dict[str, pl.DataFrame], name: str = "study", *, paper: bool = True) -> Path:
         out = save(tmp_path / name, made)
-        assert write_pages(out) == out / "index.html"
+        assert write_pages(out, paper=paper) == out / "index.html"
         return out
 
     return make

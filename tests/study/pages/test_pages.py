@@ -59,21 +59,24 @@ def made():
 
 
 def test_the_first_words_say_whether_the_pairs_are_the_papers(make_pages, made):
-    first = text_of(make_pages(made) / "index.html")
+    first = text_of(make_pages(made) / "paper.html")
     assert "These are 6 of the paper's 48 pairs" in first
-    other = text_of(make_pages(tables(other_pairs(2)), "other") / "index.html")
+    other = text_of(make_pages(tables(other_pairs(2)), "other") / "paper.html")
     assert other.index("These are not the paper's pairs") < other.index("In ")
-    mixed = text_of(make_pages(tables(papers_pairs(2) + other_pairs(1)), "mixed") / "index.html")
+    mixed = text_of(make_pages(tables(papers_pairs(2) + other_pairs(1)), "mixed") / "paper.html")
     assert "Only 2 of the 3 pairs are the paper's" in mixed
 
 
 def test_page_and_summary_say_the_same(make_pages, made):
     out = make_pages(made)
     summary = json.loads((out / "summary.json").read_text())
-    page = text_of(out / "index.html")
+    page, first = text_of(out / "paper.html"), text_of(out / "index.html")
     own = made["pairs"].filter(method="paper", geometry="learned")
     assert summary["methods"]["paper"]["n_gap_above_zero"] == (own["gap_clipped"] > 0).sum()
-    for paragraph in summary["verdict"]:
+    said = [answer["sentence"] for answer in summary["answers"]]
+    assert summary["verdict"][: len(said)] == said
+    assert all(" ".join(sentence.split()) in first for sentence in said)
+    for paragraph in summary["verdict"][len(said) :]:
         assert paragraph.split(". ")[0].removeprefix("Method paper: ").removeprefix("Method auto: ") in page
     assert [claim["says"] for claim in summary["claims"]["paper"]] == [x.says for x in claims(made, "paper")]
     for claim in summary["claims"]["paper"]:
@@ -81,7 +84,7 @@ def test_page_and_summary_say_the_same(make_pages, made):
 
 
 def test_the_table_of_pairs_has_every_pair_and_method(make_pages, made):
-    page = (make_pages(made) / "index.html").read_text()
+    page = (make_pages(made) / "paper.html").read_text()
     table = page[page.index('id="pairs"') : page.index('id="claims"')]
     rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)[1:]
     assert len(rows) == 12
@@ -103,7 +106,7 @@ def cells(page, section, after):
 
 
 def test_the_interval_of_a_gap_is_the_one_that_allows_for_noise(make_pages, made):
-    page = (make_pages(made) / "index.html").read_text()
+    page = (make_pages(made) / "paper.html").read_text()
     own = made["pairs"].filter(geometry="learned")
     for row, shown in zip(own.iter_rows(named=True), cells(page, "pairs", "<table"), strict=True):
         if row["gap"] is None:
@@ -121,7 +124,7 @@ def test_where_a_study_holds_both_kinds_the_rates_of_events_are_marked(make_page
     out = make_pages(made | {"pairs": made["pairs"].with_columns(outcome=outcome)})
     told = {path.stem for path in (out / "datasets").iterdir() if "the accuracy or event rate" in text_of(path)}
     assert told == {made["pairs"]["dataset"][0]}
-    page = (out / "index.html").read_text()
+    page = (out / "paper.html").read_text()
     said = [shown[4] for shown in cells(page, "pairs", "<table")]
     pairs = made["pairs"].filter(geometry="learned")["pair"]
     assert ["event rate" in text for text in said] == [pair == first for pair in pairs]
@@ -129,7 +132,7 @@ def test_where_a_study_holds_both_kinds_the_rates_of_events_are_marked(make_page
 
 def test_table_5_has_the_clipped_means_and_no_slice_without_a_gap(make_pages):
     everything = tables(papers_pairs(48), methods=("paper",), raw=False, seed=1)
-    page = (make_pages(everything) / "index.html").read_text()
+    page = (make_pages(everything) / "paper.html").read_text()
     below = 0
     shown = cells(page, "tables", "Table 5, method paper")
     for row, (*_, gap, _, size) in zip(everything["pairs"].iter_rows(named=True), shown, strict=True):
@@ -144,12 +147,12 @@ def test_table_5_has_the_clipped_means_and_no_slice_without_a_gap(make_pages):
 
 
 def test_kept_epochs_stand_beside_table_2(make_pages, made):
-    page = (make_pages(made) / "index.html").read_text()
+    page = (make_pages(made) / "paper.html").read_text()
     rows = made["nulls"].filter(method="paper", statistic="epoch").sort("pair").iter_rows(named=True)
     for row, shown in zip(rows, cells(page, "tables", "Table 2, method paper"), strict=True):
         assert shown[-2:] == [f"{row['observed']:.0f}", f"{row['null_mean']:.1f} \u00b1 {row['null_std']:.1f}"]
     without = made | {"nulls": made["nulls"].filter(pl.col("statistic") != "epoch")}
-    assert "Kept epoch" not in (make_pages(without, "without") / "index.html").read_text()
+    assert "Kept epoch" not in (make_pages(without, "without") / "paper.html").read_text()
 
 
 def test_bars_of_the_field_are_cut_at_epsilon(make_pages, made):
@@ -169,7 +172,7 @@ def test_bars_of_the_field_are_cut_at_epsilon(make_pages, made):
 
 def test_a_method_without_interpreted_pairs_is_not_spoken_of(make_pages, made):
     assert set(made["purity"]["method"]) == {"auto"}
-    page = text_of(make_pages(made) / "index.html")
+    page = text_of(make_pages(made) / "paper.html")
     assert "Method auto: From the raw inputs" in page
     assert "No pair was interpreted" not in page
 
@@ -179,7 +182,7 @@ def test_numbers_of_the_papers_tables_stand_beside_ours(make_pages):
     audited = [p for p in papers_pairs(48) if (p["dataset"], p["model"]) in NULLS]
     more = tables(audited, methods=("paper",), raw=False)
     everything |= {name: more[name] for name in ("nulls", "seeds", "seed_pairs")}
-    page = text_of(make_pages(everything) / "index.html")
+    page = text_of(make_pages(everything) / "paper.html")
     cited = [f"{metric(gap.mean)} {metric(gap.low)} to {metric(gap.high)}" for gap in GAPS.values()]
     assert all(text in page for text in cited)
     # the first of the made-up audits is of the paper's first audited pair
@@ -209,7 +212,7 @@ def test_sheets_have_a_row_for_each_model_and_link_to_reports(make_pages, made, 
 
 def test_every_link_leads_to_a_file_of_the_study(make_pages, made):
     out = make_pages(made)
-    for page in (out / "index.html", *(out / "datasets").iterdir()):
+    for page in (out / "index.html", out / "paper.html", *(out / "datasets").iterdir()):
         content = page.read_text()
         tree = Tree(content)
         for address in tree.addresses:
@@ -222,7 +225,7 @@ def test_every_link_leads_to_a_file_of_the_study(make_pages, made):
 @pytest.mark.parametrize("missing", list(frames({})))
 def test_a_missing_table_leaves_out_its_part_alone(make_pages, made, missing):
     out = save_without(make_pages, made, missing)
-    Tree((out / "index.html").read_text())
+    Tree((out / "paper.html").read_text())
 
 
 def save_without(make_pages, made, missing):
@@ -231,7 +234,7 @@ def save_without(make_pages, made, missing):
 
 def test_a_study_of_nothing_has_a_page(make_pages):
     out = make_pages({"pairs": frames({})["pairs"]})
-    assert "no pair is finished" in text_of(out / "index.html")
+    assert "no pair is finished" in text_of(out / "paper.html")
     assert json.loads((out / "summary.json").read_text())["n_pairs"] == 0
 
 
@@ -240,7 +243,7 @@ def test_failures_and_the_plan_are_told(make_pages, tmp_path):
     out.mkdir()
     (out / "plan.json").write_text(json.dumps({"pairs": [{"method": "both"}] * 7}))
     make_pages(tables(other_pairs(4), failed=1))
-    page = text_of(out / "index.html")
+    page = text_of(out / "paper.html")
     assert "3 of 7 pairs of the plan are finished." in page
     assert "mmlu.jsonl: no such file" in page
     assert json.loads((out / "summary.json").read_text())["n_failures"] == 1
@@ -249,7 +252,7 @@ def test_failures_and_the_plan_are_told(make_pages, tmp_path):
 def test_no_id_of_a_pair_is_shown(make_pages):
     pairs = [{**pair, "pair": f"secret-id-{i}"} for i, pair in enumerate(other_pairs(4))]
     out = make_pages(tables(pairs))
-    for page in (out / "index.html", *(out / "datasets").iterdir()):
+    for page in (out / "index.html", out / "paper.html", *(out / "datasets").iterdir()):
         assert "secret-id" not in text_of(page)
 
 
@@ -261,11 +264,10 @@ def test_hostile_names_are_texts(make_pages):
     ]
     tame = [{**pair, "model": f"{i}x", "dataset": "x", "family": "x"} for i, pair in enumerate(plain)]
     pages = [make_pages(tables(each), name) for name, each in (("hostile", hostile), ("tame", tame))]
-    tags = [
-        [Tree(path.read_text()).tags for path in (out / "index.html", *(out / "datasets").iterdir())] for out in pages
-    ]
+    written = [(out / "index.html", out / "paper.html", *(out / "datasets").iterdir()) for out in pages]
+    tags = [[Tree(path.read_text()).tags for path in some] for some in written]
     assert tags[0] == tags[1]
-    content = (pages[0] / "index.html").read_text()
+    content = (pages[0] / "paper.html").read_text()
     assert "<img src=x" not in content
     assert html.escape("<img src=x") in content
 
@@ -274,14 +276,14 @@ def test_hostile_names_are_texts(make_pages):
 def test_the_same_tables_give_the_same_bytes(make_pages, made):
     out = make_pages(made)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    write_pages(out)
+    write_pages(out, paper=True)
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
 @pytest.mark.promise("S2")
 def test_nothing_is_asked_of_a_network(make_pages, made):
     out = make_pages(made)
-    for page in (out / "index.html", *(out / "datasets").iterdir()):
+    for page in (out / "index.html", out / "paper.html", *(out / "datasets").iterdir()):
         content = page.read_text()
         assert "default-src 'none'" in content
         assert not [address for address in Tree(content).addresses if re.match(r"[a-z]+:", address)
@@ -299,8 +301,8 @@ def test_what_is_no_study_is_refused(tmp_path):
 @pytest.mark.slow
 def test_every_figure_reaches_the_page(tmp_path):
     out = save(tmp_path, tables(other_pairs(3)))
-    write_pages(out)
-    page = (out / "index.html").read_text()
+    write_pages(out, paper=True)
+    page = (out / "paper.html").read_text()
     for figure in FIGURES:
         assert f'id="{figure.name}"' in page
         assert figure.lesson.split(".")[0][:40] in html.unescape(page)
@@ -308,12 +310,12 @@ def test_every_figure_reaches_the_page(tmp_path):
 
 def test_a_registered_figure_reaches_the_page(make_pages, made):
     out = make_pages(made)
-    page = (out / "index.html").read_text()
-    assert "A plain figure" in text_of(out / "index.html")
+    page = (out / "paper.html").read_text()
+    assert "A plain figure" in text_of(out / "paper.html")
     assert page.count("data:image/svg+xml") == 1
     assert 'href="figures/more.svg"' in page
     rising = next(claim for claim in claims(tables(papers_pairs(48)), "paper") if claim.figure == "sizes")
-    whole = text_of(make_pages(tables(papers_pairs(48)), "whole") / "index.html")
+    whole = text_of(make_pages(tables(papers_pairs(48)), "whole") / "paper.html")
     assert f"{rising.says} Paper: {rising.published}. Here: {rising.here}" in whole
 
 
@@ -322,8 +324,8 @@ def test_claims_stand_at_the_figure_that_shows_them(make_pages, made, monkeypatc
     figures = tuple(dataclasses.replace(PLAIN, name=name) for name in ("gaps", "layouts"))
     monkeypatch.setattr(write, "FIGURES", figures)
     out = save(make_pages(made).parent / "both", made)
-    write_pages(out)
-    page = (out / "index.html").read_text()
+    write_pages(out, paper=True)
+    page = (out / "paper.html").read_text()
     for figure, method in (("gaps", "paper"), ("layouts", "auto")):
         section = page[page.index(f'<section id="{figure}"') :]
         section = html.unescape(section[: section.index("</section>")])

@@ -1,6 +1,6 @@
-"""``miscal study``: many models on many sets, with the paper's tables and figures."""
+"""``miscal study``: many models on many sets, and what their owner wants to know of them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,8 +10,32 @@ from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
 from miscal.cli.options import Engine, names, whole
 
 PlanFile = Annotated[
-    str,
-    typer.Argument(metavar="PLAN", help="A YAML file that lists the pairs, or paper48: the 48 pairs of the paper."),
+    str | None,
+    typer.Argument(
+        metavar="[PLAN]",
+        help="A YAML file that lists the pairs, or paper48: the 48 pairs of the paper. Not needed with --from.",
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="DIR|FILE",
+        help="Make the plan from a folder of scored folders, runs or tables, or from one file with a column of models. "
+        "It is written into --out as plan.yaml.",
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by", metavar="COL", help="With --from: the column that names the model. Default for a file: model."
+    ),
+]
+Paper = Annotated[
+    bool,
+    typer.Option(
+        "--paper", help="Draw paper.html, the paper's claims beside what is found, even if no pair is the paper's."
+    ),
 ]
 Out = Annotated[
     str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished study of the same plan is resumed.")
@@ -19,7 +43,10 @@ Out = Annotated[
 Sets = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="What stands for ${NAME} in the plan. May be given several times."
+        "--set",
+        metavar="NAME=VALUE",
+        help="What stands for ${NAME} in the plan; with --from a key of the plan, for example embeddings=x.npy. May be "
+        "given several times.",
     ),
 ]
 Jobs = Annotated[
@@ -34,9 +61,12 @@ Jobs = Annotated[
 
 
 def command(
-    plan: PlanFile,
     out: Out,
+    plan: PlanFile = None,
+    source: From = None,
+    by: By = None,
     sets: Sets = None,
+    paper: Paper = False,
     engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
     ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
     jobs: Jobs = 1,
@@ -55,16 +85,17 @@ def command(
 ) -> int:
     """Study many models on many sets.
 
-    Each pair of a model and a set is scored or read, split, and searched for hidden miscalibration by our method, the
-    paper's, or both. Tables, figures and a page set what is found beside what the paper reports.
+    Each pair of a model and a set is scored or read and searched for hidden miscalibration. The page says which models
+    promise more than they keep, where they fail together, and what correcting them leaves; tables hold every number.
     Exit status: 0 if every pair is done; 2 if some failed for a reason you can mend; 1 if some failed by a bug. The
     others are done all the same, and the same command tries again what failed.
     """
     given = _pairs(sets or [])
+    asked, given = _asked(plan, source, by, given)
     if dry_run:
         from miscal.study.dry_run import survey
 
-        print("\n".join(survey(plan, out, sets=given).lines))
+        print("\n".join(survey(asked, out, sets=given).lines))
         return DONE
     # before hours of computing, not where the figures are drawn
     need("study", "miscal study")
@@ -75,13 +106,14 @@ def command(
 
         try:
             done = study(
-                plan,
+                asked,
                 out,
                 sets=given,
                 engine=engine.value,
                 n_jobs=jobs,
                 ray_address=ray_address,
                 skip=names(skip),
+                paper=paper,
                 progress=progress,
             )
         except (Stopped, KeyboardInterrupt) as stop:
@@ -95,6 +127,25 @@ def command(
     if not done.failures:
         return DONE
     return USERS_TO_FIX if all(failure.mendable for failure in done.failures) else OUR_FAULT
+
+
+def _asked(
+    plan: str | None, source: str | None, by: str | None, given: dict[str, str]
+) -> tuple[str | dict[str, Any], dict[str, str]]:
+    """Return the plan that is meant, and what is left to be filled in."""
+    if (plan is None) == (source is None):
+        raise InputError(
+            "name either a plan, PLAN.yaml or paper48, or --from DIR|FILE to make one: exactly one of them"
+        )
+    if source is None:
+        if by is not None:
+            raise InputError("--by names the column of models for --from, which is not given")
+        return plan, given
+    from miscal.base.yaml_text import parse_yaml
+    from miscal.study.plan_from import plan_from
+
+    keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}
+    return plan_from(source, by, keys=keys), {}
 
 
 def _pairs(sets: list[str]) -> dict[str, str]:

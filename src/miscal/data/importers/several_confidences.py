@@ -50,7 +50,7 @@ def chosen_confidence(
     if len(having) < len(kept):
         notes.append(f"{len(kept) - len(having):,} rows left out: there is no {taken}")
     if len(names) > 1:
-        notes.append("compare them: miscal discover DATA --confidence NAME for each of them, then miscal compare")
+        notes.append(f"compare them: miscal compare DATA --confidence-columns {','.join(names[:8])} --out DIR")
     return list(having), notes
 
 

@@ -185,6 +185,33 @@ class RunPair(Part):
     notes: tuple[str, ...] = ()
 
 
+class ConfidenceNumbers(Part):
+    """One of several confidences of the same answers.
+
+    ``log_loss_after`` is that of the corrected confidence, by fits that did not see the row. ``risk_coverage_area`` is
+    the mean share of wrong answers over all numbers of rows kept, the most confident first. ``worst`` names the
+    findings with the largest hidden residuals.
+    """
+
+    name: str
+    log_loss: Measure
+    log_loss_after: Measure
+    risk_coverage_area: Measure
+    smece: Measure
+    findings: NonNegativeInt
+    worst: tuple[Text, ...] = ()
+
+
+class ConfidenceDifference(Part):
+    """Numbers of one confidence minus those of another on the same rows; intervals hold for all pairs at once."""
+
+    a: str
+    b: str
+    log_loss: Measure
+    log_loss_after: Measure
+    risk_coverage_area: Measure
+
+
 class RunComparison(ShowsItself, Document):
     """Runs beside each other, as in ``compare.json``.
 
@@ -203,6 +230,12 @@ class RunComparison(ShowsItself, Document):
         In the order given.
     pairs : tuple of RunPair
         Every two runs, the earlier one as `a`.
+    confidences : tuple of ConfidenceNumbers
+        Where the runs are several confidences of one table; else empty, as are the differences.
+    confidence_differences : tuple of ConfidenceDifference
+        Of every two, the earlier one as `a`.
+    left_out : int
+        Rows of that table that lack one of the confidences.
     versions : dict of str to str
 
     Examples
@@ -218,6 +251,9 @@ class RunComparison(ShowsItself, Document):
     epsilon: float | None = None
     runs: tuple[RunNumbers, ...]
     pairs: tuple[RunPair, ...]
+    confidences: tuple[ConfidenceNumbers, ...] = ()
+    confidence_differences: tuple[ConfidenceDifference, ...] = ()
+    left_out: NonNegativeInt = 0
     versions: dict[str, str]
 
     @property

@@ -9,6 +9,7 @@ from miscal.report.source import printable
 from miscal.report.texts import listed
 from miscal.runs.compare.document import RunComparison
 from miscal.runs.compare.views import pair_view, run_view
+from miscal.runs.compare.wording import confidence_facts
 
 STYLES = ("base.css", "tables.css", "figures.css", "print.css", "compare.css")
 
@@ -80,6 +81,7 @@ def build(comparison: RunComparison) -> str:
         runs=[run_view(run) for run in shown.runs],
         contents=single if len(pairs) == 1 else [*several[:6], single[-1]],
         glossary=[(word, meaning.format(**_fills(terms))) for word, meaning in GLOSSARY],
+        confidence_facts=confidence_facts(shown),
         terms=terms,
         decimals=decimals,
         digits=decimals if terms.digits else 0,

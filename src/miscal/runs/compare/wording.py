@@ -226,7 +226,52 @@ def comparison_lines(found: RunComparison, out: Path) -> list[str]:
         Lines to print.
     """
     words = vocabulary(found.kind)
-    return [*(line for pair in found.pairs for line in _pair(pair, words)), f"{'page':<19}{out / 'compare.html'}"]
+    return [
+        *confidence_lines(found),
+        *(line for pair in found.pairs for line in _pair(pair, words)),
+        f"{'page':<19}{out / 'compare.html'}",
+    ]
+
+
+def confidence_lines(found: RunComparison) -> list[str]:
+    """Tell the numbers of several confidences of one table, and the differences of every two; empty without any."""
+    if not found.confidences:
+        return []
+    facts = [f"{about}: {text}" for about, text in confidence_facts(found)]
+    return [*facts, ""]
+
+
+def confidence_facts(found: RunComparison) -> list[tuple[str, str]]:
+    """Tell of each confidence, and of every two, as what it is about and what is said."""
+    each = [
+        (
+            one.name,
+            f"log loss {_within(one.log_loss)}, after correction {_within(one.log_loss_after)}; area under the "
+            f"risk-coverage curve {_within(one.risk_coverage_area)}; smECE {_within(one.smece)}; "
+            + (f"findings {one.findings:,}: {'; '.join(one.worst)}" if one.worst else "no findings"),
+        )
+        for one in found.confidences
+    ]
+    both = [
+        (
+            f"{one.a} minus {one.b}",
+            f"log loss {_within(one.log_loss, signed=True)}, after correction "
+            f"{_within(one.log_loss_after, signed=True)}, area {_within(one.risk_coverage_area, signed=True)}",
+        )
+        for one in found.confidence_differences
+    ]
+    left = [("left out", f"{found.left_out:,} rows that lack one of the confidences")] if found.left_out else []
+    told = "intervals of differences hold for all pairs at once (Bonferroni), at 95 %"
+    return [*each, *both, *left, *([("note", told)] if len(both) > 1 else [])]
+
+
+def _within(measure: Measure, *, signed: bool = False) -> str:
+    if measure.value is None:
+        return "undefined"
+    write = _signed if signed else score
+    ends = measure.interval
+    shown = "" if ends is None or ends[0] is None or ends[1] is None else f" [{write(ends[0])}, {write(ends[1])}]"
+    return f"{write(measure.value)}{shown}"
 
 
 def shown_comparison(found: RunComparison) -> Shown:
@@ -243,7 +288,7 @@ def shown_comparison(found: RunComparison) -> Shown:
         title=f"Comparison of {len(found.runs)} runs: {', '.join(one.name for one in found.runs)}",
         sentences=tuple(sentence for pair in pairs for sentence in pair.verdict),
         bars=tuple(bars),
-        facts=tuple(facts),
+        facts=(*confidence_facts(found), *facts),
     )
 
 

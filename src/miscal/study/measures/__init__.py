@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from miscal.study.measures import corrections, pairs, purity, slices, spaces
+from miscal.study.measures import corrections, groups, pairs, purity, slices, spaces
 from miscal.study.pair_result import PairResult, TableRows
 
 MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
@@ -12,6 +12,8 @@ MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
     slices.measure_curves,
     slices.measure_histograms,
     corrections.measure_deferral,
+    groups.measure_board,
+    groups.measure_groups,
 )
 """What is measured of every pair."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from miscal.study.answers import Answer, answers
 from miscal.study.claims import PaperClaim, claims
+from miscal.study.matrix import GroupMatrix, matrices
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, of_papers
 from miscal.study.tables import Tables
 from miscal.study.verdict import MethodVerdict, duel_sentence, of_pairs, sentences, verdicts
@@ -37,6 +39,13 @@ class StudySummary:
         Which of the two methods leaves the lower log loss, in a sentence; None where no pair has both.
     words : StudyVocabulary
         Those of its pairs.
+    method : str
+        Under which the questions of the owner are answered: "auto" where pairs have it.
+    answers : list of Answer
+    matrices : list of GroupMatrix
+        Models by groups, one for each data set.
+    of_paper : bool
+        Whether the paper is spoken of, on a page of its own.
     """
 
     n_pairs: int
@@ -48,16 +57,31 @@ class StudySummary:
     n_failures: int
     duel: str | None = None
     words: StudyVocabulary = ANSWERS
+    method: str = "auto"
+    answers: list[Answer] = field(default_factory=list)
+    matrices: list[GroupMatrix] = field(default_factory=list)
+    of_paper: bool = False
 
     @property
     def paragraphs(self) -> list[str]:
-        """The verdict in words: the opening, a paragraph a method, and which of two methods does better."""
+        """The verdict in words: the answers; beside the paper the opening, a paragraph a method, and the better one."""
+        said = [answer.sentence for answer in self.answers] or ["Nothing can be said yet: no pair is finished."]
+        return [*said, *self.beside_paper] if self.of_paper else said
+
+    @property
+    def beside_paper(self) -> list[str]:
+        """What is said beside the paper."""
         paragraphs = [f"Method {v.method}: {' '.join(sentences(v, self.words))}" for v in self.verdicts]
         return [self.opening, *paragraphs, *([self.duel] if self.duel else [])]
 
 
 def summarise(
-    tables: Tables, n_planned: int, by_method: Mapping[str, int] | None = None, split: str | None = None
+    tables: Tables,
+    n_planned: int,
+    by_method: Mapping[str, int] | None = None,
+    split: str | None = None,
+    *,
+    paper: bool = False,
 ) -> StudySummary:
     """Put together what a study says.
 
@@ -70,11 +94,16 @@ def summarise(
         Pairs that the plan has for each method, over which certificates are adjusted.
     split : {"permutation", "grouped"}, optional
         Of the plan.
+    paper : bool, default False
+        Speak of the paper even if no pair is the paper's.
     """
     names = tables["pairs"].select("pair", "dataset", "model").unique("pair", maintain_order=True)
     found = verdicts(tables, by_method)
     ours = of_papers(tables["pairs"].iter_rows(named=True), split)
     n_paper = len(ours)
+    words = vocabulary_of(tables["pairs"])
+    method = found[-1].method if found else "auto"
+    laid_out = [one for one in matrices(tables["groups"]) if one.method == method]
     other = next((known.note for known in ours.values() if known.differs), "")
     return StudySummary(
         n_pairs=names.height,
@@ -85,7 +114,11 @@ def summarise(
         claims={verdict.method: claims(tables, verdict.method) for verdict in found},
         n_failures=tables["failures"].height,
         duel=duel_sentence(tables),
-        words=vocabulary_of(tables["pairs"]),
+        words=words,
+        method=method,
+        answers=answers(tables, method, laid_out, words) if found else [],
+        matrices=laid_out,
+        of_paper=paper or n_paper > 0,
     )
 
 
@@ -136,8 +169,11 @@ def as_json(summary: StudySummary) -> dict[str, Any]:
         "n_paper_pairs": summary.n_paper,
         "n_failures": summary.n_failures,
         "verdict": summary.paragraphs,
+        "answers": [asdict(answer) for answer in summary.answers],
         "methods": {verdict.method: _numbers(verdict) for verdict in summary.verdicts},
-        "claims": {method: [asdict(claim) for claim in found] for method, found in summary.claims.items()},
+        "claims": {method: [asdict(claim) for claim in found] for method, found in summary.claims.items()}
+        if summary.of_paper
+        else {},
     }
 
 

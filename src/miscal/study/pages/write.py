@@ -20,7 +20,7 @@ from miscal.study.claims import PaperClaim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
 from miscal.study.folder import n_planned, n_planned_by_method, planned_split
-from miscal.study.pages import paper_grids, sheets, study_grids
+from miscal.study.pages import board, paper_grids, sheets, study_grids
 from miscal.study.pages.grid import Grid
 from miscal.study.pages.sheets import sheet_names
 from miscal.study.pages.summary import StudySummary, as_json, summarise
@@ -31,8 +31,11 @@ from miscal.study.verdict import sentences
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 
 HERE = Path(__file__).parent / "templates"
-_STYLES = ("base.css", "tables.css", "figures.css", "print.css", "study.css")
+_STYLES = ("base.css", "tables.css", "figures.css", "print.css", "study.css", "board.css")
 _PROGRAMS = ("element.js", "order.js", "sort.js")
+PAPER = "paper.html"
+"""The page that sets the paper's claims beside what was found."""
+
 _WIDE = 400
 """Width of a figure, in points, from which a phone scrolls it instead of shrinking it."""
 
@@ -55,18 +58,21 @@ class FigureSection:
     linked: Sequence[str]
 
 
-def write_pages(out: str | Path) -> Path:
+def write_pages(out: str | Path, *, paper: bool = False) -> Path:
     """Draw all figures of a study and write its pages and summary, from its tables alone.
 
     Parameters
     ----------
     out : str or Path
         Folder of the study, with ``tables``. Tables that are missing or empty are left out of the page.
+    paper : bool, default False
+        Draw ``paper.html`` even if no pair is the paper's; an older one is taken away where it is not drawn.
 
     Returns
     -------
     Path
-        ``index.html``. Beside it stand ``datasets/*.html``, ``figures/*.svg`` and ``.png``, and ``summary.json``.
+        ``index.html``. Beside it stand ``datasets/*.html`` and ``summary.json``; where the paper is spoken of,
+        ``paper.html``, too, with ``figures/*.svg`` and ``.png``.
 
     Raises
     ------
@@ -86,17 +92,21 @@ wrote
     folder = Path(out)
     tables = read_tables(folder)
     planned = n_planned_by_method(folder)
-    summary = summarise(tables, n_planned(folder, tables), planned, planned_split(folder))
+    summary = summarise(tables, n_planned(folder, tables), planned, planned_split(folder), paper=paper)
     with disk_errors(str(folder)):
-        drawn = _draw(tables, folder / "figures", summary.words)
+        drawn = _draw(tables, folder / "figures", summary.words) if summary.of_paper else []
         names = sheet_names(datasets_in(tables["pairs"]))
         (folder / "datasets").mkdir(exist_ok=True)
         for dataset, name in names.items():
             replace_file(folder / "datasets" / f"{name}.html", _sheet(tables, dataset, folder).encode())
         content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / "summary.json", (content + "\n").encode())
-        page = folder / "index.html"
-        replace_file(page, _index(tables, summary, planned, drawn, names, folder).encode())
+        page, of_paper = folder / "index.html", folder / PAPER
+        if summary.of_paper:
+            replace_file(of_paper, _paper(tables, summary, planned, drawn, names, folder).encode())
+        else:
+            of_paper.unlink(missing_ok=True)
+        replace_file(page, _index(tables, summary, names, folder).encode())
     return page
 
 
@@ -118,7 +128,22 @@ def _shown(folder: Path, name: str) -> Shown:
     return Shown(name, base64.b64encode(drawing).decode(), width is not None and float(width[1]) > _WIDE)
 
 
-def _index(
+def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> str:
+    return _page(
+        "index.html",
+        n_pairs=summary.n_pairs,
+        n_planned=summary.n_planned,
+        words=summary.words,
+        answers=[(one, board.picture(one, summary.method, out)) for one in summary.answers],
+        matrices=[board.drawn(one, out) for one in summary.matrices],
+        board=study_grids.board_grid(tables, out, summary.words),
+        sheets=names,
+        failures=study_grids.failures_grid(tables),
+        paper=summary.of_paper,
+    )
+
+
+def _paper(
     tables: Tables,
     summary: StudySummary,
     planned: Mapping[str, int],
@@ -130,7 +155,7 @@ def _index(
     names_drawn = {section.figure.name for section in drawn}
     nulls = sorted(set(tables["nulls"]["null"].to_list()))
     return _page(
-        "index.html",
+        PAPER,
         summary=summary,
         words=words,
         sentences={verdict.method: sentences(verdict, words) for verdict in summary.verdicts},

@@ -1,0 +1,111 @@
+"""The board: what the first page of a study draws, intervals along an axis and the matrix of models by groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from miscal.report.formatting import change, points
+from miscal.report.texts import short
+from miscal.study.answers import Answer, Bar
+from miscal.study.matrix import Cell, GroupMatrix, holds
+from miscal.study.pages.grid import report_link
+
+MOST_LINES = 120
+"""Groups that the page draws of one data set; the table ``groups`` has all."""
+_STEPS = (0.02, 0.05, 0.10, 0.20)
+"""Absolute hidden residuals at which a cell of the matrix takes a deeper colour."""
+
+
+class Interval(NamedTuple):
+    """A bar of a picture: its words, where it lies in per cent of the width, and a link."""
+
+    name: str
+    text: str
+    low: float
+    high: float
+    at: float
+    side: str
+    href: str | None
+
+
+class Picture(NamedTuple):
+    """An interval for each row, around a line at 0, in per cent of the width."""
+
+    zero: float
+    rows: list[Interval]
+
+
+@dataclass(frozen=True)
+class Shade:
+    """A cell of the matrix as drawn: its text before and after, its colour, what pointing says, and a link."""
+
+    text: str = ""
+    after: str = ""
+    kind: str = ""
+    marked: bool = False
+    hint: str = ""
+    href: str | None = None
+
+
+@dataclass(frozen=True)
+class DrawnMatrix:
+    """A matrix as drawn: models, and for each group its words and cells; `left` groups are in the table alone."""
+
+    dataset: str
+    models: Sequence[str]
+    lines: Sequence[tuple[str, Sequence[Shade]]]
+    left: int
+
+
+def picture(answer: Answer, method: str, out: Path) -> Picture | None:
+    """Place the bars of an answer on one axis that holds 0; None without any."""
+    if not answer.bars:
+        return None
+    low = min(0.0, *(one.low for one in answer.bars))
+    high = max(0.0, *(one.high for one in answer.bars))
+    width = max(high - low, 1e-9)
+    place = lambda value: round(100 * (value - low) / width, 2)  # noqa: E731
+    return Picture(place(0.0), [_interval(one, answer.unit, place, method, out) for one in answer.bars])
+
+
+def _interval(one: Bar, unit: str, place, method: str, out: Path) -> Interval:
+    write = points if unit == "points" else change
+    side = "over" if one.high < 0 else "under" if one.low > 0 else ""
+    text = f"{write(one.value)} ({write(one.low)} to {write(one.high)})"
+    href = None if one.pair is None else report_link(out, one.pair, method)
+    return Interval(one.name, text, place(one.low), place(one.high), place(one.value), side, href)
+
+
+def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:
+    """Write the cells of a matrix."""
+    lines = [
+        (f"{short(line.column, 30)} = {short(line.value, 50)}", [_shade(one, out) for one in line.cells])
+        for line in matrix.lines[:MOST_LINES]
+    ]
+    left = max(0, len(matrix.lines) - MOST_LINES)
+    return DrawnMatrix(matrix.dataset, [short(model, 40) for model in matrix.models], lines, left)
+
+
+def _shade(cell: Cell | None, out: Path) -> Shade:
+    if cell is None or cell["hidden"] is None:
+        return Shade()
+    value, tested = cell["hidden"], cell["p_value"] is not None
+    depth = sum(abs(value) >= step for step in _STEPS)
+    kind = f"{'over' if value < 0 else 'under'}-{depth}" if tested and depth else ""
+    told = f"{points(value)}, 95 % interval {points(cell['low'])} to {points(cell['high'])}, {cell['n']:,} rows"
+    told += f"; p {cell['p_adjusted']:.2g} after adjustment" if tested else "; too few rows to be tested"
+    if cell["after"] is not None:
+        told += f"; {points(cell['after'])} after the correction"
+    link = report_link(out, cell["pair"], cell["method"])
+    if link is not None and cell["finding"] is not None:
+        link += f"#finding-{cell['finding']}"
+    after = "" if cell["after"] is None else _brief(cell["after"])
+    return Shade(_brief(value), after, kind, holds(cell), told, link)
+
+
+def _brief(value: float) -> str:
+    """Write a residual in whole points, to fit a narrow cell."""
+    return f"{round(100 * value):+d}".replace("-", "\u2212").replace("+0", "0")
