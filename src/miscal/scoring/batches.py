@@ -9,7 +9,7 @@ from typing import Any
 from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import BatchResult, LanguageModel, Runner
+from miscal.scoring.engine import Asking, BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
 
 ATTEMPTS = 3
@@ -89,7 +89,10 @@ def _local_workers(workers: int | None, device: str) -> Workers:
 
 
 def batch_results(
-    workers: Workers, model: LanguageModel | ModelSpec, batches: Sequence[tuple[int, Sequence[Encoded]]]
+    workers: Workers,
+    model: LanguageModel | ModelSpec,
+    batches: Sequence[tuple[int, Sequence[Encoded]]],
+    asking: Asking | None = None,
 ) -> Iterator[tuple[int, BatchResult]]:
     """Yield (number of the batch, result) as they are done.
 
@@ -100,6 +103,8 @@ def batch_results(
     model : LanguageModel or ModelSpec
     batches : sequence of (int, sequence of Encoded)
         Number of each batch, and its rows.
+    asking : Asking, optional
+        What is asked about each batch, hashable; by default, its candidates are weighed.
 
     Raises
     ------
@@ -107,13 +112,18 @@ def batch_results(
         If a batch kills its process three times.
     """
     # the runner of this process remembers how many rows fit into its memory
-    runner = None if isinstance(model, ModelSpec) or workers.elsewhere else Runner(model)
+    runner = None if isinstance(model, ModelSpec) or workers.elsewhere else Runner(model, asking)
     with workers:
-        yield from workers.results(_task(model, runner, index, batch) for index, batch in batches)
+        yield from workers.results(_task(model, asking, runner, index, batch) for index, batch in batches)
 
 
 def _task(
-    model: LanguageModel | ModelSpec, runner: Runner | None, index: int, batch: Sequence[Encoded], attempt: int = 1
+    model: LanguageModel | ModelSpec,
+    asking: Asking | None,
+    runner: Runner | None,
+    index: int,
+    batch: Sequence[Encoded],
+    attempt: int = 1,
 ) -> WorkItem:
     """Put a batch into the words of the workers; the model decides itself about threads, which its folder notes."""
     function: Callable[..., Any] = compute_batch if runner is None else runner.run
@@ -122,27 +132,30 @@ def _task(
     return WorkItem(
         f"batch {index}",
         function,
-        (model, batch, most_rows) if runner is None else (batch,),
+        (model, batch, most_rows, asking) if runner is None else (batch,),
         key=index,
         one_thread=False,
         gpu=spec is not None and not spec.device.startswith("cpu"),
         cpus=(spec.threads if spec else None) or 1,
-        instead=None if attempt == ATTEMPTS else _task(model, runner, index, batch, attempt + 1),
+        instead=None if attempt == ATTEMPTS else _task(model, asking, runner, index, batch, attempt + 1),
     )
 
 
 def compute_batch(
-    model: LanguageModel | ModelSpec, batch: Sequence[Encoded], most_rows: int | None = None
+    model: LanguageModel | ModelSpec,
+    batch: Sequence[Encoded],
+    most_rows: int | None = None,
+    asking: Asking | None = None,
 ) -> BatchResult:
     """Compute one batch in whatever process this is; a `ModelSpec` is loaded once per process."""
-    runner = _loaded(model) if isinstance(model, ModelSpec) else Runner(model)
+    runner = _loaded(model, asking) if isinstance(model, ModelSpec) else Runner(model, asking)
     if most_rows:
         runner.most_rows = min(runner.most_rows or most_rows, most_rows)
     return runner.run(batch)
 
 
 @lru_cache(maxsize=1)
-def _loaded(spec: ModelSpec) -> Runner:
+def _loaded(spec: ModelSpec, asking: Asking | None) -> Runner:
     from miscal.scoring.huggingface import HuggingFaceModel
 
-    return Runner(HuggingFaceModel(spec))
+    return Runner(HuggingFaceModel(spec), asking)

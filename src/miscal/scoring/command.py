@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,11 +19,15 @@ from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
 from miscal.scoring.model_source import ModelSpec
+from miscal.scoring.open_ended.options import check_judge, confidence_sources, described, open_ended
+from miscal.scoring.open_ended.options import notes as answer_notes
+from miscal.scoring.open_ended.sources import SOURCES
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
 from miscal.scoring.sampling import Sample, draw
 from miscal.scoring.scorer import as_items, default_batch_tokens
 from miscal.scoring.tasks import Task, read_table, read_task
+from miscal.scoring.tasks import without_options as as_open
 
 ALLOWED_FAILURES = 0.01
 """Share of rows that may fail before a finished run counts as an error."""
@@ -39,7 +43,9 @@ class ScoringSummary:
         Folder with triples.parquet, embeddings.safetensors and manifest.json.
     n_scored, n_failed, n_truncated : int
     accuracy, confidence, candidate_mass : float or None
-        Means over the scored rows; None for a run that asked for hidden states alone.
+        Means over the scored rows that have them; None where none has, as in a run that asked for hidden states alone.
+    confidences : mapping of str to float or None
+        Of open-ended questions: mean of each column of confidences; otherwise empty.
     notes : tuple of str
         What is left out of a data set, and what differs from what was asked for, a sentence each.
     seconds : float
@@ -54,6 +60,7 @@ class ScoringSummary:
     accuracy: float | None
     confidence: float | None
     candidate_mass: float | None
+    confidences: Mapping[str, float | None]
     notes: tuple[str, ...]
     seconds: float
     questions_per_second: float
@@ -82,6 +89,13 @@ def run(
     text: str = "text",
     layer: str | int = LAST,
     embeddings_dtype: str = "float32",
+    confidence_from: str | Sequence[str] = "letters",
+    answer: str | None = None,
+    samples: int | None = None,
+    temperature: float | None = None,
+    max_new_tokens: int | None = None,
+    judge: str | None = None,
+    without_options: bool = False,
 ) -> ScoringSummary:
     """Score a task into a folder.
 
@@ -112,7 +126,7 @@ def run(
         Score a random sample of so many rows, each category in proportion (:func:`miscal.scoring.sampling.draw`);
         default: all rows.
     seed : int, default 0
-        Of that sample, and of the coin that deals the slots of preference pairs.
+        Of that sample, of the coin that deals the slots of preference pairs, and of the samples of an answer.
     batch_tokens : int, optional
         Padded tokens per batch; default 1024 on a CPU, 32768 on a GPU.
     threads : int, optional
@@ -125,6 +139,21 @@ def run(
         Which hidden state is kept (:func:`miscal.scoring.layers.layer_of`); confidences do not depend on it.
     embeddings_dtype : {"float32", "float16"}, default "float32"
         Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
+    confidence_from : str or sequence of str, default "letters"
+        "letters" for multiple choice and preferences; of open-ended questions one or several of
+        `miscal.scoring.open_ended.sources.SOURCES`, of which the first is the column ``confidence``.
+    answer : {"greedy", "most-frequent"}, optional
+        Of open-ended questions: the answer that is judged. Default: greedy.
+    samples : int, optional
+        Samples of each answer, where some are needed. Default: 10.
+    temperature : float, optional
+        Of the samples. Default: 1.
+    max_new_tokens : int, optional
+        Tokens of an answer at most. Default: 32.
+    judge : {"exact", "later"}, optional
+        Compare answers with the accepted ones (default), or leave ``correct`` null.
+    without_options : bool, default False
+        Ask multiple-choice questions as open-ended ones, whose accepted answer is the right option.
 
     Raises
     ------
@@ -139,6 +168,11 @@ def run(
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1; got {value}")
     _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
+    sources = confidence_sources(confidence_from)
+    of_answers = {"answer": answer, "samples": samples, "temperature": temperature, "max_new_tokens": max_new_tokens}
+    _refuse_answerless(sources, {**of_answers, "judge": judge, "without_options": without_options or None}, embed_only)
+    asking = open_ended(sources, **of_answers, seed=seed) if sources else None
+    judged = check_judge(judge)
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads, layer)
     chosen = choose_batch_workers(engine, ray_address=ray_address, workers=workers, device=device)
     if embed_only:
@@ -146,9 +180,13 @@ def run(
         form, note = "letter", None
     else:
         table = None
-        asked, sample = _sampled(read_task(task, revision=task_revision), limit, seed)
+        found = read_task(task, revision=task_revision)
+        asked, sample = _sampled(as_open(found) if without_options else found, limit, seed)
         note = asked.note
+        _refuse_other_kind(asked, sources)
         form, items, about = _questions(asked, form, prompt_file, seed)
+        if asking:
+            form, about = "open", {**about, "form": "open", **described(asking, judged)}
     about |= {"limit": limit, "sample": sample.describe() if sample else None}
     began = time.monotonic()
     with _bar() as progress:
@@ -162,13 +200,17 @@ def run(
             workers=chosen,
             table=table,
             embeddings_dtype=embeddings_dtype,
+            asking=asking,
+            judge=judged,
             progress=progress,
         )
     _refuse_many_failures(done)
     stored = done.manifest.get("embeddings", {}).get("note")
     heard = [f"the tokenizer warns: {warning}" for warning in done.manifest.get("warnings", ())]
+    if asking:
+        heard += answer_notes(done.manifest["answers"], done.n_scored, done.folder, judged)
     notes = tuple(one for one in (note, sample.sentence() if sample else None, _tied(done), stored, *heard) if one)
-    return _summary(done, time.monotonic() - began, embed_only, notes)
+    return _summary(done, time.monotonic() - began, embed_only, notes, sources or ())
 
 
 def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> None:
@@ -185,6 +227,35 @@ def _refuse_idle(embed_only: bool, of_questions: dict[str, Any], text: str) -> N
         )
 
 
+def _refuse_answerless(sources: tuple[str, ...] | None, of_answers: Mapping[str, Any], embed_only: bool) -> None:
+    """Refuse options of open-ended questions where no answer is written."""
+    idle = [name for name, value in of_answers.items() if value is not None]
+    if sources and embed_only:
+        raise InputError("confidence_from cannot be given with embed_only, which asks no questions: leave it out")
+    if not sources and idle:
+        raise InputError(
+            f"{', '.join(idle)} can be given for open-ended questions only: leave it out, or name a confidence of an "
+            f"answer that the model writes, e.g. --confidence-from {next(iter(SOURCES))}"
+        )
+
+
+def _refuse_other_kind(task: Task, sources: tuple[str, ...] | None) -> None:
+    """Refuse a confidence that the task has no questions for."""
+    if sources and task.kind != "open":
+        what = "multiple-choice questions" if task.kind == "choice" else "preference pairs"
+        mend = "; to ask them without their options, add --without-options" if task.kind == "choice" else ""
+        raise InputError(
+            f"task {task.name} holds {what}, but confidence_from {', '.join(sources)} needs open-ended questions "
+            f"(columns question and answer, or answers){mend}"
+        )
+    if not sources and task.kind == "open":
+        raise InputError(
+            f"task {task.name} holds open-ended questions, which have no letters to weigh: name where their confidence "
+            f"comes from, --confidence-from {', '.join(SOURCES)}, or give multiple-choice questions (columns question, "
+            "choices, answer_index)"
+        )
+
+
 def _sampled(task: Task, limit: int | None, seed: int) -> tuple[Task, Sample | None]:
     names = task.questions[0].metadata
     columns = {name: [question.metadata[name] for question in task.questions] for name in names}
@@ -195,6 +266,8 @@ def _sampled(task: Task, limit: int | None, seed: int) -> tuple[Task, Sample | N
 def _questions(
     task: Task, form: str | None, prompt_file: str | Path | None, seed: int
 ) -> tuple[str, list[Item], dict[str, Any]]:
+    if form and task.kind == "open":
+        raise InputError(f"form is what candidates are, which open-ended questions do not have; got {form!r}")
     form = form or task.form
     template = read_template(prompt_file, task.kind) if prompt_file else task.template or DEFAULTS[task.kind]
     items = as_items(task.questions, form=form, template=template, seed=seed)
@@ -243,11 +316,16 @@ def _refuse_many_failures(done: ScoredFolder) -> None:
         )
 
 
-def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[str, ...]) -> ScoringSummary:
+def _summary(
+    done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[str, ...], sources: tuple[str, ...]
+) -> ScoringSummary:
     columns = ["correct", "confidence", "candidate_mass"]
     means: dict[str, float | None] = dict.fromkeys(columns)
     if not embed_only:
-        means = read_parquet(done.folder / TRIPLES, columns).cast(pl.Float64).mean().row(0, named=True)
+        there = pl.read_parquet_schema(done.folder / TRIPLES)
+        several = [column for name in sources for column in SOURCES[name].columns]
+        wanted = [name for name in (*columns, *several) if name in there]
+        means |= read_parquet(done.folder / TRIPLES, wanted).cast(pl.Float64).mean().row(0, named=True)
     return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,
@@ -256,6 +334,7 @@ def _summary(done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[
         accuracy=means["correct"],
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
+        confidences={name: value for name, value in means.items() if name not in columns},
         notes=notes,
         seconds=round(seconds, 3),
         questions_per_second=done.n_new / max(seconds, 1e-9),

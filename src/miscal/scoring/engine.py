@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,13 +21,17 @@ class Evaluated:
     Attributes
     ----------
     log_probs : tuple of ndarray of float64
-        Per row, shape (n_candidates,): sum of the token log-probabilities.
+        Per row, shape (n_candidates,): sum of the token log-probabilities. Of an open-ended question: every
+        log-probability that its confidences come from.
     hidden : ndarray of float32, shape (n_rows, width)
         Hidden state at the last position of the context.
+    responses : tuple of str
+        Per row, what the model wrote, as JSON; empty where nothing was written.
     """
 
     log_probs: tuple[np.ndarray, ...]
     hidden: np.ndarray
+    responses: tuple[str, ...] = ()
 
 
 class LanguageModel(Protocol):
@@ -60,12 +64,22 @@ class BatchResult:
     hidden : ndarray of float32, shape (len(rows), width)
     failed : dict of int to str
         Rows without a result and the reason.
+    responses : tuple of str
+        Per row, what the model wrote, as JSON; empty where nothing was written.
     """
 
     rows: tuple[int, ...]
     log_probs: tuple[np.ndarray, ...]
     hidden: np.ndarray
     failed: dict[int, str]
+    responses: tuple[str, ...] = ()
+
+
+class Asking(Protocol):
+    """What is asked about the rows of a batch, if it is more than to weigh their candidates."""
+
+    def evaluate(self, model: Any, batch: Sequence[Any]) -> Evaluated:
+        """Ask it of a model."""
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
@@ -76,10 +90,17 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 
 class Runner:
-    """Evaluate batches and remember the number of rows that fitted in memory."""
+    """Evaluate batches and remember the number of rows that fitted in memory.
 
-    def __init__(self, model: LanguageModel) -> None:
-        self.model = model
+    Parameters
+    ----------
+    model : LanguageModel
+    asking : Asking, optional
+        What is asked about each batch; by default, its candidates are weighed.
+    """
+
+    def __init__(self, model: LanguageModel, asking: Asking | None = None) -> None:
+        self.model, self.asking = model, asking
         self.most_rows: int | None = None
 
     def run(self, batch: Sequence[Encoded]) -> BatchResult:
@@ -96,7 +117,7 @@ class Runner:
             raise
         except Exception as error:
             return self._one_by_one(batch, error)
-        return _checked(batch, [value for part in parts for value in part.log_probs], [part.hidden for part in parts])
+        return _checked(batch, _joined(parts))
 
     def _one_by_one(self, batch: Sequence[Encoded], error: Exception) -> BatchResult:
         """Find the rows that an error comes from; raise it where the model fails whatever it is given."""
@@ -117,8 +138,7 @@ class Runner:
                 )
         if not good:
             return BatchResult((), (), np.zeros((0, self.model.width), dtype=np.float32), failed)
-        values = [value for part in parts for value in part.log_probs]
-        result = _checked(good, values, [part.hidden for part in parts])
+        result = _checked(good, _joined(parts))
         return replace(result, failed=failed | result.failed)
 
     def _lives(self, row: Encoded) -> bool:
@@ -135,7 +155,7 @@ class Runner:
 
     def _attempt(self, batch: Sequence[Encoded]) -> Evaluated:
         try:
-            return self.model.evaluate(batch)
+            return self.asking.evaluate(self.model, batch) if self.asking else self.model.evaluate(batch)
         except Exception as error:
             if not ran_out_of_memory(error):
                 raise
@@ -145,15 +165,24 @@ class Runner:
                 ) from error
         half = len(batch) // 2
         self.most_rows = min(self.most_rows or half, half)
-        parts = [self._attempt(part) for part in self._parts(batch)]
-        return Evaluated(tuple(v for p in parts for v in p.log_probs), np.concatenate([p.hidden for p in parts]))
+        return _joined([self._attempt(part) for part in self._parts(batch)])
 
 
-def _checked(batch: Sequence[Encoded], log_probs: list[np.ndarray], hidden: list[np.ndarray]) -> BatchResult:
+def _joined(parts: Sequence[Evaluated]) -> Evaluated:
+    return Evaluated(
+        tuple(value for part in parts for value in part.log_probs),
+        np.concatenate([part.hidden for part in parts]),
+        tuple(response for part in parts for response in part.responses),
+    )
+
+
+def _checked(batch: Sequence[Encoded], found: Evaluated) -> BatchResult:
     """Set aside the rows whose numbers are not finite."""
-    states = np.concatenate(hidden)
+    log_probs, states = found.log_probs, found.hidden
     finite = [np.isfinite(state).all() and np.isfinite(v).all() for state, v in zip(states, log_probs, strict=True)]
     good = np.flatnonzero(finite)
     reason = "the model returned numbers that are not finite"
     failed = {row.row: reason for row, fine in zip(batch, finite, strict=True) if not fine}
-    return BatchResult(tuple(batch[at].row for at in good), tuple(log_probs[at] for at in good), states[good], failed)
+    rows, values = tuple(batch[at].row for at in good), tuple(log_probs[at] for at in good)
+    responses = tuple(found.responses[at] for at in good) if found.responses else ()
+    return BatchResult(rows, values, states[good], failed, responses)

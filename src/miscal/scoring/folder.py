@@ -19,6 +19,8 @@ from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.model_source import ModelSpec
+from miscal.scoring.open_ended.answered_rows import EXACT, answered
+from miscal.scoring.open_ended.asking import OpenEnded
 from miscal.scoring.questions import Item
 from miscal.scoring.scored_rows import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
@@ -63,6 +65,8 @@ class _Plan:
     batches: list[list[Encoded]]
     settings: dict[str, Any]
     form: str
+    asking: OpenEnded | None
+    judge: str
 
 
 def score_folder(
@@ -76,6 +80,8 @@ def score_folder(
     workers: Workers | None = None,
     table: pl.DataFrame | None = None,
     embeddings_dtype: str = "float32",
+    asking: OpenEnded | None = None,
+    judge: str = EXACT,
     progress: Progress | None = None,
 ) -> ScoredFolder:
     """Score items into a folder, or resume an unfinished run there.
@@ -103,6 +109,10 @@ def score_folder(
         Precision of embeddings.safetensors. float16 takes half the space and keeps three digits. If a number does not
         fit, which one of a magnitude above 65,504 does not, all are written in float32 and the manifest says so
         (``embeddings``): no work is lost.
+    asking : OpenEnded, optional
+        How open-ended questions are asked; by default, the candidates of the items are weighed.
+    judge : {"exact", "later"}, default "exact"
+        Who judges the answers to open-ended questions.
     progress : callable, optional
         Told the rows that are newly done and the rows in all, after every batch.
 
@@ -136,10 +146,8 @@ def score_folder(
             _tidy(out)  # a run killed between its last file and here left its shards
             return _scored(out, finished, 0)
         _begin(out, settings)
-        encoded, unreadable = encode(
-            items, text_side.tokenize, max_length=text_side.max_length, n_lead=text_side.n_lead
-        )
-        fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form)
+        encoded, unreadable = _encoded(items, text_side, asking)
+        fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form, asking, judge)
         shards = Shards(out / SHARDS)
         n_new = _compute(text_side, fixed, shards, workers or InProcess(), progress)
         manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
@@ -164,6 +172,12 @@ def _text_side(model: LanguageModel | ModelSpec) -> Any:
 
         return HuggingFaceText(model)
     return model
+
+
+def _encoded(items: Sequence[Item], text_side: Any, asking: OpenEnded | None) -> tuple[list[Encoded], dict[int, str]]:
+    if asking:
+        return asking.encode(items, text_side)
+    return encode(items, text_side.tokenize, max_length=text_side.max_length, n_lead=text_side.n_lead)
 
 
 def _tidy(out: Path) -> None:
@@ -222,7 +236,7 @@ def _compute(text_side: Any, fixed: _Plan, shards: Shards, workers: Workers, pro
         # a model that is spread over all GPUs leaves none for other processes
         workers = InProcess()
     model = _with_weights(text_side, elsewhere=workers.elsewhere)
-    for index, result in batch_results(workers, model, jobs):
+    for index, result in batch_results(workers, model, jobs, fixed.asking):
         shards.write(index, result)
         if progress:
             progress(len(fixed.batches[index]), total)
@@ -238,8 +252,7 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None,
             f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
         )
     order = sorted(places)
-    scored = None if table is not None else assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form)
-    result = table[order] if scored is None else scored.table()
+    result, beside = _rows(fixed, shards, table[order] if table is not None else None, log_probs, failed)
     shape = (len(order), shards.width(places[order[0]][0]))
     about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
     stored = _stored(fixed.settings["embeddings_dtype"], shards, fixed)
@@ -249,13 +262,29 @@ def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None,
         write_whole(out / TRIPLES, result.write_parquet)
         sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
         manifest = _manifest(fixed, failed, shape)
-        if scored is not None:
-            # rows whose most probable candidate is exactly as probable as another; the first of them counted
-            ties = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
-            manifest["ties"] = {"n": len(ties), "rows": ties[:1000]}
-        manifest |= {"embeddings": stored, "warnings": warnings, "files": sums}
+        manifest |= {**beside, "embeddings": stored, "warnings": warnings, "files": sums}
         write_json(out / MANIFEST, manifest)
     return manifest
+
+
+def _rows(
+    fixed: _Plan,
+    shards: Shards,
+    table: pl.DataFrame | None,
+    log_probs: Mapping[int, np.ndarray],
+    failed: Mapping[int, str],
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the table of the rows with a result, and what the manifest says of these results."""
+    if table is not None:
+        return table, {}
+    if fixed.asking:
+        responses = shards.responses(range(len(fixed.batches)))
+        rows = answered(fixed.items, responses, fixed.asking.sources, fixed.judge)
+        return rows.table(), {"answers": rows.manifest()}
+    scored = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form)
+    # rows whose most probable candidate is exactly as probable as another; the first of them counted
+    ties = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
+    return scored.table(), {"ties": {"n": len(ties), "rows": ties[:1000]}}
 
 
 def _stored(asked: str, shards: Shards, fixed: _Plan) -> dict[str, str]:

@@ -116,7 +116,8 @@ def log_softmax_at(logits: torch.Tensor, rows: Sequence[int], ids: Sequence[int]
     return logits[index, columns].float() - norm[index]
 
 
-def _padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndarray:
+def padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndarray:
+    """Put sequences of ids into one table, filled up on the "left" or "right" side."""
     width = max(len(ids) for ids in sequences)
     out = np.full((len(sequences), width), fill, dtype=np.int64)
     for row, ids in enumerate(sequences):
@@ -164,7 +165,7 @@ def _one_pass(
     model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
 ) -> tuple[list[np.ndarray], torch.Tensor]:
     """Pad on the right, where a causal model never looks: no mask is needed and attention takes its fastest path."""
-    ids = torch.from_numpy(_padded([row.context for row in batch], fill, "right")).to(device)
+    ids = torch.from_numpy(padded([row.context for row in batch], fill, "right")).to(device)
     rows = torch.arange(len(batch), device=device)
     last = torch.tensor([len(row.context) - 1 for row in batch], device=device)
     tokens = torch.arange(ids.shape[1], device=device) <= last[:, None]
@@ -177,7 +178,7 @@ def _two_passes(
     model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
 ) -> tuple[list[np.ndarray], torch.Tensor]:
     """Pad on the left, so that the cache of every prompt ends at the same place and its candidates follow on."""
-    ids = torch.from_numpy(_padded([row.context for row in batch], fill, "left")).to(device)
+    ids = torch.from_numpy(padded([row.context for row in batch], fill, "left")).to(device)
     lengths = torch.tensor([len(row.context) for row in batch], device=device)
     width = ids.shape[1]
     mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
@@ -207,7 +208,7 @@ def _rest(
 ) -> np.ndarray:
     """Sum the log-probabilities of the second and later tokens, reading the cached prompts."""
     owner = torch.tensor([row for row, _ in longer], device=mask.device)
-    tokens = torch.from_numpy(_padded([ids[:-1] for _, ids in longer], fill, "right")).to(mask.device)
+    tokens = torch.from_numpy(padded([ids[:-1] for _, ids in longer], fill, "right")).to(mask.device)
     steps = torch.arange(tokens.shape[1], device=mask.device)
     at = [(j, k) for j, (_, ids) in enumerate(longer) for k in range(len(ids) - 1)]
     rows, columns = (torch.tensor(part, device=mask.device) for part in zip(*at, strict=True))

@@ -17,6 +17,8 @@ from miscal.base.errors import FileError, InputError, MiscalError, ResourceError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
+from miscal.scoring.generating import write
+from miscal.scoring.generation import Generated, Stream
 from miscal.scoring.layers import layer_of
 from miscal.scoring.model_source import (
     ATTEMPTS,
@@ -205,6 +207,38 @@ class HuggingFaceModel(HuggingFaceText):
         """Score a batch (see `miscal.scoring.forward.evaluate`)."""
         with _threads(self.spec.threads):
             return evaluate(self._model, self._picker, batch, fill=0, device=self.device)
+
+    def generate(
+        self,
+        contexts: Sequence[Sequence[int]],
+        streams: Sequence[Sequence[Stream]],
+        *,
+        temperature: float,
+        longest: int,
+    ) -> Generated:
+        """Write texts (see `miscal.scoring.generating.write`)."""
+        with _threads(self.spec.threads):
+            return write(
+                self._model,
+                self._picker,
+                contexts,
+                streams,
+                temperature=temperature,
+                longest=longest,
+                ends=self._ends(),
+                decode=self._decode,
+                fill=0,
+                device=self.device,
+            )
+
+    def _ends(self) -> set[int]:
+        """Return the tokens that end a text, by the tokenizer and by the model's settings."""
+        own = getattr(getattr(self._model, "generation_config", None), "eos_token_id", None)
+        listed = own if isinstance(own, list) else [own]
+        return {token for token in (*listed, self._tokenizer.eos_token_id) if token is not None}
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        return self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
 
 def device_of(name: str) -> torch.device:

@@ -26,10 +26,28 @@ PREFERENCE = (
     "## Your Choice:\nIn this context, the Assistant should respond with Response"
 )
 
+OPEN = (
+    "Answer each question with a few words.\n"
+    "\n"
+    "Question: What is the capital of Italy?\n"
+    "Answer: Rome\n"
+    "\n"
+    "Question: Who wrote Don Quixote?\n"
+    "Answer: Miguel de Cervantes\n"
+    "\n"
+    "Question: {question}\n"
+    "Answer:"
+)
+"""Ours, for open-ended questions: two examples show a base model where an answer ends."""
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-FIELDS = {"choice": ("question", "choices"), "preference": ("prompt", "response_a", "response_b")}
-DEFAULTS = {"choice": MULTIPLE_CHOICE, "preference": PREFERENCE}
+FIELDS = {
+    "choice": ("question", "choices"),
+    "preference": ("prompt", "response_a", "response_b"),
+    "open": ("question",),
+}
+DEFAULTS = {"choice": MULTIPLE_CHOICE, "preference": PREFERENCE, "open": OPEN}
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -58,7 +76,7 @@ def kind_of(template: str) -> str:
 
     Returns
     -------
-    {"choice", "preference"}
+    {"choice", "preference", "open"}
 
     Examples
     --------
@@ -76,9 +94,9 @@ def check_template(template: str, kind: str) -> str:
     ----------
     template : str
         Prompt with placeholders in braces.
-    kind : {"choice", "preference"}
+    kind : {"choice", "preference", "open"}
         Multiple choice needs ``{question}`` and ``{choices}``; preference needs ``{prompt}``, ``{response_a}`` and
-        ``{response_b}``.
+        ``{response_b}``; an open-ended question needs ``{question}``.
 
     Raises
     ------

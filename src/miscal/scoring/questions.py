@@ -53,12 +53,31 @@ class PreferencePair:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question without options.
+
+    Parameters
+    ----------
+    id, question, metadata, problem
+        See `Question`.
+    answers : tuple of str
+        The accepted answers; none where nobody has said what is right.
+    """
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One row to score: a prompt, the candidates that may follow it and which of them is right.
 
     ``rule`` is "top" (confidence of the best candidate; correct if that one is right), "first" (confidence of the
-    first candidate; correct if that one is right) or "embed" (hidden state only). ``problem`` is the reason why the
-    row cannot be scored, or None.
+    first candidate; correct if that one is right), "embed" (hidden state only) or "open" (the model writes its answer,
+    and ``choices`` are the accepted ones). ``problem`` is the reason why the row cannot be scored, or None.
     """
 
     row: int
@@ -188,6 +207,39 @@ def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["pre
             )
         )
     return items
+
+
+def open_items(questions: Sequence[OpenQuestion], *, template: str = DEFAULTS["open"]) -> list[Item]:
+    """Make the items of open-ended questions.
+
+    Parameters
+    ----------
+    questions : sequence of OpenQuestion
+    template : str
+        Prompt with ``{question}``.
+
+    Examples
+    --------
+    >>> item = open_items([OpenQuestion("q", "2 + 2?", ("4", "four"))], template="Q: {question} A:")[0]
+    >>> item.prompt, item.choices
+    ('Q: 2 + 2? A:', ('4', 'four'))
+    """
+    check_template(template, "open")
+    return [
+        Item(
+            row=row,
+            id=question.id,
+            prompt=render(template, question=question.question),
+            candidates=(),
+            gold=-1,
+            rule="open",
+            text=question.question,
+            choices=question.answers,
+            metadata=question.metadata,
+            problem=question.problem or (None if question.question.strip() else "empty question"),
+        )
+        for row, question in enumerate(questions)
+    ]
 
 
 def text_items(texts: Sequence[str]) -> list[Item]:

@@ -14,7 +14,15 @@ from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS
-from miscal.scoring.questions import Item, PreferencePair, Question, pair_items, question_items
+from miscal.scoring.questions import (
+    Item,
+    OpenQuestion,
+    PreferencePair,
+    Question,
+    open_items,
+    pair_items,
+    question_items,
+)
 from miscal.scoring.scored_rows import Scored, assemble
 
 BATCH_TOKENS = 1024
@@ -40,18 +48,18 @@ def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
 
 
 def as_items(
-    questions: Sequence[Question] | Sequence[PreferencePair],
+    questions: Sequence[Question] | Sequence[PreferencePair] | Sequence[OpenQuestion],
     *,
     form: str = "letter",
     template: str | None = None,
     seed: int = 0,
 ) -> list[Item]:
-    """Make items of questions or of pairs (see `question_items` and `pair_items`).
+    """Make items of questions or of pairs (see `question_items`, `pair_items` and `open_items`).
 
     Raises
     ------
     InputError
-        If the sequence is empty or mixes both kinds.
+        If the sequence is empty or mixes kinds.
     """
     kinds = {type(question) for question in questions}
     if kinds == {PreferencePair}:
@@ -60,6 +68,8 @@ def as_items(
         return pair_items(questions, template=template or DEFAULTS["preference"], seed=seed)
     if kinds == {Question}:
         return question_items(questions, template=template or DEFAULTS["choice"], form=form)
+    if kinds == {OpenQuestion}:
+        return open_items(questions, template=template or DEFAULTS["open"])
     names = sorted(kind.__name__ for kind in kinds) or "nothing"
     raise InputError(f"questions must be a sequence of Question or of PreferencePair; got {names}")
 

@@ -12,7 +12,7 @@ from miscal.base.cell_store import CellStore
 from miscal.base.tables import read_parquet
 from miscal.scoring.engine import BatchResult
 
-_SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "error": pl.String}
+_SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "response": pl.String, "error": pl.String}
 
 
 class Shards(CellStore):
@@ -52,6 +52,11 @@ class Shards(CellStore):
             failed |= dict(zip(bad["row"].to_list(), bad["error"].to_list(), strict=True))
         return log_probs, failed, places
 
+    def responses(self, indices: Sequence[int]) -> dict[int, str]:
+        """Return what the model wrote, as JSON, by row."""
+        tables = [read_parquet(self.shard(index, ".parquet"), ["row", "response"]) for index in indices]
+        return dict(pl.concat(tables).drop_nulls().iter_rows()) if tables else {}
+
     def hidden(self, places: Sequence[tuple[int, int]], block: int = 4096) -> Iterator[np.ndarray]:
         """Yield the hidden states in the order of the places, a block of rows at a time."""
         from safetensors import safe_open
@@ -81,9 +86,10 @@ class Shards(CellStore):
 
 
 def _table(result: BatchResult) -> pl.DataFrame:
+    responses = result.responses or (None,) * len(result.rows)
     rows = [
-        {"row": row, "log_probs": values.tolist(), "error": None}
-        for row, values in zip(result.rows, result.log_probs, strict=True)
+        {"row": row, "log_probs": values.tolist(), "response": response}
+        for row, values, response in zip(result.rows, result.log_probs, responses, strict=True)
     ]
     rows += [{"row": row, "log_probs": [], "error": reason} for row, reason in sorted(result.failed.items())]
     return pl.DataFrame(rows, schema=_SCHEMA)

@@ -34,6 +34,20 @@ class Form(StrEnum):
     text_per_byte = "text_per_byte"
 
 
+class Answer(StrEnum):
+    """Which answer to an open-ended question is taken."""
+
+    greedy = "greedy"
+    most_frequent = "most-frequent"
+
+
+class Judge(StrEnum):
+    """Who judges the answers to open-ended questions."""
+
+    exact = "exact"
+    later = "later"
+
+
 def command(
     model: Annotated[
         str, typer.Option(metavar="M", help="The model: a hub id, a short name, a folder or a .gguf file.")
@@ -101,9 +115,45 @@ def command(
             "all are stored in float32, and a sentence says so."
         ),
     ] = EmbeddingsDtype.float32,
+    confidence_from: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where confidence comes from: letters of multiple choice (the default), or, of open-ended questions, "
+            "p-true, verbalized, frequency, likelihood. Several (with commas, or repeated) are kept side by side; the "
+            "first of them is the column confidence.",
+        ),
+    ] = None,
+    answer: Annotated[
+        Answer | None,
+        typer.Option(help="Open-ended: which answer is judged. The default is greedy."),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=whole(1), help="Open-ended: number of samples of each answer. Default: 10."),
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(metavar="T", help="Open-ended: temperature of the samples. Default: 1.")
+    ] = None,
+    max_new_tokens: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=whole(1), help="Open-ended: tokens of an answer at most. Default: 32."),
+    ] = None,
+    judge: Annotated[
+        Judge | None,
+        typer.Option(
+            help="Open-ended: exact (the default) compares answers with the accepted ones; later leaves the column "
+            "correct empty."
+        ),
+    ] = None,
+    without_options: Annotated[
+        bool,
+        typer.Option("--without-options", help="Ask multiple-choice questions as open-ended ones, without options."),
+    ] = False,
 ) -> None:
-    """Ask a language model multiple-choice questions or preferences. Next: `miscal discover DIR`."""
+    """Ask a language model questions or preferences. Next: `miscal discover DIR`."""
     settings = {name: getattr(value, "value", value) for name, value in locals().items()}
+    settings["confidence_from"] = confidence_from or "letters"
     from miscal.scoring.command import run
 
     try:
@@ -114,7 +164,8 @@ def command(
     print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
     for note in done.notes:
         print(f"note: {note}")
-    if done.accuracy is not None:
+    if done.confidence is not None or done.accuracy is not None:
         speed = done.questions_per_second
-        means = f"accuracy {decimal(done.accuracy, 3)}, confidence {decimal(done.confidence, 3)}"
+        told = {"accuracy": done.accuracy, **(done.confidences or {"confidence": done.confidence})}
+        means = ", ".join(f"{name} {decimal(value, 3)}" for name, value in told.items() if value is not None)
         print(means + (f", {decimal(speed, 1)} questions per second" if speed else ""))
