@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from miscal.base.vocabulary import EVENT, KINDS, vocabulary
+from miscal.base.vocabulary import EVENT, JUDGE, KINDS, vocabulary
 
 OF_ANSWERS = re.compile(r"\b(answers?|right|wrong|accurac|confiden|correct\b|sure|unsure)", re.IGNORECASE)
 
@@ -28,6 +28,11 @@ def test_no_phrase_has_blanks_to_spare(kind):
 
 
 def test_kinds_differ_in_what_they_say():
-    answer, event = map(vocabulary, KINDS)
+    answer, event, judge = map(vocabulary, KINDS)
     assert answer.comes_true("now") == "the model is now right"
     assert event.comes_true("now") == "the event now happens"
+    assert judge.comes_true("now") == "answers are now approved"
+
+
+def test_a_judge_is_never_told_in_words_of_confidence():
+    assert not [said for said in everything_said(JUDGE) if re.search(r"confiden|\bsure|accurac", said)]

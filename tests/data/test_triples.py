@@ -231,5 +231,5 @@ def test_rows_taken_are_of_the_same_kind():
 
 
 def test_only_kinds_that_there_are():
-    with pytest.raises(InputError, match=r"kind must be one of 'answer', 'event'; got 'risk'"):
+    with pytest.raises(InputError, match=r"kind must be one of 'answer', 'event', 'judge'; got 'risk'"):
         Triples.of([[0.0]], confidence=[0.5], correct=[1], kind="risk")

@@ -153,6 +153,8 @@ def test_a_plan_offers_what_scoring_and_reading_take():
     apart = {"source", "split", "seed", "weight", "kind"}
     # a pair of a study has one probability: several classes are a run of their own
     apart |= {"probabilities", "label", "classes"}
+    # and so is a judge
+    apart |= {"judge", "human", "labelling_probability"}
     assert set(READ_OPTIONS) == set(inspect.signature(read_triples).parameters) - apart
     defaults = {name: one.default for name, one in inspect.signature(score).parameters.items()}
     assert all(one.is_required() or one.default == defaults[name] for name, one in ScoreOptions.model_fields.items())

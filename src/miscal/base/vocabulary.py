@@ -6,233 +6,10 @@ headings and labels take their words from :func:`vocabulary`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
-
 from miscal.base.errors import InputError
-from miscal.base.number_wording import percent
+from miscal.base.vocabulary_type import ANSWER, EVENT, JUDGE, KINDS, LESS_OR_MORE, Kind, Vocabulary
 
-Kind = Literal["answer", "event"]
-"""What a probability is of: that the answer given is right, or that an event happens."""
-
-KINDS: tuple[Kind, ...] = get_args(Kind)
-ANSWER, EVENT = KINDS
-
-LESS_OR_MORE = {"over": "less often", "under": "more often"}
-"""How often the outcome is 1 in a group, by its sign."""
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """The words of one kind of probability, each as it stands within a sentence.
-
-    Attributes
-    ----------
-    kind : {"answer", "event"}
-    about : str
-        What the probability is of, with an article.
-    columns : tuple of str
-        The options and arguments that name the columns of probability and outcome.
-    probability, probabilities, brief : str
-        What the model states: one, several of them, and in a narrow heading.
-    rate : str
-        How often it comes true: the mean of the outcomes.
-    heads : tuple of str
-        Rate and probability as short headings.
-    digits : int
-        Decimals of both, in per cent, in sentences: rates of events are often small.
-    ratio : str
-        Heading of rate over probability; empty where nobody looks at it.
-    outcome : str
-        What is 1 or 0 of each row, as a heading.
-    one, other, unknown : str
-        What is told of a row whose outcome is 1, 0, or not known.
-    expected : str
-        How often it comes true in rows of equal probability, beside one of them.
-    told : str
-        How the outcome of a row is told after its probability: ``{}`` stands for `one` or `other`.
-    outcomes : str
-        Those of all rows.
-    over, under, over_and_under, over_or_under : str
-        Of a probability that is higher, or lower, than how often it comes true; and both side by side.
-    judged : str
-        What is over or under, with its verb.
-    telling : mapping of str to str
-        By sign, the rows by which it is best seen, and their order.
-    how_often : str
-        The rate, as a clause.
-    chance, odds : str
-        Probability and odds of the outcome, by whatever model.
-    predicted : str
-        What inputs help to predict.
-    averages : str
-        A sentence with both means; ``{probability}`` and ``{rate}`` stand for them.
-    both_averages, of_both, of_run : str
-        The same of two runs, a and b, and beginnings of sentences on both and on one of them.
-    under_both, both_more : str
-        Two such beginnings side by side, where the runs have no names.
-    often_of_both : mapping of str to str
-        By sign, a label of groups that are so under both.
-    off : str
-        Of probabilities that do not hold.
-    alike : str
-        Beginning of a question: whether outcomes are as often 1 in rows of equal probability.
-    as_said : str
-        That a hidden field of a run is borne out by new rows.
-    sharpness : str
-        What proper scores reward beside calibration.
-    group_rate : str
-        Of a group: ``{}`` stands for its rate.
-    stated : str
-        What may be so of probabilities that are round numbers; a sentence that goes on.
-    unequal : mapping of str to str
-        By sign, what rows of a hidden regime are called, after the word "rows".
-    meanings : mapping of str to str
-        Entries of a glossary, and what the two columns hold.
-    together : str
-        Rows that depend on each other, for example.
-    far : mapping of str to str
-        By sign, a sentence on a level that is far off.
-    ranked : str
-        How the probability ranks rows; ``{}`` stands for "above" or "below".
-    pairs : str
-        Where a ranking of pairs is right.
-    case, cases : str
-        What a decision is made about.
-    acted : str
-        What is done with it at or above a threshold.
-    come_true : str
-        What is said of cases whose outcome is 1.
-    missed, needless : str
-        A case below the threshold whose outcome is 1, and one at or above it whose outcome is 0.
-    two_levels : str
-        How often it comes true where the probability is high, and where it is low: ``{}`` stands for probability and
-        rate of the first, and then of the second.
-    they : str
-        Rows spoken of just before, for :meth:`of_rows`.
-    subject, predicate, in_group, of_group, of_no_group, label, place, on : str
-        What the methods put together.
-
-    Examples
-    --------
-    >>> words = vocabulary("event")
-    >>> words.rate, words.over, words.comes_true("still")
-    ('event rate', 'over-predicted', 'the event still happens')
-    """
-
-    kind: Kind
-    about: str
-    columns: tuple[str, str]
-    probability: str
-    probabilities: str
-    brief: str
-    rate: str
-    heads: tuple[str, str]
-    digits: int
-    ratio: str
-    outcome: str
-    one: str
-    other: str
-    unknown: str
-    expected: str
-    told: str
-    outcomes: str
-    over: str
-    under: str
-    over_and_under: str
-    over_or_under: str
-    judged: str
-    telling: Mapping[str, str]
-    how_often: str
-    chance: str
-    odds: str
-    predicted: str
-    averages: str
-    both_averages: str
-    of_both: str
-    of_run: str
-    under_both: str
-    both_more: str
-    often_of_both: Mapping[str, str]
-    off: str
-    alike: str
-    as_said: str
-    sharpness: str
-    group_rate: str
-    stated: str
-    unequal: Mapping[str, str]
-    meanings: Mapping[str, str]
-    together: str
-    far: Mapping[str, str]
-    ranked: str
-    pairs: str
-    they: str
-    case: str
-    cases: str
-    acted: str
-    come_true: str
-    missed: str
-    needless: str
-    two_levels: str
-    subject: str
-    predicate: str
-    in_group: str
-    of_group: str
-    of_no_group: str
-    label: str
-    place: str
-    on: str
-
-    def percent(self, share: float) -> str:
-        """Write a rate or a probability in a sentence."""
-        return percent(share, self.digits)
-
-    def comes_true(self, adverb: str = "") -> str:
-        """Say that the outcome is 1, for a sentence that goes on: "the model is right", "the event still happens"."""
-        return f"{self.subject} {self.true(adverb)}"
-
-    def true(self, adverb: str = "") -> str:
-        """Return the end of that clause: "right", "still happens"."""
-        return f"{adverb} {self.predicate}" if adverb else self.predicate
-
-    def in_rows(self, rows: str, *, one: bool = False) -> str:
-        """Say where the outcome is 1: "the test rows are right", "in the test rows the event happens"."""
-        return self.in_group.format(rows=rows, are="is" if one else "are")
-
-    def of_rows(self, rows: str, *, one: bool = False) -> str:
-        """Say so within a sentence, after "how often": "a group is right", "the event happens in a group"."""
-        return self.of_group.format(rows=rows, are="is" if one else "are")
-
-    def in_none_of(self, rows: str) -> str:
-        """Say that it is so in none: "not one of them is right", "in none of them does the event happen"."""
-        return self.of_no_group.format(rows=rows)
-
-    def equal_rows(self, which: str = "") -> str:
-        """Return what groups are compared with: "rows of equal confidence", or of equal "corrected confidence"."""
-        return f"rows of equal {f'{which} ' if which else ''}{self.probability}"
-
-    def than(self, rows: str) -> str:
-        """Compare with other rows: "than the rows learned from", "than in the rows learned from"."""
-        return f"than {self.place}{rows}"
-
-    def than_equal_rows(self, which: str = "") -> str:
-        """Compare with rows of equal probability."""
-        return self.than(self.equal_rows(which))
-
-    def often(self, sign: str) -> str:
-        """Return a label: "right less often" for "over", "right more often" for "under", else "... about as often"."""
-        return f"{self.label} {LESS_OR_MORE.get(sign, 'about as often')}"
-
-    def often_beside(self, sign: str) -> str:
-        """Return the same with what it is compared with: "right less often than rows of equal confidence"."""
-        compared = self.than_equal_rows() if sign in LESS_OR_MORE else f"as {self.place}{self.equal_rows()}"
-        return f"{self.often(sign)} {compared}"
-
-    def regime(self, name: str) -> str:
-        """Return what a regime is called."""
-        return {"over": self.over, "under": self.under}.get(name, "well calibrated")
-
+__all__ = ["ANSWER", "EVENT", "JUDGE", "KINDS", "LESS_OR_MORE", "Kind", "Vocabulary", "check_kind", "vocabulary"]
 
 _ANSWERS = Vocabulary(
     kind=ANSWER,
@@ -398,7 +175,90 @@ _EVENTS = Vocabulary(
     on="in",
 )
 
-_BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS)}
+_JUDGES = Vocabulary(
+    kind=JUDGE,
+    about="people approving of an answer",
+    columns=("judge", "human"),
+    probability="judge score",
+    probabilities="judge scores",
+    brief="judge",
+    rate="approval rate",
+    heads=("people approve", "judge says"),
+    digits=0,
+    ratio="",
+    outcome="people",
+    one="approve",
+    other="reject",
+    unknown="people have not judged it",
+    expected="of answers of equal judge score people approve {}",
+    told="people {}",
+    outcomes="approvals and rejections",
+    over="judged too leniently",
+    under="judged too strictly",
+    over_and_under="judged too leniently and too strictly",
+    over_or_under="judged too leniently or too strictly",
+    judged="answers are",
+    telling={"over": "rejected, the highest score first", "under": "approved, the lowest score first"},
+    how_often="how often people approve",
+    chance="probability that people approve",
+    odds="odds that people approve",
+    predicted="what people say",
+    averages="The judge says {probability} on average, and people approve {rate} of the answers.",
+    both_averages="{a} says {probability_a} and people approve {rate_a} of the answers; {b} says {probability_b} and "
+    "they approve {rate_b}.",
+    of_both="under both {a} and {b} answers are approved",
+    of_run="under {run} answers are approved",
+    under_both="under both answers are approved",
+    both_more="under both",
+    often_of_both={"over": "judged too leniently", "under": "judged too strictly"},
+    off="wrong",
+    alike="are answers approved alike",
+    as_said="the answers that it said would be approved more often are",
+    sharpness="telling answers that people approve from those that they reject",
+    group_rate="people approve {}",
+    stated="People may approve at another rate for each score that a judge gives",
+    unequal={
+        "over": "approved less often than answers of equal judge score",
+        "under": "approved more often than answers of equal judge score",
+    },
+    meanings={
+        "probability": "The probability, from 0 to 100 %, that people approve, as the judge's score says. Of the "
+        "answers to which a calibrated judge gives 80 %, people approve 80 %, and likewise at every other score. "
+        "Scores that are no probabilities, such as 1 to 5 or pass and fail, stand for how often people approve at each "
+        "of them.",
+        "residual": "The verdict of people (1 if they approve, 0 if they reject) minus the judge's score, in "
+        "percentage points.",
+        "signs": "A negative mean residual means that the judge is too lenient: people approve less often than its "
+        "score says. A positive one means that it is too strict.",
+        "odds": "The chance that people approve divided by the chance that they reject. Half the odds of answers of "
+        "equal judge score means: where people approve 3 of 4 of those (odds of 3), they approve 3 of 5 of these (odds "
+        "of 1.5).",
+        "column": "is the judge's score, higher where the judge approves more",
+        "outcome column": "is 1 where people approve",
+    },
+    together="the answers to one question or the verdicts of one person",
+    far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},
+    ranked="the judge ranks answers that people approve {} those that they reject",
+    pairs="in pairs of an answer that people approve and one that they reject, the first has the higher score",
+    they="they",
+    subject="answers are",
+    predicate="approved",
+    in_group="{rows} {are} approved",
+    of_group="{rows} {are} approved",
+    of_no_group="not one of {rows} is approved",
+    label="approved",
+    case="answer",
+    cases="answers",
+    acted="accepted",
+    come_true="are approved by people",
+    missed="an answer that people approve and that is not accepted",
+    needless="an answer that people reject and that is accepted",
+    two_levels="of the answers to which the judge gives {}, people approve {}, and of those to which it gives {}, {}",
+    place="",
+    on="on",
+)
+
+_BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS, _JUDGES)}
 
 
 def check_kind(kind: str) -> Kind:
@@ -424,7 +284,7 @@ def vocabulary(kind: Kind) -> Vocabulary:
 
     Parameters
     ----------
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
 
     Examples
     --------

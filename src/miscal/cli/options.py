@@ -180,7 +180,10 @@ Event = Annotated[
 ]
 Positive = Annotated[
     str | None,
-    typer.Option(metavar="VALUE", help="The value of the column of --event that is the event, e.g. late."),
+    typer.Option(
+        metavar="VALUE",
+        help="The value of the column of --event that is the event, e.g. late; or of --human, an approval.",
+    ),
 ]
 MissingAsBlank = Annotated[
     list[str] | None,

@@ -264,7 +264,7 @@ def check_trainable(correct: np.ndarray, split: np.ndarray | None, kind: Kind = 
         Outcomes, 0 or 1.
     split : str array of shape (n,), or None
         'train', 'val' or 'test'; None where all rows are learned from.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the outcomes are of; messages take their words from it.
 
     Raises

@@ -15,6 +15,7 @@ from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.class_probabilities import ClassProbabilities
+from miscal.data.judged import JudgeReading
 from miscal.data.time_blocks import time_blocks
 
 SPLITS = ("train", "val", "test")
@@ -102,12 +103,15 @@ class Triples:
         What the columns of `X` are; by default all of them are places.
     candidate_groups : dict of int64 arrays of shape (n,)
         Columns of the source, or days of them, whose equal values may mark rows that hang together; -1: no group.
-    kind : {"answer", "event"}, default "answer"
-        What the confidence is the probability of: that the answer given is right, or that an event happens. The
-        outcome is 1 where it is, or does. Nothing is computed by it; sentences and pages take their words from it.
+    kind : {"answer", "event", "judge"}, default "answer"
+        What the confidence is the probability of: that the answer given is right, that an event happens, or that
+        people approve of an answer. The outcome is 1 where it is, does, or they do. Nothing is computed by it;
+        sentences and pages take their words from it.
     classes : ClassProbabilities, optional
         The probabilities of several classes, and each row's class. Confidence and outcome are then those of the top
         label: its probability, and whether it is right.
+    judged : JudgeReading, optional
+        How the scores of a judge became probabilities, and the rows that people have not judged.
 
     See Also
     --------
@@ -142,6 +146,7 @@ class Triples:
     time: np.ndarray | None = None
     kind: Kind = ANSWER
     classes: ClassProbabilities | None = None
+    judged: JudgeReading | None = None
 
     def __post_init__(self) -> None:
         # the class is frozen for everyone but its own making
@@ -251,6 +256,7 @@ class Triples:
             correct=self.correct[index],
             text=None if self.text is None else tuple(self.text[i] for i in index),
             classes=None if self.classes is None else self.classes.take(index),
+            judged=None if self.judged is None else self.judged.take(index),
             **{
                 name: {key: values[index] for key, values in getattr(self, name).items()}
                 for name in ("metadata", "answers", "candidate_groups")

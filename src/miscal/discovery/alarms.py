@@ -21,7 +21,7 @@ DISTANCE = 0.3
 """Mean confidence further than this from the accuracy is an alarm. A convention, not tuned: a larger distance overlooks
 more columns taken by mistake, a smaller one asks for a check of more models that are simply this wrong."""
 
-FACTOR: Mapping[Kind, float] = {"answer": np.inf, "event": 3.5}
+FACTOR: Mapping[Kind, float] = {"answer": np.inf, "event": 3.5, "judge": np.inf}
 """Odds of mean confidence and accuracy that differ by more than this factor, beyond chance, are an alarm, too: rates of
 a few per cent can never be so many points apart. It is that of the distance above about one half, 0.65 and 0.35."""
 
@@ -65,7 +65,7 @@ def alarms(
         All rows, at least one.
     correct_column, confidence_column : str, optional
         The columns that they come from.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
 
     Returns

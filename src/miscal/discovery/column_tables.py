@@ -39,7 +39,7 @@ class ColumnTable:
         Their number.
     values : tuple of ColumnValue
         In the order in which they are shown.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
     epsilon : float or None
         Half-width of the band of the run that counts as well calibrated.

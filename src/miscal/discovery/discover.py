@@ -20,6 +20,7 @@ from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
+from miscal.data.judged import JudgeScale
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.classes.run import refuse_time, run_classes, with_share
@@ -28,6 +29,7 @@ from miscal.discovery.column_tables import columns_table
 from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
 from miscal.discovery.findings import Ledger, findings_table, write_ledger
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
+from miscal.discovery.judges.evidence import refuse_learned_scale
 from miscal.discovery.layout import MapMethod, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
@@ -75,6 +77,8 @@ class Discovery:
     classes : SavedClasses or None
         Of several classes: the correction of their probabilities. What it makes of the top label is the corrected
         confidence.
+    scale : JudgeScale or None
+        Of a judge whose scores are no probabilities: what they stand for.
     """
 
     summary: Summary
@@ -86,6 +90,7 @@ class Discovery:
     columns: "pl.DataFrame"
     clusters: InputClusters | None = None
     classes: SavedClasses | None = None
+    scale: JudgeScale | None = None
 
 
 @global_random_kept()
@@ -196,6 +201,7 @@ def discover(
         testifying = evidence_of(triples, method, evidence)
         if triples.classes is not None:
             refuse_time(testifying)
+        refuse_learned_scale(triples, testifying)
         size = _sample_size(triples, testifying, sample)
         triples, warnings = prepared(triples, testifying, seed)
         warnings += unseen_columns(triples, method)
@@ -258,7 +264,8 @@ def discover(
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     tables = findings_table(ledger.findings), columns_table(ledger.values)
     classes = None if several is None else SavedClasses.of(triples, several.corrected.fitted)
-    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes)
+    scale = None if triples.judged is None else triples.judged.scale
+    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes, scale)
 
 
 def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:

@@ -215,7 +215,9 @@ def saved_model(found: Discovery) -> SavedModel:
     read = {one.name: one.cost_if_missing for one in found.summary.columns}
     costs = {name: cost.value for name, cost in read.items() if cost is not None and cost.value is not None}
     column = found.summary.data.columns.confidence
-    return SavedModel(found.model.to_saved(), found.encoder, column, found.summary.kind, costs, found.classes)
+    return SavedModel(
+        found.model.to_saved(), found.encoder, column, found.summary.kind, costs, found.classes, found.scale
+    )
 
 
 def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -> None:
@@ -230,7 +232,7 @@ def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -
         class_findings_table(classes).write_parquet(folder / CLASS_FINDINGS_FILE, compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
     model = saved_model(found)
-    about = {"confidence": model.confidence, "kind": model.kind, "costs": model.costs}
+    about = {"confidence": model.confidence, "kind": model.kind, "costs": model.costs, "scale": model.scale}
     save_model(found.model, model.encoder, folder / "model", **about)
     if found.classes is not None:
         found.classes.save(folder / "model" / CLASSES)

@@ -11,6 +11,7 @@ from miscal.base.frames import FrameKind
 from miscal.base.state_folder import load_state, rebuilding, save_state
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
+from miscal.data.judged import JudgeScale
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.data.readers.outcomes import Asked
 from miscal.discovery.classes.saved import SavedClasses, load_classes
@@ -47,11 +48,13 @@ class SavedModel:
     costs : dict of str to float
         By how much the log loss of the corrected confidences changes where a column is blank in every row, as the run
         measured it.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What they are the probabilities of.
     classes : SavedClasses or None
         Of a model of several classes: their names, and the correction of their probabilities. The field is then that of
         the top label.
+    scale : JudgeScale or None
+        Of a judge whose scores are no probabilities: what they stand for.
     """
 
     estimator: SavedEstimator
@@ -60,6 +63,7 @@ class SavedModel:
     kind: Kind = ANSWER
     costs: dict[str, float] = field(default_factory=dict)
     classes: SavedClasses | None = None
+    scale: JudgeScale | None = None
 
     @cached_property
     def field(self) -> "MiscalibrationField":
@@ -69,7 +73,13 @@ class SavedModel:
         return MiscalibrationField(self.estimator.method).adopt(self.estimator)
 
     def open(
-        self, source: Any, *, confidence: str | None = None, probability: str | None = None, **options: Any
+        self,
+        source: Any,
+        *,
+        confidence: str | None = None,
+        probability: str | None = None,
+        judge: str | None = None,
+        **options: Any,
     ) -> NewSource:
         """Open new rows, to be read from the columns that the model was fitted on.
 
@@ -77,8 +87,8 @@ class SavedModel:
         ----------
         source : path or table
             As for :func:`miscal.data.readers.read_triples`.
-        confidence, probability : str, optional
-            Another column than the model's own: of the confidence, or of the probability of an event.
+        confidence, probability, judge : str, optional
+            Another column than the model's own: of the confidence, of the probability of an event, or of a judge.
         **options
             Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
 
@@ -90,10 +100,10 @@ class SavedModel:
         """
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
-        asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability)
+        asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability, judge=judge)
         own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind, "costs": self.costs}
-        classes = None if self.classes is None else self.classes.read
-        return open_new_rows(source, encoder=self.encoder, classes=classes, **own, **options)
+        own |= {"classes": None if self.classes is None else self.classes.read, "scale": self.scale}
+        return open_new_rows(source, encoder=self.encoder, **own, **options)
 
     def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
         """Correct new rows that fit into memory.
@@ -130,6 +140,7 @@ def save_model(
     confidence: str | None = None,
     kind: Kind = ANSWER,
     costs: Mapping[str, float] | None = None,
+    scale: JudgeScale | None = None,
 ) -> None:
     """Save a field, with the step that makes its x and the column of its confidences, without pickle.
 
@@ -143,13 +154,19 @@ def save_model(
         Where to; made if it is not there. Written in place: give it a folder that nobody reads yet.
     confidence : str, optional
         The column of the confidences it was fitted on, so that new rows are corrected from the same column.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What they are the probabilities of.
+    costs : mapping of str to float, optional
+        As in :class:`SavedModel`.
+    scale : JudgeScale, optional
+        Of a judge whose scores are no probabilities.
     """
     model.to_saved().save(folder)
     if encoder is not None:
         content, arrays = encoder.state()
         read = {"encoder": content, "confidence": confidence, "kind": kind, "costs": dict(costs or {})}
+        if scale is not None:
+            read["scale"] = scale.to_dict()
         save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
 
 
@@ -223,4 +240,5 @@ def load_model(folder: str | Path) -> SavedModel:
             raise ValueError(f"{encoder.n_features} features where the field has {estimator.n_features}")
         # nor what it costs to do without a column
         costs = {str(name): float(cost) for name, cost in content.get("costs", {}).items()}
-    return SavedModel(estimator, encoder, column, kind, costs, classes)
+        scale = JudgeScale.from_dict(content["scale"]) if "scale" in content else None
+    return SavedModel(estimator, encoder, column, kind, costs, classes, scale)

@@ -24,6 +24,7 @@ from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms
 from miscal.discovery.classes.run import ClassRun
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
+from miscal.discovery.judges.rates import judge_numbers
 from miscal.discovery.missing_columns import costs
 from miscal.discovery.over_time import over_time
 from miscal.discovery.run_claim import claim_of
@@ -141,6 +142,7 @@ def summarise(
         versions=_versions(),
         timing={},
         classes=None if several is None else several.told(rows),
+        judge=judge_numbers(rows),
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
 

@@ -16,6 +16,7 @@ from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.classes.document import ClassNumbers
+from miscal.discovery.judges.document import JudgeNumbers
 from miscal.discovery.slice_numbers import CurvePair, Score
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
@@ -340,10 +341,13 @@ class Summary(Document):
     timing: dict[str, FiniteFloat]
     classes: ClassNumbers | None = None
     """Of several classes; the key is left out where there are none."""
+    judge: JudgeNumbers | None = None
+    """Of a judge; the key is left out where there is none."""
 
     @model_serializer(mode="wrap")
     def _without_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in write(self).items() if name != "classes" or value is not None}
+        optional = ("classes", "judge")
+        return {name: value for name, value in write(self).items() if name not in optional or value is not None}
 
 
 def read_summary(path: str | Path) -> Summary:

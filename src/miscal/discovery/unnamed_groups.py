@@ -91,7 +91,7 @@ def warning_of(found: Sequence[UnnamedGroups], kind: Kind = ANSWER) -> str | Non
     Parameters
     ----------
     found : sequence of UnnamedGroups
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
 
     Examples

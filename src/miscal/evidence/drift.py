@@ -108,7 +108,7 @@ def drift_warning(found: Drift, kind: Kind = ANSWER) -> str | None:
     Parameters
     ----------
     found : Drift
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
 
     Examples

@@ -47,7 +47,7 @@ def rare_values_warning(
         Blocks that are tested one after the other: rows are compared within them alone. By default one block.
     settings : EvidenceSettings, optional
         Of which the share of lone rows is used.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
 
     Returns

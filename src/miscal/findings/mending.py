@@ -53,7 +53,7 @@ def mending_sentence(
     ----------
     findings : sequence of (str, Place)
         What became of each shift (:func:`mending`), and what the correction leaves of it.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
     slopes : sequence of str
         What became of each slope; there is at least one of either.

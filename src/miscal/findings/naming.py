@@ -343,7 +343,7 @@ def part_names(
         Regime of each part.
     by : {"total", "hidden"}
         The field whose regimes they are.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
 
     Examples

@@ -12,7 +12,7 @@ EPSILON = 0.05
 """Default least size of a field that counts as miscalibrated: small errors called miscalibrated against errors passed
 over. The paper's number; each run may choose another, and ``miscal audit`` shows how much depends on it."""
 
-RELATIVE: Mapping[Kind, float] = {"answer": math.inf, "event": 0.5}
+RELATIVE: Mapping[Kind, float] = {"answer": math.inf, "event": 0.5, "judge": math.inf}
 """The default is no more than this share of the mean probability, or of what is missing to 1, where that is less: five
 points are no small error of a risk of one in a hundred. A convention, not tuned: with it a risk of 2 in 1,000 counts as
 well calibrated where the event happens in 1 to 3 of 1,000. It meets the usual band at mean risks of 10 and 90 %."""
@@ -23,7 +23,7 @@ def default_epsilon(kind: Kind, mean: float) -> float:
 
     Parameters
     ----------
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
     mean : float
         Mean probability that the model states, in [0, 1]. No outcome takes part in the choice.
 

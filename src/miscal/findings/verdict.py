@@ -31,7 +31,7 @@ def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
     ----------
     accuracy, confidence : float
         Means over all rows, in [0, 1]: nothing is learned from them here.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
 
     Examples
@@ -66,7 +66,7 @@ def verdict(
         The groups of the ledger of findings, strongest first; three at most are named.
     evidence : {"test", "all", "time"}
         Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
     slopes : str
         A clause on groups in which the confidence says less than elsewhere (:func:`.slope_wording.slope_sentence`).

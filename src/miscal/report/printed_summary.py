@@ -12,6 +12,7 @@ from miscal.discovery.summary import Regime, Summary
 from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
 from miscal.report.class_facts import Facts, class_facts
 from miscal.report.formatting import MINUS, bounds, points, size
+from miscal.report.judge_facts import judge_facts
 from miscal.report.precision import decimals_of
 from miscal.report.printed_finding import finding_words
 from miscal.report.row_wording import embedding_of, grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
@@ -45,6 +46,7 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
         "",
         *fact_lines(finding_facts(summary)),
         *fact_lines(class_facts(summary.classes)),
+        *fact_lines(judge_facts(summary.judge)),
         *fact_lines(more_facts(summary)),
         # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",

@@ -10,6 +10,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.class_facts import class_facts
 from miscal.report.formatting import percent
+from miscal.report.judge_facts import judge_facts
 from miscal.report.printed_finding import finding_words
 from miscal.report.printed_summary import SHOWN, more_facts, more_findings
 from miscal.report.texts import first_sentence
@@ -32,12 +33,13 @@ def shown_run(summary: Summary, path: Path | None = None) -> Shown:
         SignedBar(one.description, one.beyond.value or 0.0, finding_words(one, vocabulary(summary.kind)))
         for one in summary.findings
     ]
+    of_kind = (*class_facts(summary.classes), *judge_facts(summary.judge))
     return Shown(
         title=f"Run on {summary.n:,} rows{saved}",
         alarms=tuple(summary.alarms),
         sentences=tuple(first_sentence(summary.verdict)),
         bars=tuple(bars[:SHOWN]),
-        facts=(*more_findings(summary), *class_facts(summary.classes), *more_facts(summary)),
+        facts=(*more_findings(summary), *of_kind, *more_facts(summary)),
         diagram=_reliability(summary),
     )
 

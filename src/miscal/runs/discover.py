@@ -24,6 +24,9 @@ def discover(
     probability: Any = None,
     event: Any = None,
     positive: Any = None,
+    judge: Any = None,
+    human: Any = None,
+    labelling_probability: Any = None,
     probabilities: Any = None,
     label: Any = None,
     classes: Any = None,
@@ -79,7 +82,13 @@ def discover(
     probability, event : str or array-like of shape (n,), optional
         The same two where the probability is of an event, such as a delay or a default.
     positive : optional
-        The value of the event's column that is the event, where it does not hold 0/1, false/true or no/yes.
+        The value of the event's column that is the event, where it does not hold 0/1, false/true or no/yes; or the
+        verdict by which people approve.
+    judge, human : str or array-like of shape (n,), optional
+        The same two where a judge scores answers (a probability, a scale such as 1 to 5, or pass and fail) and people
+        approve or reject some of them. Rows without a verdict of people only say how often people would approve.
+    labelling_probability : str or array-like of shape (n,), optional
+        Beside a judge: the probability by which each row was chosen for people to judge, where they differ.
     probabilities : str, sequence of str, path, frame, or array of shape (n, K), optional
         Probabilities of three or more classes, which sum to 1 in each row, or their logarithms: columns by name or
         pattern, such as ``"p_*"``; or values, which are called by the columns of a frame, or by `classes`.
@@ -202,7 +211,8 @@ def discover(
 
 
 COLUMNS = (
-    "confidence", "correct", "probability", "event", "positive", "probabilities", "label", "classes", "embeddings",
+    "confidence", "correct", "probability", "event", "positive", "judge", "human", "labelling_probability",
+    "probabilities", "label", "classes", "embeddings",
     "embedding_rows", "features", "text", "metadata", "names_only", "split", "where", "allow_leak", "group", "weight",
     "time", "on_invalid", "encoding", "csv_escape", "embed_model",
 )  # fmt: skip

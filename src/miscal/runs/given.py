@@ -15,8 +15,8 @@ from miscal.data.readers.class_columns import class_names
 from miscal.data.readers.in_memory import accepts, collected, with_columns
 
 ROLES = (
-    "confidence", "correct", "probability", "event", "label", "split", "group", "weight", "time", "text",
-    "embedding_rows",
+    "confidence", "correct", "probability", "event", "judge", "human", "labelling_probability", "label", "split",
+    "group", "weight", "time", "text", "embedding_rows",
 )  # fmt: skip
 """Arguments that name a column, or hold its values."""
 NAMING = ("metadata", "names_only")
@@ -106,7 +106,7 @@ def _refuse_other_orders(index: Any, values: Mapping[str, Any]) -> None:
 
 def _with_outcomes(options: dict[str, Any], y: Any) -> dict[str, Any]:
     event = not {"probability", "event", "positive"}.isdisjoint(options)
-    name = "event" if event else "correct"
+    name = "human" if "judge" in options else "event" if event else "correct"
     if name in options:
         raise InputError(f"outcomes are given twice, as y and as {name}: leave one of them out")
     return options | {name: y}

@@ -114,7 +114,7 @@ class StudyPair(PairSettings, ReadOptions):
     score: ScoreOptions | None = None
     data: str | None = None
     encoder: str | None = Field(None, description="what made the embeddings; those of one encoder share a space")
-    outcome: Kind | None = Field(
+    outcome: Literal["answer", "event"] | None = Field(
         None, description="what the confidence is of; default: as the columns are named, and as the prompt asks"
     )
 

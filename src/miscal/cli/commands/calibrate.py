@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli import class_options, options
+from miscal.cli import class_options, judge_options, options
 
 if TYPE_CHECKING:
     from miscal.runs.correct import Corrected
@@ -37,6 +37,7 @@ def command(
     out: OutFile,
     confidence: options.Confidence = None,
     probability: options.Probability = None,
+    judge: judge_options.NewJudge = None,
     probabilities: class_options.NewProbabilities = None,
     embeddings: options.Embeddings = None,
     embedding_rows: options.EmbeddingRows = None,
@@ -65,7 +66,7 @@ def command(
         inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(
             model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
-            progress=progress, confidence=confidence, probability=probability, probabilities=probabilities,
+            progress=progress, confidence=confidence, probability=probability, judge=judge, probabilities=probabilities,
             encoding=encoding, csv_escape=csv_escape, where=where,
             missing_as_blank=options.several(missing_as_blank), **inputs,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miscal.cli import class_options, options
+from miscal.cli import class_options, judge_options, options
 from miscal.cli.form import Markdown, check_form, print_result
 from miscal.cli.options import Device, Method, OnInvalid
 
@@ -25,6 +25,9 @@ def command(
     probability: options.Probability = None,
     event: options.Event = None,
     positive: options.Positive = None,
+    judge: judge_options.Judge = None,
+    human: judge_options.Human = None,
+    labelling_probability: judge_options.LabellingProbability = None,
     probabilities: class_options.Probabilities = None,
     label: class_options.Label = None,
     classes: class_options.Classes = None,
@@ -71,6 +74,9 @@ def command(
         "probability": probability,
         "event": event,
         "positive": positive,
+        "judge": judge,
+        "human": human,
+        "labelling_probability": labelling_probability,
         "probabilities": probabilities,
         "label": label,
         "classes": classes,

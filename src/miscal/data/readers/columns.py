@@ -17,6 +17,8 @@ COLUMN_SYNONYMS = {
         *("predicted_probability", "predicted_risk", "y_prob", "y_proba", "y_score"),
     ),
     "event": ("event", "y", "y_true", "label", "target", "outcome", "true_label", "ground_truth", "happened"),
+    "judge": ("judge", "judge_score", "score", "grade", "rating", "llm_score", "judge_probability"),
+    "human": ("human", "human_verdict", "human_label", "annotation", "verdict", "label", "gold", "approved"),
     "label": ("label", "class", "y", "y_true", "target", "true_label", "true_class", "ground_truth"),
 }
 """Column names taken for probability, outcome and class when none is named; the first of each wins over the others."""

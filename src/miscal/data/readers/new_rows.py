@@ -17,9 +17,12 @@ from miscal.base.precision import held
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
+from miscal.data.judged import JudgeScale
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, guess
+from miscal.data.readers.computed_columns import pieces_with_computed
 from miscal.data.readers.content_digest import content_digest
+from miscal.data.readers.judge_columns import new_scores
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.model_inputs import can_be_blank, needed, refuse_absent
 from miscal.data.readers.new_classes import ModelClasses, NewClasses, classes_of
@@ -101,13 +104,15 @@ class NewSource:
     inputs : XSource
     where : str, optional
     on_invalid : {"error", "drop", "null"}
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
     as_blank : tuple of str
         Columns that are taken as blank where rows have no value of them, though no row was that the model learned from,
         or though the source has no such column.
     classes : NewClasses or None
         Where the probabilities of several classes are found.
+    scale : JudgeScale or None
+        What the scores of a judge stand for; None where they are probabilities.
     """
 
     source: RowSource
@@ -119,6 +124,7 @@ class NewSource:
     kind: Kind = ANSWER
     as_blank: tuple[str, ...] = ()
     classes: NewClasses | None = None
+    scale: JudgeScale | None = None
 
     @property
     def words(self) -> Vocabulary:
@@ -258,6 +264,8 @@ class NewSource:
     def _confidences(self, series: pl.Series, faults: RowFaults) -> tuple[np.ndarray, int]:
         option = self.words.columns[0]
         name, said = label(option, str(self.confidence)), f"the {self.words.probability}"
+        if self.scale is not None:
+            series = new_scores(series, self.scale)
         f = numbers_in(series, name, self.source.typed, faults, said)
         known = np.isfinite(f)
         faults.add(name, np.isinf(f), "infinite", f"{said} is infinite")
@@ -325,6 +333,7 @@ def open_new_rows(
     kind: Kind = ANSWER,
     probabilities: Any = None,
     classes: ModelClasses | None = None,
+    scale: JudgeScale | None = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
     features: str | Sequence[str] | None = None,
@@ -349,13 +358,15 @@ def open_new_rows(
     fitted_on : str, optional
         Column of the confidences that the model was fitted on. No other is taken for it: a file of new rows may well
         have a column of a usual name that holds something else.
-    kind : {"answer", "event"}, default "answer"
+    kind : {"answer", "event", "judge"}, default "answer"
         What the confidence is the probability of.
     probabilities : str, sequence of str, path or array of shape (n, K), optional
         For a model of several classes: the columns of their probabilities in the order of the classes, or a matrix;
         by default the columns it was fitted on.
     classes : ModelClasses, optional
         The classes of the model.
+    scale : JudgeScale, optional
+        For a model of a judge: what its scores stand for; by default they are probabilities.
     embeddings : path or array, optional
         For a model fitted on embeddings.
     embedding_rows : str, optional
@@ -390,12 +401,13 @@ def open_new_rows(
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
     opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
+    own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
+    opened = pieces_with_computed(opened, own)
     several = classes_of(opened, vocabulary(kind).columns[0], confidence, probabilities, classes)
     column = None
     if several is None:
         column = _confidence_column(opened, vocabulary(kind).columns[0], confidence, fitted_on)
     blank = can_be_blank(missing_as_blank, encoder)
-    own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
     absent = [name for name in own if name not in (*opened.columns, *blank)]
     refuse_absent(absent, opened, getattr(encoder, "can_be_blank", ()), costs or {})
     given = {"embeddings": embeddings, "rows": embedding_rows, "features": features, "text": text}
@@ -406,7 +418,7 @@ def open_new_rows(
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
     encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]
-    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind, blank, several)
+    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind, blank, several, scale)
 
 
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:

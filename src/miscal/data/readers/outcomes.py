@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,11 +12,19 @@ import polars as pl
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.checks import check_correct
 from miscal.base.errors import InputError, argument
-from miscal.base.vocabulary import ANSWER, EVENT, Kind, Vocabulary, check_kind, vocabulary
+from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind, Vocabulary, check_kind, vocabulary
 from miscal.data.readers.columns import find, guess
 
 _PLAIN = ({"0": 0.0, "1": 1.0}, {"false": 0.0, "true": 1.0}, {"no": 0.0, "yes": 1.0})
-"""Words of a label that say by themselves what happened."""
+
+_VERDICTS = (
+    {"fail": 0.0, "pass": 1.0}, {"failed": 0.0, "passed": 1.0}, {"reject": 0.0, "approve": 1.0},
+    {"rejected": 0.0, "approved": 1.0}, {"rejected": 0.0, "accepted": 1.0}, {"incorrect": 0.0, "correct": 1.0},
+    {"wrong": 0.0, "right": 1.0}, {"bad": 0.0, "good": 1.0}, {"i": 0.0, "c": 1.0}, {"n": 0.0, "y": 1.0},
+)  # fmt: skip
+
+PLAIN: Mapping[Kind, tuple[dict[str, float], ...]] = {EVENT: _PLAIN, JUDGE: _PLAIN + _VERDICTS}
+"""Words that say by themselves what happened, or whether an answer passes."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class Asked:
 
     Parameters
     ----------
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
     probability, outcome : str, optional
         Columns; None where they are to be found by their names.
     positive : optional
@@ -38,7 +46,7 @@ class Asked:
     positive: Any = None
 
     OPTIONS: ClassVar = ("confidence", "correct", "probability", "event", "positive")
-    """Arguments of :meth:`of`, as commands and functions have them."""
+    """Arguments of :meth:`of` that a study has: of answers and events."""
 
     @classmethod
     def of(
@@ -49,16 +57,18 @@ class Asked:
         probability: str | None = None,
         event: str | None = None,
         positive: Any = None,
+        judge: str | None = None,
+        human: str | None = None,
         kind: Kind | None = None,
     ) -> Asked:
-        """Tell from the options whether the probability is of an answer or of an event.
+        """Tell from the options whether the probability is of an answer, of an event, or of what people say.
 
         Parameters
         ----------
-        confidence, correct, probability, event, positive
-            As :func:`miscal.read_triples` takes them.
-        kind : {"answer", "event"}, optional
-            By default an event where an option of events is given, else an answer.
+        confidence, correct, probability, event, positive, judge, human
+            As :func:`miscal.read_triples` takes them; `positive` goes with an event and with a judge.
+        kind : {"answer", "event", "judge"}, optional
+            By default that of the options given, and an answer where there are none.
 
         Raises
         ------
@@ -72,24 +82,33 @@ class Asked:
         >>> Asked.of(confidence="p", event="defaulted")
         Traceback (most recent call last):
         ...
-        miscal.base.errors.InputError: confidence and correct are of an answer; probability, event and ...
+        miscal.base.errors.InputError: confidence and correct are of an answer; probability and event are ...
         """
-        answer = {"confidence": confidence, "correct": correct}
-        of_event = {"probability": probability, "event": event, "positive": positive}
-        given = {name: value for name, value in (answer | of_event).items() if value is not None}
-        if any(name in given for name in answer) and any(name in given for name in of_event):
+        of_kinds = {
+            ANSWER: {"confidence": confidence, "correct": correct},
+            EVENT: {"probability": probability, "event": event},
+            JUDGE: {"judge": judge, "human": human},
+        }
+        given = {name: value for options in of_kinds.values() for name, value in options.items() if value is not None}
+        kinds = [one for one, options in of_kinds.items() if any(name in given for name in options)]
+        if positive is not None:
+            given["positive"] = positive
+            kinds = kinds or [EVENT]
+        told: Kind = kinds[0] if kinds else ANSWER
+        if len(kinds) > 1 or (positive is not None and told == ANSWER):
             raise InputError(
-                "confidence and correct are of an answer; probability, event and positive are of an event; and they do "
-                f"not mix: got {', '.join(f'{name} {value!r}' for name, value in given.items())}"
+                "confidence and correct are of an answer; probability and event are of an event; judge and human are "
+                "of a judge; positive goes with an event or a judge; and they do not mix: got "
+                f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
             )
-        told = EVENT if any(name in given for name in of_event) else ANSWER
-        if kind is not None and check_kind(kind) != told and given:
+        alone = set(given) == {"positive"}
+        if kind is not None and given and check_kind(kind) != told and not (alone and kind == JUDGE):
             words = vocabulary(kind)
             raise InputError(
                 f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got "
                 f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
             )
-        return cls(kind or told, confidence or probability, correct or event, positive)
+        return cls(kind or told, confidence or probability or judge, correct or event or human, positive)
 
     @property
     def words(self) -> Vocabulary:
@@ -104,7 +123,7 @@ class Asked:
         InputError
         """
         named = [one for one in (self.probability, self.outcome, self.positive) if one is not None]
-        if named or self.kind == EVENT:
+        if named or self.kind != ANSWER:
             words = " and ".join(self.words.columns)
             raise InputError(
                 f"{other} are of several classes, of which {argument('label')} is the right one; {words} are of one "
@@ -147,7 +166,7 @@ def outcomes(
     ----------
     series : polars.Series
         Without missing values.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         Of an answer the outcome is 0/1 or true/false. Of an event it may also be written as text: 0/1, false/true or
         no/yes in any case, or any values of which `positive` names one.
     positive : optional
@@ -181,31 +200,32 @@ def outcomes(
     """
     if positive is not None:
         return _named(series, positive, name)
-    if kind == EVENT:
+    if kind != ANSWER:
         if series.dtype in (pl.String, pl.Categorical, pl.Enum):
-            return _plain(series, name), ()
-        _refuse_two_numbers(series, name)
+            return _plain(series, name, kind), ()
+        _refuse_two_numbers(series, name, kind)
     return check_correct(series, name=name, rows=rows), ()
 
 
-def _plain(series: pl.Series, name: str) -> np.ndarray:
+def _plain(series: pl.Series, name: str, kind: Kind) -> np.ndarray:
     words = series.cast(pl.String).str.strip_chars().str.to_lowercase()
     held = set(words.unique().to_list())
-    for meaning in _PLAIN:
+    for meaning in PLAIN[kind]:
         if held <= set(meaning):
             return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy()
-    raise InputError(_which(series.cast(pl.String), name))
+    raise InputError(_which(series.cast(pl.String), name, kind))
 
 
-def _refuse_two_numbers(series: pl.Series, name: str) -> None:
+def _refuse_two_numbers(series: pl.Series, name: str, kind: Kind) -> None:
     """Two numbers such as 1 and 2 are a label; what else is not 0 or 1 is told by the check of outcomes."""
     if series.dtype.is_numeric() and series.n_unique() == 2 and ((series != 0) & (series != 1)).any():
-        raise InputError(_which(series, name))
+        raise InputError(_which(series, name, kind))
 
 
-def _which(series: pl.Series, name: str) -> str:
+def _which(series: pl.Series, name: str, kind: Kind) -> str:
     held = series.unique().sort().to_list()
-    return f"{name} holds {value_list(held)}: say which value is the event, e.g. {argument('positive', held[0])}"
+    what = "the event" if kind == EVENT else "an approval"
+    return f"{name} holds {value_list(held)}: say which value is {what}, e.g. {argument('positive', held[0])}"
 
 
 def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -220,7 +240,7 @@ def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tup
     others = text.filter(~happened).unique().sort().to_list()
     if len(others) < 2:
         return happened.cast(pl.Float64).to_numpy(), ()
-    note = f"{name}: {str(positive)!r} is the event, and every other value is none: {value_list(others)}"
+    note = f"{name}: {str(positive)!r} counts as 1, and every other value as 0: {value_list(others)}"
     return happened.cast(pl.Float64).to_numpy(), (note,)
 
 

@@ -10,50 +10,48 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of, row_list
+from miscal.base.arrays import column_of
 from miscal.base.checks import (
-    EXTREME_WEIGHTS,
     check_seed,
-    extreme_weights,
-    other_unit,
-    outside_unit,
 )
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
-from miscal.base.vocabulary import Kind, vocabulary
+from miscal.base.vocabulary import JUDGE, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
+from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.readers.columns import find, refuse_outcome, split_names
+from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import groups_of, times_of
+from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.roles import Roles, roles_of, with_naming
 from miscal.data.readers.rows import (
+    AUTO,
     TableRows,
     XSource,
     choose_inputs,
     choose_rows,
     confidences,
     encoder_values,
-    invalid_inputs,
     label,
     metadata_of,
-    missing,
     numbers,
-    refuse_invalid_inputs,
     refuse_repeated,
     texts,
     unseen_note,
 )
 from miscal.data.readers.table import Table
+from miscal.data.readers.valid_rows import valid_rows, weighed
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_split
@@ -71,6 +69,9 @@ def read_triples(
     probability: str | None = None,
     event: str | None = None,
     positive: Any = None,
+    judge: str | None = None,
+    human: str | None = None,
+    labelling_probability: str | None = None,
     kind: Kind | None = None,
     probabilities: Any = None,
     label: str | None = None,
@@ -107,10 +108,17 @@ def read_triples(
         The same two columns where the probability is not that an answer is right, but that an event happens: a delay, a
         default, a readmission. One of them is enough to say so; the other is then found by its name.
     positive : optional
-        The value of the event's column that is the event. Not needed where it holds 0/1, false/true or no/yes.
-    kind : {"answer", "event"}, optional
-        What the probability is of. By default an event where `probability`, `event` or `positive` is given, else an
-        answer.
+        The value of the event's column that is the event, or the verdict by which people approve. Not needed where the
+        column holds 0/1, false/true or no/yes.
+    judge, human : str, optional
+        The same two columns where a judge scores answers (a probability; a scale such as 1 to 5; pass or fail), and
+        people approve or reject some of them. A row without a verdict of people is not learned from; it says how often
+        people would approve. By default `metadata` is then "auto", and the lengths of texts are columns, too.
+    labelling_probability : str, optional
+        Beside a judge: a column of the probability by which each row was chosen for people to judge, above 0 and up to
+        1; needed where they differ.
+    kind : {"answer", "event", "judge"}, optional
+        What the probability is of. By default that of the columns named, and an answer where none is.
     probabilities : str, sequence of str, path or array of shape (n, K), optional
         The probabilities of three or more classes, which sum to 1 in each row, or their natural logarithms: columns by
         name or pattern, or a matrix (.npy or .safetensors), a row for each row of `source`, in its order. Confidence
@@ -191,12 +199,19 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
+    own = table.columns
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
-    asked = Asked.of(**named, positive=positive, kind=kind)
+    asked = Asked.of(**named, judge=judge, human=human, positive=positive, kind=kind)
+    table = with_computed(
+        table, [one for names in (features, metadata, names_only) for one in split_names(names or ())]
+    )
     several = find_classes(table, probabilities, label, classes)
     if several is not None:
         asked.refuse_beside("probabilities")
-    roles = roles_of(table, asked, split, group, weight, time, several)
+    roles = roles_of(table, asked, split, group, weight, time, several, labelling_probability)
+    if roles.kind == JUDGE:
+        table = with_judge_columns(table, roles)
+        metadata = AUTO if not metadata and features is None else metadata
     roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
     given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
     inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
@@ -204,16 +219,18 @@ def read_triples(
     refuse_outcome("embedding_rows", [inputs.rows], correct=roles.outcome)
     roles.refuse_as_inputs(inputs.features)
     rows = choose_rows(table, roles.columns, inputs, where)
+    scored = read_judge(rows, roles, positive, drop=on_invalid == "drop") if roles.kind == JUDGE else None
+    rows = rows if scored is None else scored.rows
     inputs, readings, roles = with_readings(rows.frame, inputs, roles, text)
     allowed = _allowed(allow_leak, table)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
-    read, of_classes = rows.frame.columns, ()
+    read, of_classes = given_columns(rows.frame.columns, own), ()
     if several is not None:
         rows, of_classes = with_top_label(rows, several, drop=on_invalid == "drop")
         roles = replace(roles, names_only=(*roles.names_only, several.predicted))
-    rows, notes = _valid(rows, roles, inputs, drop=on_invalid == "drop")
-    rows, weights, about_weights = _weighed(rows, roles)
+    rows, notes = valid_rows(rows, roles, inputs, drop=on_invalid == "drop")
+    rows, weights, about_weights = weighed(rows, roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
@@ -229,12 +246,42 @@ def read_triples(
     }
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
     unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, inputs.text, inputs.rows})
-    notes = (*of_classes, *notes, *about_weights, *clipped, *of_labels, *unseen)
+    notes = (
+        *of_classes,
+        *(scored.notes if scored is not None else ()),
+        *notes,
+        *about_weights,
+        *clipped,
+        *of_labels,
+        *unseen,
+    )
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
+    columns = triples.source["columns"]
+    columns["needed"] = list(given_columns(columns["needed"], own))
     seen = {*inputs.features, *roles.naming}
     passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}
     candidates = candidates_of(table, rows, triples, seen, passed_over, seed) if roles.grouping is None else {}
-    return replace(triples, candidate_groups=candidates)
+    judged = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=on_invalid == "drop")
+    return replace(triples, candidate_groups=candidates, judged=judged)
+
+
+def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> JudgeReading:
+    """Read the rows that people have not judged, with the encoder of the others."""
+    rows = scored.unjudged
+    if len(rows.row):
+        # they have no outcome that could be missing
+        rows, _ = valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop)
+    values = encoder_values(inputs, rows.frame, rows.X)
+    unjudged = UnjudgedRows(
+        X=_transformed(encoder, values) if len(rows.row) else np.zeros((0, encoder.n_features), np.float32),
+        confidence=numbers(rows, roles.confidence, roles.labels[0]),
+        row=rows.row.astype(np.int64),
+        metadata={name: metadata_of(rows, name) for name in roles.naming},
+        text=None if inputs.text is None else texts(rows, inputs.text),
+        group=None if roles.grouping is None else groups_of(rows, roles.grouping),
+        weight=None if roles.weight is None else numbers(rows, roles.weight, label("weight", roles.weight)),
+    )
+    return JudgeReading(scored.scale, unjudged, scored.labelling)
 
 
 def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
@@ -243,6 +290,7 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
     return {
         **(_of_pair(roles) if roles.classes is None else roles.classes.options),
         **({} if roles.positive is None else {"positive": roles.positive}),
+        **({} if roles.labelling is None else {"labelling_probability": roles.labelling}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
         "embedding_rows": inputs.rows,
         "features": list(inputs.features) or None,
@@ -305,61 +353,6 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
 
 def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
     return tuple(find(name, table.columns, what="allow_leak") for name in split_names(names))
-
-
-# --- values -------------------------------------------------------------------------------------------------------
-
-
-def _valid(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[TableRows, tuple[str, ...]]:
-    """Refuse or drop rows that are not complete."""
-    if not drop:
-        refuse_invalid_inputs(rows, inputs)
-        return rows, ()
-    bad = {roles.confidence: _invalid_confidence(rows, roles), roles.correct: missing(rows, roles.correct)}
-    if roles.weight is not None:
-        bad[roles.weight] = missing(rows, roles.weight)
-    bad |= invalid_inputs(rows, inputs)
-    any_bad = np.any(list(bad.values()), axis=0)
-    if not any_bad.any():
-        return rows, ()
-    parts = ", ".join(f"{int(mask.sum())} by {column!r}" for column, mask in bad.items() if mask.any())
-    note = f"{int(any_bad.sum())} of {len(any_bad)} rows were dropped as invalid: {parts}"
-    if any_bad.all():
-        raise InputError(f"no valid row is left: {note}")
-    return rows.take(~any_bad), (note,)
-
-
-def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
-    bad = missing(rows, roles.confidence)
-    values = numbers(rows, roles.confidence, roles.labels[0])
-    if not bad.all() and other_unit(values[~bad]):
-        return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
-    return bad | outside_unit(np.where(bad, 0.0, values))
-
-
-def _weighed(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | None, tuple[str, ...]]:
-    """Leave out the rows of weight 0; the weights of the others."""
-    if roles.weight is None:
-        return rows, None, ()
-    values = numbers(rows, roles.weight, label("weight", roles.weight))
-    bad = ~(values >= 0) | np.isinf(values)
-    if bad.any():
-        raise InputError(
-            f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
-            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with {argument('where')}"
-        )
-    if extreme_weights(values):
-        raise InputError(
-            f"{label('weight', roles.weight)} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all "
-            "by their mean"
-        )
-    kept = values > 0
-    if not kept.any():
-        raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
-    if kept.all():
-        return rows, values, ()
-    said = f"{int((~kept).sum()):,} of {len(kept):,} rows were left out: their weight is 0"
-    return rows.take(kept), values[kept], (said,)
 
 
 # --- assembly -----------------------------------------------------------------------------------------------------

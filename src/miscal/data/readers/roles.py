@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from miscal.base.errors import InputError
-from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.base.errors import InputError, argument
+from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns
 from miscal.data.readers.columns import find, match, refuse_outcome, split_names, unreserved
@@ -41,6 +41,7 @@ class Roles:
     notes: tuple[str, ...] = ()
     answers: AnswerColumns = NO_ANSWERS
     classes: ClassColumns | None = None
+    labelling: str | None = None
 
     @property
     def outcome(self) -> str:
@@ -67,7 +68,16 @@ class Roles:
     def columns(self) -> list[str]:
         """All columns named."""
         grouped = None if self.grouping is None else self.grouping.column
-        single = (*self.probabilities, self.outcome, self.split, grouped, self.weight, self.time, self.id)
+        single = (
+            *self.probabilities,
+            self.outcome,
+            self.split,
+            grouped,
+            self.weight,
+            self.time,
+            self.id,
+            self.labelling,
+        )
         return [column for column in single if column is not None] + [*self.naming, *self.answers.columns]
 
     @property
@@ -79,7 +89,7 @@ class Roles:
     def reserved(self) -> dict[str, str]:
         """Columns that a feature pattern passes over, with their part."""
         parts = {"group": None if self.grouping is None else self.grouping.whole_column}
-        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split")}
+        parts |= {name: getattr(self, name) for name in ("time", "id", "weight", "split", "labelling")}
         named = {column: name for name, column in parts.items() if column is not None}
         named |= dict.fromkeys(self.probabilities, "confidence") | {self.outcome: "correct"}
         return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
@@ -114,6 +124,7 @@ def roles_of(
     weight: str | None,
     time: str | None,
     classes: ClassColumns | None = None,
+    labelling: str | None = None,
 ) -> Roles:
     """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
 
@@ -124,15 +135,21 @@ def roles_of(
     InputError
         If a column is asked to play two parts that exclude each other.
     """
+    if labelling is not None and asked.kind != JUDGE:
+        raise InputError(
+            "labelling_probability says how rows were chosen for people to judge: name a judge, too "
+            f"({argument('judge', takes='COL')} {argument('human', takes='COL')})"
+        )
     confidence, correct, said = (CONFIDENCE, CORRECT, ()) if classes is not None else asked.found(table.columns)
     outcome = correct if classes is None else classes.label
     grouping = None if group is None else Grouping.of(group, table.columns)
     grouped = None if grouping is None else grouping.column
-    for what, name in {"split": split, "group": grouped, "weight": weight, "time": time}.items():
+    named = {"split": split, "group": grouped, "weight": weight, "time": time, "labelling_probability": labelling}
+    for what, name in named.items():
         if name is not None:
             find(name, table.columns, what=what)
         refuse_outcome(what, [name], outcome)
-    taken = [name for name in (confidence, outcome, split, group, weight) if name is not None]
+    taken = [name for name in (confidence, outcome, split, group, weight, labelling) if name is not None]
     return Roles(
         confidence,
         correct,
@@ -146,6 +163,7 @@ def roles_of(
         notes=table.notes + said,
         answers=answer_columns(table.columns, taken) if asked.kind == ANSWER else NO_ANSWERS,
         classes=classes,
+        labelling=labelling,
     )
 
 

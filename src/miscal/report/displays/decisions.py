@@ -27,7 +27,7 @@ class DecisionDisplay(Display):
     ----------
     decisions : sequence of Decision
         By rising threshold.
-    kind : {"answer", "event"}, default "answer"
+    kind : {"answer", "event", "judge"}, default "answer"
         What the probability is of.
     corrected : bool, default True
         Whether there is a correction to draw beside the probabilities as given.
@@ -80,7 +80,7 @@ class DecisionDisplay(Display):
             Beside a grid of thresholds in the range of the probabilities.
         cost : (float, float), optional
             What a miss and what a needless action cost; the threshold that they imply is drawn, too.
-        kind : {"event", "answer"}, default "event"
+        kind : {"event", "answer", "judge"}, default "event"
             What the probability is of.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.

@@ -28,7 +28,7 @@ class FieldDisplay(Display):
     ----------
     values : sequence of ColumnValue
         Of one column, in the order in which they are shown.
-    kind : {"answer", "event"}, default "answer"
+    kind : {"answer", "event", "judge"}, default "answer"
         What the probability is of.
 
     Attributes
@@ -99,7 +99,7 @@ class FieldDisplay(Display):
             The tables of the run (:func:`miscal.discovery.column_tables.tables_of` makes them of ``columns.parquet``).
         column : str
             One of them.
-        kind : {"answer", "event"}, default "answer"
+        kind : {"answer", "event", "judge"}, default "answer"
             What the probability is of.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.

@@ -27,7 +27,7 @@ class FindingsDisplay(Display):
     ----------
     findings : sequence of Finding
         In their order. There may be none: then the drawing says so.
-    kind : {"answer", "event"}, default "answer"
+    kind : {"answer", "event", "judge"}, default "answer"
         What the probability is of.
 
     Attributes
@@ -72,7 +72,7 @@ class FindingsDisplay(Display):
             What names groups.
         sample_weight : array-like of shape (n,), optional
             Non-negative; all 1 by default.
-        kind : {"event", "answer"}, default "event"
+        kind : {"event", "answer", "judge"}, default "event"
             What the probability is of.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.

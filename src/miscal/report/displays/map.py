@@ -34,7 +34,7 @@ class MapDisplay(Display):
         "correct", or the name of a metadata or input column.
     pane : {"learned", "raw"}, default "learned"
         Positions by the learned geometry, in which rows that are miscalibrated alike lie close, or by the inputs.
-    kind : {"answer", "event"}, default "answer"
+    kind : {"answer", "event", "judge"}, default "answer"
         What the probability is of.
 
     Attributes

@@ -42,7 +42,7 @@ class ReliabilityDisplay(Display):
     ----------
     curves : mapping of str to SmoothReliabilityCurve
         A curve for each name, in the order of the legend.
-    kind : {"event", "answer"}, default "event"
+    kind : {"event", "answer", "judge"}, default "event"
         What the probability is of, which decides the words: "event" speaks of predicted risk and event rate,
         "answer" of confidence and accuracy.
     name : str, optional
@@ -103,7 +103,7 @@ class ReliabilityDisplay(Display):
             Numbers and dates of more than twelve distinct values are cut into four ranges of about as many rows.
         pos_label : object, optional
             The label that counts as 1; by default `y_true` holds 0 and 1.
-        kind : {"event", "answer"}, default "event"
+        kind : {"event", "answer", "judge"}, default "event"
             As for the class.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.

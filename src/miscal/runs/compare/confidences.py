@@ -73,7 +73,7 @@ def compare_confidences(
     >>> compare_confidences({"a": [0.5]}, ["a"])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: confidence_columns must name 2 to 8 different columns; got 'a'
+    miscal.base.errors.InputError: `confidence_columns` must name 2 to 8 different columns; got 'a'
     """
     tell = progress or (lambda name: None)
     table = _table(data, columns)

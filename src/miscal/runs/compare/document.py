@@ -222,7 +222,7 @@ class RunComparison(ShowsItself, Document):
         Of the bootstrap and of the order of rows of equal confidence.
     level : float
         Significance level of everything that is called a difference.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidences of all runs are the probabilities of.
     epsilon : float or None
         The narrowest band of the runs that counts as well calibrated: numbers are written as finely as it asks for.

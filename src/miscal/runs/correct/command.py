@@ -43,7 +43,7 @@ class Corrected:
         Sentences.
     columns : dict
         The columns taken for confidence and x.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidences are the probabilities of.
     resumed : int
         Rows that an earlier call of the same command had corrected.

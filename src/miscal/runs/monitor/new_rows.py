@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.errors import InputError, MismatchError, argument
-from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
+from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.computed_columns import with_computed
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
@@ -60,7 +61,7 @@ class NewLabelled:
     text : tuple of n str or None
     id : (n,) object or None
         What identifies each row, as text; None where its values do.
-    kind : {"answer", "event"}
+    kind : {"answer", "event", "judge"}
         What the confidences are the probabilities of.
     """
 
@@ -176,6 +177,7 @@ def read_labelled(
     options |= {option: asked.probability, "on_invalid": on_invalid, "encoding": encoding, "csv_escape": csv_escape}
     opened = model.open(data, **options)
     table = open_table(data, encoding=encoding, csv_escape=csv_escape)
+    table = with_computed(table, run.summary.data.columns.metadata)
     roles = _roles(run, table.columns, opened.confidence, asked, group, by_id)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
@@ -185,7 +187,8 @@ def read_labelled(
         )
     # the labels of the rows that were kept
     beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
-    keep = _labelled(beside, roles, drop=on_invalid == "drop")
+    # people need not have judged every answer that a judge has
+    keep = _labelled(beside, roles, drop=on_invalid == "drop" or roles.kind == JUDGE)
     named_outcome = roles.correct
     if model.classes is not None:
         keep &= _of_known_class(beside, roles, model.classes.read.names, keep, drop=on_invalid == "drop")

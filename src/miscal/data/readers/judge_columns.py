@@ -1,0 +1,229 @@
+"""Read a judge's scores and people's verdicts: map the scores, and set apart the rows that people have not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from miscal.base.arrays import column_of, row_list, value_list
+from miscal.base.checks import DROP
+from miscal.base.errors import InputError
+from miscal.base.vocabulary import JUDGE
+from miscal.data.encoders.kinds import CategoryColumn
+from miscal.data.judged import JudgeScale
+from miscal.data.readers.column_readings import SENTENCE
+from miscal.data.readers.computed_columns import same_family, with_computed, words_in
+from miscal.data.readers.outcomes import PLAIN, outcomes
+from miscal.data.readers.roles import Roles
+from miscal.data.readers.rows import TableRows, label, missing, numbers
+from miscal.data.readers.table import Table
+
+MODELS, JUDGES = ("model", "model_name", "system", "generator"), ("judge_model", "judge_name", "grader", "grader_model")
+"""Names of columns that hold the model of an answer, and that of the judge."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadJudge:
+    """Rows with what a judge says of them.
+
+    Attributes
+    ----------
+    rows : TableRows
+        Those that people have judged; the judge's column holds probabilities.
+    unjudged : TableRows
+        The others, likewise.
+    scale : JudgeScale or None
+    labelling : (n,) float64 or None
+        Probability by which each row of `rows` was chosen to be judged.
+    notes : tuple of str
+    """
+
+    rows: TableRows
+    unjudged: TableRows
+    scale: JudgeScale | None
+    labelling: NDArray[np.float64] | None
+    notes: tuple[str, ...]
+
+
+def with_judge_columns(table: Table, roles: Roles) -> Table:
+    """Add the columns in which judges are known to err: the length of each text, and whether two models are kin.
+
+    Parameters
+    ----------
+    table : Table
+    roles : Roles
+        Of its columns; only those without a part are looked at.
+    """
+    free = [name for name in table.columns if name not in roles.reserved]
+    pairs = [(model, judge) for model in MODELS for judge in JUDGES if model in free and judge in free]
+    frame = table.load(free)
+    lengths = [words_in(name) for name in free if _holds_texts(column_of(frame, name))]
+    return with_computed(table, [*lengths, *(same_family(*pair) for pair in pairs[:1])])
+
+
+def _holds_texts(series: pl.Series) -> bool:
+    if series.dtype != pl.String or not CategoryColumn.reads(series):
+        return False
+    words = series.drop_nulls().str.count_matches(r"\S+").median()
+    return words is not None and words >= SENTENCE  # type: ignore[operator]
+
+
+def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> ReadJudge:
+    """Find out what the judge's scores are, and which rows people have judged.
+
+    Parameters
+    ----------
+    rows : TableRows
+    roles : Roles
+    positive : object, optional
+        The verdict by which people approve.
+    drop : bool
+        Leave out rows without a score, instead of refusing them.
+
+    Raises
+    ------
+    InputError
+        If rows have no score, no verdict is there, or the scores are words that have no order.
+    """
+    bad = _blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence)
+    notes: list[str] = []
+    if bad.any():
+        said = f"{label('judge', roles.confidence)}: {int(bad.sum())} of {len(bad)} scores are missing"
+        if not drop or bad.all():
+            raise InputError(f"{said} ({row_list(bad, rows.row)}); fill them in, or {DROP}")
+        notes.append(f"{said}; these rows were dropped")
+        rows = rows.take(~bad)
+    score, words = _scores(rows, roles)
+    known = ~_blank(column_of(rows.frame, roles.correct))
+    if not known.any():
+        raise InputError(
+            f"{label('human', roles.correct)} holds no verdict: people must have judged some of the rows, at least 100"
+        )
+    judged, others = rows.take(known), rows.take(~known)
+    approved, _ = outcomes(
+        column_of(judged.frame, roles.correct), JUDGE, positive=positive, name=roles.labels[1], rows=judged.row
+    )
+    scale = _scale(score, known, approved, words, rows, roles)
+    if others.row.size:
+        notes.append(
+            f"people have not judged {len(others.row):,} of {len(rows.row):,} rows: these say how often people would "
+            "approve, and nothing is learned or tested on them"
+        )
+    if scale is not None and not scale.informative:
+        notes.append(
+            "people do not approve more often at a higher score, so all scores of the judge stand for one rate"
+        )
+    labelling = _labelling(judged, roles)
+    judged, others = (
+        _with_probability(part, roles, scale, score[mask]) for part, mask in ((judged, known), (others, ~known))
+    )
+    return ReadJudge(judged, others, scale, labelling, tuple(notes))
+
+
+def _blank(series: pl.Series) -> NDArray[np.bool_]:
+    bad = series.is_null()
+    if series.dtype == pl.String:
+        bad |= (series.str.strip_chars() == "").fill_null(True)
+    if series.dtype.is_float():
+        bad |= series.is_nan().fill_null(True)
+    return bad.to_numpy()
+
+
+def _scores(rows: TableRows, roles: Roles) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the scores as numbers, and what they were written as where that is words."""
+    series = column_of(rows.frame, roles.confidence)
+    name = label("judge", roles.confidence)
+    if series.dtype == pl.Boolean:
+        return series.cast(pl.Float64).to_numpy(), ("false", "true")
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+        held = set(text.unique().to_list())
+        for meaning in PLAIN[JUDGE]:
+            if held <= set(meaning):
+                return text.replace_strict(meaning, return_dtype=pl.Float64).to_numpy(), tuple(meaning)
+        if (as_numbers := text.cast(pl.Float64, strict=False)).null_count() == 0:
+            return as_numbers.to_numpy(), ()
+        raise InputError(
+            f"{name} holds {value_list(sorted(held))}: scores are numbers, higher where the judge approves more, or "
+            "pass and fail; turn other words into numbers"
+        )
+    values = numbers(rows, roles.confidence, name)
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} must hold finite numbers; {int((~np.isfinite(values)).sum())} are not")
+    return values, ()
+
+
+def _scale(
+    score: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    approved: NDArray[np.float64],
+    words: tuple[str, ...],
+    rows: TableRows,
+    roles: Roles,
+) -> JudgeScale | None:
+    """Learn what scores stand for, from rows that are no test rows; None where they are probabilities already."""
+    levels = np.unique(score)
+    if not words and levels[0] >= 0 and levels[-1] <= 1 and len(levels) > 2:
+        return None
+    if len(levels) == 1:
+        raise InputError(f"{label('judge', roles.confidence)} is {levels[0]:g} in all rows, so that it says nothing")
+    learned = np.full(int(known.sum()), True)
+    if roles.split is not None:
+        learned = (column_of(rows.frame, roles.split).cast(pl.String) != "test").fill_null(True).to_numpy()[known]
+    weight = None
+    if roles.weight is not None:
+        weight = numbers(rows, roles.weight, label("weight", roles.weight))[known][learned]
+    return JudgeScale.fit(score[known][learned], approved[learned], weight, words)
+
+
+def _with_probability(rows: TableRows, roles: Roles, scale: JudgeScale | None, score: NDArray[np.float64]) -> TableRows:
+    found = score if scale is None else scale.probability(score)
+    return replace(rows, frame=rows.frame.with_columns(pl.Series(roles.confidence, found)))
+
+
+def _labelling(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
+    if roles.labelling is None:
+        return None
+    name = label("labelling_probability", roles.labelling)
+    values = numbers(rows, roles.labelling, name)
+    bad = ~((values > 0) & (values <= 1))
+    if bad.any():
+        raise InputError(
+            f"{name} must lie above 0 and up to 1 in rows that people have judged: it is the probability by which a "
+            f"row was chosen; {int(bad.sum())} of {len(bad)} are not ({row_list(bad, rows.row)})"
+        )
+    return values
+
+
+def new_scores(series: pl.Series, scale: JudgeScale) -> pl.Series:
+    """Return the probabilities of new scores, null where there is none; words that the scale does not know stay blank.
+
+    Examples
+    --------
+    >>> new_scores(pl.Series("s", ["Pass", "fail"]), JudgeScale((0.0, 1.0), (0.2, 0.7), ("fail", "pass"))).to_list()
+    [0.7, 0.2]
+    """
+    if scale.words and series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
+        meaning = {word: float(place) for place, word in enumerate(scale.words)}
+        text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+        values = text.replace_strict(meaning, default=None, return_dtype=pl.Float64)
+    else:
+        values = series.cast(pl.Float64, strict=False)
+    found = scale.probability(values.fill_null(np.nan).to_numpy())
+    return pl.Series(series.name, found).fill_nan(None)
+
+
+def scale_words(scale: JudgeScale) -> Sequence[str]:
+    """Return what the scores are written as: words, or numbers.
+
+    Examples
+    --------
+    >>> scale_words(JudgeScale((1.0, 2.5), (0.1, 0.9)))
+    ['1', '2.5']
+    """
+    return scale.words or [f"{score:g}" for score in scale.scores]

@@ -1,0 +1,1 @@
+"""What a run tells of a judge: how often people would approve, of all answers and of groups of them."""

@@ -1,0 +1,146 @@
+"""How often people would approve the answers of a run, by what people, the judge and the correction say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from miscal.base.json_values import clean_text
+from miscal.base.vocabulary import JUDGE
+from miscal.data.judged import JudgeScale
+from miscal.data.readers.judge_columns import MODELS, scale_words
+from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate, ScalePoint
+from miscal.evidence.judged_rows import JudgedRows, PassRate
+from miscal.evidence.prediction_powered import pass_rate
+from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import SHIFT, with_features
+
+MOST_VALUES = 20
+"""Columns with more values than this are not told value by value."""
+
+_SHOWN_SCORES = 12
+"""Scores of a scale that are told; of longer ones so many from its lowest to its highest."""
+
+_ANY_CHANCE = 0.5
+"""Stands for the labelling probability of a row that was not labelled, which no estimate looks at."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """All rows that the judge scored, those that people have judged first.
+
+    Attributes
+    ----------
+    rows : JudgedRows
+    score : (n,) float64
+        What the judge says, in [0, 1].
+    columns : dict of arrays of shape (n,)
+    frame : Frame
+    """
+
+    rows: JudgedRows
+    score: NDArray[np.float64]
+    columns: dict[str, NDArray]
+    frame: Frame
+
+
+def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
+    """Estimate pass rates of all rows, of the findings, and of the values of columns.
+
+    Parameters
+    ----------
+    found : FittedRows
+        With its findings.
+
+    Returns
+    -------
+    JudgeNumbers or None
+        None where no judge was named.
+    """
+    reading = found.triples.judged
+    if found.triples.kind != JUDGE or reading is None:
+        return None
+    scored = _scored(found)
+    passes = reading.scale is not None and len(reading.scale.scores) == 2
+    everything = np.full(len(scored.score), True)
+    groups = [_rate(scored, inside, passes=passes, **about) for about, inside in _groups(found, scored)]
+    model = next((name for name in MODELS if name in scored.columns), None)
+    return JudgeNumbers(
+        scale=() if reading.scale is None else _points(reading.scale),
+        n_unjudged=len(reading.unjudged),
+        whole=_rate(scored, everything, passes=passes, name="all answers"),
+        groups=tuple(groups),
+        model_column=model,
+    )
+
+
+def _points(scale: JudgeScale) -> tuple[ScalePoint, ...]:
+    words = scale_words(scale)
+    chosen = np.unique(np.linspace(0, len(words) - 1, min(len(words), _SHOWN_SCORES)).round().astype(int))
+    return tuple(ScalePoint(score=words[at], approval=scale.approval[at]) for at in chosen)
+
+
+def _scored(found: FittedRows) -> _Scored:
+    triples, reading = found.triples, found.triples.judged
+    others = reading.unjudged  # type: ignore[union-attr]
+    m = len(others)
+    predicted = found.model.correct(others.X, others.confidence).corrected if m else np.zeros(0)
+    X = np.concatenate([triples.X, others.X]) if m else triples.X
+    metadata = {name: _joined(values, others.metadata[name]) for name, values in triples.metadata.items()}
+    columns = with_features(metadata, X, triples.encoder)
+    labelling = None if reading is None or reading.labelling is None else reading.labelling
+    chance = None if labelling is None else np.concatenate([labelling, np.full(m, _ANY_CHANCE)])
+    cluster = None if triples.group is None else _joined(triples.group, others.group) if m else triples.group
+    weight = None if triples.weight is None else np.concatenate([triples.weight, others.weight])
+    rows = JudgedRows.of(
+        np.concatenate([found.estimate.corrected, predicted]),
+        np.concatenate([triples.correct, np.full(m, np.nan)]),
+        labelling_probability=chance, cluster=cluster, weight=weight,
+    )  # fmt: skip
+    text = None if triples.text is None else (*triples.text, *(others.text or ()))
+    frame = Frame(len(X), columns, text=text, X=X[:, : triples.layout.places], clusters=found.ledger.clusters)
+    return _Scored(rows, np.concatenate([triples.confidence, others.confidence]), columns, frame)
+
+
+def _joined(first: NDArray, second: NDArray | None) -> NDArray:
+    second = first[:0] if second is None else second
+    if first.dtype.kind == second.dtype.kind and first.dtype.kind in "biufM":
+        return np.concatenate([first, second])
+    return np.concatenate([first.astype(object), second.astype(object)])
+
+
+def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
+    for place, one in enumerate(found.ledger.findings, start=1):
+        if one.effect == SHIFT and not one.condition.on_field and one.condition.lacks(scored.frame) is None:
+            yield {"name": one.description, "finding": place}, one.condition.rows(scored.frame)
+    for column in found.triples.metadata:
+        values = scored.frame.texts(column)
+        known = sorted({value for value in values if value is not None})
+        kind = scored.columns[column].dtype.kind
+        if 2 <= len(known) <= MOST_VALUES and (kind in "Ob" or column in MODELS):
+            for value in known:
+                about = {"column": clean_text(column), "value": clean_text(value)}
+                yield {"name": clean_text(f"{column} = {value}"), **about}, values == value
+
+
+def _rate(scored: _Scored, inside: NDArray[np.bool_], *, passes: bool, **about: object) -> GroupRate:
+    rows, score = scored.rows.take(inside), scored.score[inside]
+    return GroupRate(
+        **about,  # type: ignore[arg-type]
+        rate=_told(pass_rate(rows)),
+        judge=_told(judge_rate(rows, score)),
+        labelled=_told(labelled_rate(rows)),
+        rogan_gladen=_told(rogan_gladen(rows, score > score.min())) if passes and len(np.unique(score)) == 2 else None,
+    )
+
+
+def _told(rate: PassRate) -> Rate:
+    known = rate.low is not None and rate.high is not None
+    interval = (rate.low, rate.high) if known else None
+    about = {"n_labelled": rate.n_labelled, "n": rate.n}
+    return Rate(estimate=rate.estimate, interval=interval, lacking=rate.lacking, **about)  # type: ignore[arg-type]
