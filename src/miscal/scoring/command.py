@@ -251,8 +251,8 @@ def _refuse_other_kind(task: Task, sources: tuple[str, ...] | None) -> None:
     if not sources and task.kind == "open":
         raise InputError(
             f"task {task.name} holds open-ended questions, which have no letters to weigh: name where their confidence "
-            f"comes from, --confidence-from {', '.join(SOURCES)}, or give multiple-choice questions (columns question, "
-            "choices, answer_index)"
+            f"comes from, --confidence-from {','.join(SOURCES)} or some of these, or give multiple-choice questions "
+            "(columns question, choices, answer_index)"
         )
 
 

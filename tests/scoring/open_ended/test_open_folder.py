@@ -72,7 +72,8 @@ def test_rows_without_a_verdict_do_not_enter_discover_in_silence(options, tmp_pa
     ("change", "said"),
     [
         ({"confidence_from": "letters", "max_new_tokens": None}, "have no letters to weigh"),
-        ({"confidence_from": "entropy"}, "must be letters, p-true"),
+        ({"confidence_from": "entropy"}, "must be letters, or one or several of p-true"),
+        ({"confidence_from": "ptrue"}, "did you mean .p-true.?"),
         ({"confidence_from": "letters,p-true"}, "two folders"),
         ({"confidence_from": "p-true,p-true"}, "twice"),
         ({"confidence_from": "p-true", "samples": 4}, "no samples are drawn"),

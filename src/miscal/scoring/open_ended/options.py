@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from miscal.base.arrays import did_you_mean
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
 from miscal.scoring.open_ended.answered_rows import EXACT, JUDGES, LATER
@@ -39,7 +40,9 @@ def confidence_sources(given: str | Sequence[str]) -> tuple[str, ...] | None:
     names = [name.strip() for part in parts for name in part.split(",")]
     unknown = [name for name in names if name not in (LETTERS, *SOURCES)]
     if unknown or not names:
-        raise InputError(f"confidence_from must be {LETTERS}, {', '.join(SOURCES)}; got {', '.join(unknown)!r}")
+        hint = did_you_mean(unknown[0], (LETTERS, *SOURCES)) if unknown else ""
+        allowed = f"{LETTERS}, or one or several of {', '.join(SOURCES)}"
+        raise InputError(f"confidence_from must be {allowed}; got {', '.join(unknown)!r}{hint}")
     if len(set(names)) < len(names):
         raise InputError(f"confidence_from names a source twice: {', '.join(names)}")
     if names == [LETTERS]:
