@@ -6,7 +6,8 @@ A judge gives 1 to 5; its scores differ by model, topic and length. People appro
 the score alone, except in the planted group, whose answers have a point more than they deserve:
 
     nothing   no such group
-    length    answers of at least 400 words, a quarter of all
+    length    answers of at least 400 words, the last quarter
+    half way  answers of 300 to 600 words, which no quarter is
     model     one of five models
 
 Scores become probabilities as in a run with ``--judge`` and ``--human``, and the ledger of findings looks for groups
@@ -31,7 +32,7 @@ from miscal.data.judged import JudgeScale
 from miscal.discovery.named_findings import named_findings
 
 FIELDS = ("world", "labels", "draw")
-WORLDS = {"nothing": "", "length": "words in answer", "model": "model"}
+WORLDS = {"nothing": "", "length": "words in answer", "half way": "words in answer", "model": "model"}
 LEVEL, MISSED_P = 0.05, 0.01
 
 
@@ -44,10 +45,10 @@ def answers(world: str, n: int, rng: np.random.Generator) -> tuple[pl.DataFrame,
         "position": rng.choice(["first", "second"], n),
         "words in answer": np.exp(rng.normal(5.45, 0.8, n)).round() + 5,
     }
-    frame = pl.DataFrame(columns)
+    frame, words = pl.DataFrame(columns), columns["words in answer"]
     codes = [np.unique(columns[name], return_inverse=True)[1] for name in ("model", "topic")]
     deserved = 3.1 + 0.25 * (codes[0] - 2) + 0.2 * (codes[1] - 2.5) + rng.normal(0, 1.1, n)
-    group = {"nothing": np.zeros(n, bool), "length": columns["words in answer"] >= 400,
+    group = {"nothing": np.zeros(n, bool), "length": words >= 400, "half way": (words >= 300) & (words < 600),
              "model": columns["model"] == "model B"}[world]  # fmt: skip
     score = np.clip(np.round(deserved + group), 1, 5)
     earned = np.clip(score - group, 1, 5)

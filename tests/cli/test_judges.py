@@ -64,7 +64,10 @@ def test_rates_are_near_what_people_would_say_and_narrower_than_labels_alone(dis
     assert judge["whole"]["rate"]["n"] == 1500
     lenient = next(one for one in judge["groups"] if one["finding"] is not None)
     assert lenient["judge"]["estimate"] > lenient["rate"]["interval"][1]
-    assert {one["value"] for one in judge["groups"] if one["column"] == "model"} == {"A", "B"}
+    models = [one for one in judge["groups"] if one["column"] == "model"]
+    assert {one["value"] for one in models} == {"A", "B"}
+    # both answer alike
+    assert all(one["ranks"] == [1, 2] for one in models)
 
 
 def test_python_gives_the_same_numbers(discovered, files):
@@ -98,3 +101,27 @@ def test_a_scale_needs_a_split_that_is_named(files):
     ended = run("discover", files / "rows.parquet", "--out", files / "other", *options)
     assert ended.status == 2
     assert "name the test rows (--split COL)" in ended.err
+
+
+def test_labels_are_planned_with_probabilities_that_sum_to_their_number(discovered, files):
+    pool = files / "rows.parquet"
+    ended = run("label-next", files / "run", pool, "--labels", 60, "--out", files / "next.parquet")
+    assert ended.status == 0, ended
+    table = pl.read_parquet(files / "next.parquet")
+    blank = _table()["human"].is_null()
+    assert set(table["row"]) == set(np.flatnonzero(blank.to_numpy()))
+    assert table["labelling_probability"].sum() == pytest.approx(60)
+    assert table["chosen"].sum() == 60
+    long = _table()["answer"].str.count_matches(r"\S+").to_numpy()[table["row"].to_numpy()] > 42
+    assert table.filter(pl.Series(long))["finding"].is_not_null().all()
+    assert "60 of" in ended.out
+    again = run("label-next", files / "run", pool, "--out", files / "next.parquet")
+    assert again.status == 2
+    assert "already exists" in again.err
+
+
+def test_a_pool_without_rows_to_label_is_refused(discovered, files):
+    _table().filter(pl.col("human").is_not_null()).drop("would").write_parquet(files / "known.parquet")
+    ended = run("label-next", files / "run", files / "known.parquet", "--out", files / "no.csv")
+    assert ended.status == 2
+    assert "every row of the pool has a label" in ended.err

@@ -15,6 +15,7 @@ COMMANDS = {
     "monitor": "monitor",
     "report": "report",
     "show": "show",
+    "label-next": "label_next",
     "score": "score",
     "import": "import_",
     "export": "export",

@@ -142,7 +142,7 @@ def summarise(
         versions=_versions(),
         timing={},
         classes=None if several is None else several.told(rows),
-        judge=judge_numbers(rows),
+        judge=judge_numbers(rows, seed=seed),
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
 

@@ -79,5 +79,7 @@ def command(
     if "confidence" in found.table.columns:
         means = found.table.select("correct", "confidence").mean().row(0)
         print(f"accuracy {means[0]:.3f}, confidence {means[1]:.3f}")
+    else:
+        print(f"next        miscal discover {out} --judge judge --human human --out RUN")
     logs = "log" if found.n_logs == 1 else "logs"
     print(f"{len(found.table):,} rows of {found.n_logs:,} {logs} imported, written to {out}")

@@ -26,6 +26,7 @@ class GroupRate(Part):
     ``name`` says what the group is; ``column`` and ``value`` name it where it is a value of a column, ``finding`` is
     its place among the findings, from 1. ``rate`` is of prediction-powered inference, ``judge`` the mean of the judge's
     scores, ``labelled`` of the rows with a verdict alone, and ``rogan_gladen`` of a judge that passes or fails.
+    ``ranks`` are of models: the best and the worst rank that one may have, 1 the best; at 95 %, all hold at once.
     """
 
     name: Text
@@ -36,6 +37,7 @@ class GroupRate(Part):
     judge: Rate
     labelled: Rate
     rogan_gladen: Rate | None = None
+    ranks: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
 
 class ScalePoint(Part):

@@ -15,7 +15,8 @@ from miscal.data.readers.judge_columns import MODELS, scale_words
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate, ScalePoint
 from miscal.evidence.judged_rows import JudgedRows, PassRate
-from miscal.evidence.prediction_powered import pass_rate
+from miscal.evidence.prediction_powered import pass_rate, rate_influences
+from miscal.evidence.rankings import rank
 from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import SHIFT, with_features
@@ -49,13 +50,15 @@ class _Scored:
     frame: Frame
 
 
-def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
+def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     """Estimate pass rates of all rows, of the findings, and of the values of columns.
 
     Parameters
     ----------
     found : FittedRows
         With its findings.
+    seed : int
+        Of the draws by which models are ranked.
 
     Returns
     -------
@@ -70,6 +73,7 @@ def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     everything = np.full(len(scored.score), True)
     groups = [_rate(scored, inside, passes=passes, **about) for about, inside in _groups(found, scored)]
     model = next((name for name in MODELS if name in scored.columns), None)
+    groups = groups if model is None else _ranked(groups, model, scored, seed)
     return JudgeNumbers(
         scale=() if reading.scale is None else _points(reading.scale),
         n_unjudged=len(reading.unjudged),
@@ -126,6 +130,24 @@ def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[
             for value in known:
                 about = {"column": clean_text(column), "value": clean_text(value)}
                 yield {"name": clean_text(f"{column} = {value}"), **about}, values == value
+
+
+def _ranked(groups: list[GroupRate], model: str, scored: _Scored, seed: int) -> list[GroupRate]:
+    """Add the ranks of models whose rates have an interval, if there are two at least."""
+    of_model = {one.value: one for one in groups if one.column == model and one.rate.interval is not None}
+    if len(of_model) < 2:
+        return groups
+    # names as they are told
+    names = np.array([None if value is None else clean_text(value) for value in scored.frame.texts(model)], object)
+    inside = np.isin(names, list(of_model))
+    rates, influences = rate_influences(scored.rows.take(inside), names[inside].astype(str))
+    found = rank(rates, influences, shares=True, random_state=seed)
+    ranks = dict(zip(sorted(of_model), zip(found.best_rank, found.worst_rank, strict=True), strict=True))
+    return [
+        one.model_copy(update={"ranks": tuple(map(int, ranks[one.value]))})
+        if one.column == model and one.value in ranks else one
+        for one in groups
+    ]  # fmt: skip
 
 
 def _rate(scored: _Scored, inside: NDArray[np.bool_], *, passes: bool, **about: object) -> GroupRate:

@@ -62,7 +62,27 @@ def group_sentence(one: GroupRate) -> str:
     known = "no verdict of people" if one.rate.estimate is None else (
         f"people would approve {percent(one.rate.estimate)} ({between(one.rate)}) of {one.rate.n:,}"
     )  # fmt: skip
-    return f"{one.name}: {known}, the judge says {percent(one.judge.estimate or 0.0)}"
+    return f"{one.name}: {known}, the judge says {percent(one.judge.estimate or 0.0)}{_rank(one)}"
+
+
+def _rank(one: GroupRate) -> str:
+    told = ranks(one)
+    return f"; rank {told}" if told else ""
+
+
+def ranks(one: GroupRate) -> str:
+    """Say which ranks a model may have; empty where it has none.
+
+    Examples
+    --------
+    >>> known = dict.fromkeys(("rate", "judge", "labelled"), Rate(estimate=0.5, n_labelled=9, n=9))
+    >>> ranks(GroupRate(name="model = A", ranks=(1, 3), **known)), ranks(GroupRate(name="model = B", **known))
+    ('1 to 3', '')
+    """
+    if one.ranks is None:
+        return ""
+    best, worst = one.ranks
+    return f"{best}" if best == worst else f"{best} to {worst}"
 
 
 def scale_sentence(numbers: JudgeNumbers) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from miscal.base.number_wording import percent
 from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate
-from miscal.discovery.judges.wording import LACKING, rate_sentence, scale_sentence
+from miscal.discovery.judges.wording import LACKING, ranks, rate_sentence, scale_sentence
 from miscal.report.judge_facts import model_rates
 from miscal.report.panel import Panel
 from miscal.report.source import Source
@@ -15,6 +15,7 @@ TEMPLATE = """<p class="lead">{{ view.lead }}{% if view.scale %} {{ view.scale }
 <table class="values sortable">
 <thead><tr><th scope="col">Answers</th><th scope="col" class="number">How many</th>
 <th scope="col" class="number">Judged by people</th><th scope="col" class="number">People would approve</th>
+{% if title == view.models %}<th scope="col" class="number">Rank</th>{% endif %}
 <th scope="col" class="number">The judge says</th><th scope="col" class="number">Verdicts of people alone</th>
 {% if view.passes %}<th scope="col" class="number">Rogan and Gladen</th>{% endif %}</tr></thead>
 <tbody>
@@ -28,6 +29,8 @@ row.rate.n_labelled | count }}</td>
 rate.estimate }}">{% if rate is none or rate.estimate is none %}–{% else %}{% if loop.first %}<b>{{
 view.percent(rate) }}</b>{% else %}{{ view.percent(rate) }}{% endif %} <span class="aside low-to-high">{{
 view.interval(rate) }}</span>{% endif %}</td>
+{% if loop.first and title == view.models %}<td class="number" data-label="Rank" data-number data-key="{{
+row.ranks[0] if row.ranks else 999 }}">{{ view.ranks(row) or "–" }}</td>{% endif %}
 {% endfor %}</tr>
 {% endfor %}
 </tbody>
@@ -37,8 +40,12 @@ view.interval(rate) }}</span>{% endif %}</td>
 2023), which uses the verdicts of people where there are some and the judge everywhere. It holds whatever the judge is
 worth, if the answers that people have judged were chosen at random{% if view.unequal %}, with the probabilities that
 were given{% endif %}. Intervals are at 95&nbsp;%, each for its own row. The judge's own rate is right only where the
-judge is.{% for reason in view.reasons %} A dash in place of an interval: {{ reason }}.{% endfor %}</p>
+judge is.{% if view.ranked %} Ranks hold for all models at once, at 95&nbsp;%: models whose ranks overlap may be
+tied.{% endif %}{% for reason in view.reasons %} A dash in place of an interval: {{ reason }}.{% endfor %}</p>
 """
+
+BY_MODEL = "By model"
+"""Heading of the table of models."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class JudgeView:
     scale: str
     tables: tuple[tuple[str, tuple[GroupRate, ...]], ...]
     unequal: bool
+    models = BY_MODEL
 
     @property
     def passes(self) -> bool:
@@ -61,6 +69,15 @@ class JudgeView:
         """Why some rates have no interval."""
         rates = [rate for _, rows in self.tables for row in rows for _, rate in self.rates(row) if rate is not None]
         return sorted({LACKING[rate.lacking] for rate in rates if rate.lacking is not None})
+
+    @property
+    def ranked(self) -> bool:
+        """Whether models are ranked."""
+        return any(row.ranks is not None for _, rows in self.tables for row in rows)
+
+    def ranks(self, row: GroupRate) -> str:
+        """Write the ranks of a model."""
+        return ranks(row)
 
     def rates(self, row: GroupRate) -> list[tuple[str, Rate | None]]:
         """Return the estimates of a row, with their headings."""
@@ -91,7 +108,7 @@ def view(source: Source) -> JudgeView | None:
     findings = tuple(one for one in numbers.groups if one.finding is not None)
     models = tuple(model_rates(numbers))
     others = tuple(one for one in numbers.groups if one.finding is None and one not in models)
-    tables = ("All answers", (numbers.whole,)), ("By model", models), ("Where the judge errs", findings)
+    tables = ("All answers", (numbers.whole,)), (BY_MODEL, models), ("Where the judge errs", findings)
     tables = (*tables, ("By value of the other columns", others))
     return JudgeView(
         numbers,

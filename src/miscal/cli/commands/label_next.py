@@ -1,0 +1,75 @@
+"""``miscal label-next``: which rows to label next, and how many."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from miscal.cli import judge_options, options
+
+if TYPE_CHECKING:
+    from miscal.runs.label_next import LabelPlan
+
+Pool = Annotated[
+    str,
+    typer.Argument(metavar="POOL", help="A .parquet, .csv or .jsonl file of rows like those of the run, not labelled."),
+]
+OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")]
+Labels = Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many rows to choose.")]
+
+
+def command(
+    run_dir: options.RunDir,
+    pool: Pool,
+    out: OutFile,
+    labels: Labels = 100,
+    confidence: options.Confidence = None,
+    probability: options.Probability = None,
+    judge: judge_options.NewJudge = None,
+    embeddings: options.Embeddings = None,
+    where: options.Where = None,
+    seed: options.Seed = 0,
+    overwrite: options.OverwriteTable = False,
+) -> None:
+    """Choose the rows of a pool whose labels say most.
+
+    The table has the columns row, chosen, labelling_probability, corrected and finding. Keep labelling_probability with
+    the labels: `miscal discover --labelling-probability` needs it for rates that hold.
+    """
+    from miscal.runs.label_next import label_next
+
+    columns = {"confidence": confidence, "probability": probability, "judge": judge, "embeddings": embeddings}
+    plan = label_next(run_dir, pool, labels=labels, seed=seed, out=out, overwrite=overwrite, where=where, **columns)
+    for line in plan_lines(plan):
+        print(line)
+    print(f"table       {out}")
+
+
+def plan_lines(plan: "LabelPlan") -> list[str]:
+    """Tell which rows were chosen, and what their labels will show.
+
+    Parameters
+    ----------
+    plan : LabelPlan
+
+    Returns
+    -------
+    list of str
+    """
+    from miscal.base.terminal import fact_lines
+
+    chosen = int(plan.table["chosen"].sum())
+    left = f"; {plan.already:,} that have a label were left out" if plan.already else ""
+    facts = [("rows", f"{chosen:,} of {plan.table.height:,} rows chosen{left}")]
+    facts += [("finding", f"{one.description}: {one.chosen:,} of {one.n:,} rows") for one in plan.findings]
+    if plan.detectable is None:
+        facts.append(("shows", "too few to find a group of a tenth of the labelled rows, however far it is off"))
+    else:
+        shift = f"{100 * plan.detectable:.0f} points"
+        facts.append(
+            ("shows", f"with them, a group of a tenth of all labels is found in 80 % of cases if it is off by {shift}")
+        )
+    if plan.halved is not None:
+        more = plan.halved.more
+        halved = "no labels of these rows halve it" if more is None else f"{more:,} labels at random would halve it"
+        facts.append(("interval", f"of the overall rate: {100 * plan.halved.width:.1f} points wide; {halved}"))
+    return fact_lines(facts)

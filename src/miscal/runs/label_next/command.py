@@ -1,0 +1,214 @@
+"""Choose the rows of a pool whose labels say most, and tell what these labels will show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from miscal.base.arrays import column_of
+from miscal.base.errors import InputError, argument
+from miscal.base.files import check_new_file
+from miscal.base.vocabulary import Kind
+from miscal.data.readers import open_table
+from miscal.data.readers.computed_columns import with_computed
+from miscal.data.readers.new_rows import NewRows
+from miscal.data.readers.rows import TableRows, metadata_of, missing
+from miscal.data.writing import table_format, write_table
+from miscal.discovery.corrected_rows import correct_rows
+from miscal.discovery.run import RunContent, read_run
+from miscal.discovery.saved_model import SavedModel
+from miscal.evidence.judged_rows import JudgedRows
+from miscal.evidence.label_planning import (
+    LabelsNeeded,
+    detectable_shift,
+    draw_labels,
+    labelling_probabilities,
+    labels_to_halve,
+)
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import with_features
+
+PROBABILITY = "labelling_probability"
+"""Column of the probability by which a row was chosen, which ``--labelling-probability`` reads again."""
+
+_TENTH = 10
+"""One in so many labelled rows: a group of which it is said what the labels would show."""
+
+
+@dataclass(frozen=True)
+class PlannedFinding:
+    """A finding of the run among the rows of the pool.
+
+    Attributes
+    ----------
+    description : str
+    n, chosen : int
+        Its rows in the pool, and those that are to be labelled.
+    """
+
+    description: str
+    n: int
+    chosen: int
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPlan:
+    """Which rows to label next, and what that will show.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        A row for each row of the pool without a label: ``row`` (its number in the source, from 0), ``chosen``,
+        ``labelling_probability`` in (0, 1], ``corrected`` (the corrected probability) and ``finding`` (the first
+        finding that holds it, from 1; null where none does).
+    kind : {"answer", "event", "judge"}
+    findings : tuple of PlannedFinding
+    halved : LabelsNeeded or None
+        Labels, drawn at random, that would halve the interval of the overall rate; None where it has no interval.
+    detectable : float or None
+        By how much a tenth of the labelled rows, those of the run and those chosen, must differ to be found with 80 %
+        power in as many tests as the run made; None where no difference would be found.
+    already : int
+        Rows of the pool that have a label and were left out.
+    """
+
+    table: pl.DataFrame
+    kind: Kind
+    findings: tuple[PlannedFinding, ...]
+    halved: LabelsNeeded | None
+    detectable: float | None
+    already: int = 0
+
+
+def label_next(
+    run: str | Path | RunContent, pool: Any, *, labels: int = 100, seed: int = 0, out: str | Path | None = None,
+    overwrite: bool = False, **options: Any,
+) -> LabelPlan:  # fmt: skip
+    """Choose rows of a pool to be labelled next.
+
+    A third of the labels is spent at random. Of the others, one half is divided evenly among the findings of the run
+    and the rest of the rows, and one half goes where outcomes, and estimates of their probabilities, are least certain.
+
+    Parameters
+    ----------
+    run : path or RunContent
+        Of ``miscal discover``.
+    pool : path or table
+        Rows like those of the run, mostly without labels. Rows that have one are left out.
+    labels : int, default 100
+        How many rows to choose.
+    seed : int, default 0
+        Of the draw.
+    out : path, optional
+        Table to write: .parquet, .csv or .jsonl.
+    overwrite : bool, default False
+    **options
+        Where the columns are, as for ``miscal calibrate``.
+
+    Raises
+    ------
+    InputError
+        If the pool does not offer what the model needs, no row is without a label, or there are fewer than `labels`.
+    """
+    if out is not None:
+        table_format(check_new_file(out, overwrite=overwrite))
+    content = run if isinstance(run, RunContent) else read_run(run)
+    model = content.load_model()
+    opened = model.open(pool, on_invalid="drop", **options)
+    (piece,) = opened.pieces(1 << 62)
+    new = opened.read(piece)
+    metadata = content.summary.data.columns.metadata
+    table = with_computed(open_table(pool), metadata)
+    usable = new.row[new.whole]
+    free = _without_label(table, content, usable)
+    if labels > free.sum():
+        raise InputError(f"labels: the pool has {int(free.sum()):,} rows without a label; got {labels:,} to be chosen")
+    named = [name for name in metadata if name in table.columns]
+    frame = table.load(named)[usable] if named else pl.DataFrame()
+    rows = TableRows(frame, usable, None, (), len(usable))
+    columns = {name: metadata_of(rows, name) for name in named}
+    found = _findings(content, model, new, columns)
+    corrected = correct_rows(model.estimator.fitted, new, model.classes)["corrected"].to_numpy()[new.whole]
+    error = np.nan_to_num(model.field.estimate(new.X, new.confidence[new.whole]).standard_error)
+    p, place, spread = corrected[free], found[free], error[free]
+    chance = labelling_probabilities(p, labels, standard_error=spread, finding=place)
+    chosen = draw_labels(chance, seed, order=place)
+    plan = LabelPlan(
+        _table(usable[free], chosen, chance, p, place),
+        content.summary.kind,
+        _planned(content, place, chosen),
+        labels_to_halve(_all_rows(content, p)),
+        _detectable(content, p[chosen]),
+        int((~free).sum()),
+    )
+    if out is not None:
+        write_table(plan.table, out)
+    return plan
+
+
+def _without_label(table: Any, run: RunContent, usable: NDArray) -> NDArray[np.bool_]:
+    """Mark the rows that have no label."""
+    outcome = run.summary.data.columns.correct
+    if outcome is None or outcome not in table.columns:
+        return np.full(len(usable), True)
+    rows = TableRows(table.load([outcome])[usable], usable, None, (), len(usable))
+    blank = missing(rows, outcome)
+    series = column_of(rows.frame, outcome)
+    if series.dtype == pl.String:
+        blank |= (series.str.strip_chars() == "").fill_null(True).to_numpy()
+    if not blank.any():
+        raise InputError(
+            f"every row of the pool has a label in the column {outcome!r}: give rows that nobody has labelled, or drop "
+            f"that column ({argument('pool')})"
+        )
+    return blank
+
+
+def _findings(run: RunContent, model: SavedModel, new: NewRows, columns: Mapping[str, NDArray]) -> NDArray[np.int64]:
+    """Return the first finding that holds each row, from 1; 0 where none does."""
+    place = np.zeros(len(new.whole), np.int64)
+    encoder = model.encoder
+    X = new.X if encoder is None else new.X[:, : encoder.layout.places]
+    frame = Frame(len(place), with_features(columns, new.X, encoder), X=X, clusters=run.load_clusters())
+    for number, one in reversed(list(enumerate(run.summary.findings, start=1))):
+        if not one.condition.on_field and one.condition.lacks(frame) is None:
+            place[one.condition.rows(frame)] = number
+    return place
+
+
+def _table(row: NDArray, chosen: NDArray, chance: NDArray, corrected: NDArray, place: NDArray) -> pl.DataFrame:
+    finding = pl.Series("finding", place).replace(0, None)
+    return pl.DataFrame({"row": row, "chosen": chosen, PROBABILITY: chance, "corrected": corrected}).with_columns(
+        finding
+    )
+
+
+def _planned(run: RunContent, place: NDArray, chosen: NDArray) -> tuple[PlannedFinding, ...]:
+    return tuple(
+        PlannedFinding(one.description, int((place == number).sum()), int(chosen[place == number].sum()))
+        for number, one in enumerate(run.summary.findings, start=1)
+        if (place == number).any()
+    )
+
+
+def _known(run: RunContent) -> pl.DataFrame:
+    return run.table.filter(pl.col("corrected").is_not_null())
+
+
+def _all_rows(run: RunContent, p: NDArray) -> JudgedRows:
+    """Put the rows of the run and those of the pool together."""
+    known = _known(run)
+    predicted = np.concatenate([known["corrected"].to_numpy(), p])
+    return JudgedRows.of(predicted, np.concatenate([known["correct"].to_numpy(), np.full(len(p), np.nan)]))
+
+
+def _detectable(run: RunContent, p: NDArray) -> float | None:
+    tests = 1 if run.summary.findings_method is None else max(run.summary.findings_method.candidates, 1)
+    labelled = np.concatenate([_known(run)["corrected"].to_numpy(), p])
+    return detectable_shift(labelled, np.arange(len(labelled)) % _TENTH == 0, np.ones(len(labelled)), n_tests=tests)
