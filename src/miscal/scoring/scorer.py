@@ -184,6 +184,11 @@ def score(
     True
     """
     items = as_items(questions, form=form, template=template, seed=seed)
+    if items[0].rule == "open":
+        raise InputError(
+            "open-ended questions are scored into a folder: write them to a file and run miscal score, or "
+            "miscal.scoring.command.run, with confidence_from"
+        )
     asked = as_model(model)
     scored, hidden = judge(items, evaluate_items(asked, items, batch_tokens=batch_tokens), form)
     triples = scored.triples(hidden)

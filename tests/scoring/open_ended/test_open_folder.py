@@ -12,7 +12,7 @@ import pytest
 
 from miscal.base.errors import InputError, MismatchError
 from miscal.cli import main
-from miscal.scoring import FakeModel
+from miscal.scoring import FakeModel, score
 from miscal.scoring.command import run
 from miscal.scoring.folder import score_folder
 from miscal.scoring.open_ended.asking import OpenEnded
@@ -166,3 +166,8 @@ def test_a_row_that_cannot_be_asked_is_set_aside(tmp_path):
     )
     assert (done.n_scored, done.n_failed) == (3, 1)
     assert pl.read_parquet(tmp_path / "out" / "triples.parquet")["id"].to_list() == ["q0", "q2", "q3"]
+
+
+def test_open_ended_questions_in_memory_are_refused():
+    with pytest.raises(InputError, match="scored into a folder"):
+        score(FakeModel(), [OpenQuestion("q", "Why?", ())])
