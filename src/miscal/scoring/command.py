@@ -19,7 +19,7 @@ from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.open_ended.options import check_judge, confidence_sources, described, open_ended
+from miscal.scoring.open_ended.options import check_verdict, confidence_sources, described, open_ended
 from miscal.scoring.open_ended.options import notes as answer_notes
 from miscal.scoring.open_ended.sources import SOURCES
 from miscal.scoring.prompts import DEFAULTS, read_template
@@ -94,7 +94,7 @@ def run(
     samples: int | None = None,
     temperature: float | None = None,
     max_new_tokens: int | None = None,
-    judge: str | None = None,
+    verdict: str | None = None,
     without_options: bool = False,
 ) -> ScoringSummary:
     """Score a task into a folder.
@@ -150,7 +150,7 @@ def run(
         Of the samples. Default: 1.
     max_new_tokens : int, optional
         Tokens of an answer at most. Default: 32.
-    judge : {"exact", "later"}, optional
+    verdict : {"exact", "later"}, optional
         Compare answers with the accepted ones (default), or leave ``correct`` null.
     without_options : bool, default False
         Ask multiple-choice questions as open-ended ones, whose accepted answer is the right option.
@@ -170,9 +170,11 @@ def run(
     _refuse_idle(embed_only, {"form": form, "prompt_file": prompt_file}, text)
     sources = confidence_sources(confidence_from)
     of_answers = {"answer": answer, "samples": samples, "temperature": temperature, "max_new_tokens": max_new_tokens}
-    _refuse_answerless(sources, {**of_answers, "judge": judge, "without_options": without_options or None}, embed_only)
+    _refuse_answerless(
+        sources, {**of_answers, "verdict": verdict, "without_options": without_options or None}, embed_only
+    )
     asking = open_ended(sources, **of_answers, seed=seed) if sources else None
-    judged = check_judge(judge)
+    judged = check_verdict(verdict)
     spec = ModelSpec(model, revision, dtype, device, trust_remote_code, threads, layer)
     chosen = choose_batch_workers(engine, ray_address=ray_address, workers=workers, device=device)
     if embed_only:
@@ -201,7 +203,7 @@ def run(
             table=table,
             embeddings_dtype=embeddings_dtype,
             asking=asking,
-            judge=judged,
+            verdict=judged,
             progress=progress,
         )
     _refuse_many_failures(done)

@@ -66,7 +66,7 @@ class _Plan:
     settings: dict[str, Any]
     form: str
     asking: OpenEnded | None
-    judge: str
+    verdict: str
 
 
 def score_folder(
@@ -81,7 +81,7 @@ def score_folder(
     table: pl.DataFrame | None = None,
     embeddings_dtype: str = "float32",
     asking: OpenEnded | None = None,
-    judge: str = EXACT,
+    verdict: str = EXACT,
     progress: Progress | None = None,
 ) -> ScoredFolder:
     """Score items into a folder, or resume an unfinished run there.
@@ -111,7 +111,7 @@ def score_folder(
         (``embeddings``): no work is lost.
     asking : OpenEnded, optional
         How open-ended questions are asked; by default, the candidates of the items are weighed.
-    judge : {"exact", "later"}, default "exact"
+    verdict : {"exact", "later"}, default "exact"
         Who judges the answers to open-ended questions.
     progress : callable, optional
         Told the rows that are newly done and the rows in all, after every batch.
@@ -147,7 +147,7 @@ def score_folder(
             return _scored(out, finished, 0)
         _begin(out, settings)
         encoded, unreadable = _encoded(items, text_side, asking)
-        fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form, asking, judge)
+        fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form, asking, verdict)
         shards = Shards(out / SHARDS)
         n_new = _compute(text_side, fixed, shards, workers or InProcess(), progress)
         manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
@@ -279,7 +279,7 @@ def _rows(
         return table, {}
     if fixed.asking:
         responses = shards.responses(range(len(fixed.batches)))
-        rows = answered(fixed.items, responses, fixed.asking.sources, fixed.judge)
+        rows = answered(fixed.items, responses, fixed.asking.sources, fixed.verdict)
         return rows.table(), {"answers": rows.manifest()}
     scored = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form)
     # rows whose most probable candidate is exactly as probable as another; the first of them counted

@@ -53,7 +53,14 @@ def test_one_pass_leaves_a_column_for_every_confidence(options, tmp_path):
     assert set(done.confidences) == set(named)
     assert any("no verdict yet" in note and "--embeddings" in note for note in done.notes)
     settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
-    expected = {"samples": 3, "temperature": 0.5, "seed": 7, "answer": "greedy", "judge": "exact", "max_new_tokens": 4}
+    expected = {
+        "samples": 3,
+        "temperature": 0.5,
+        "seed": 7,
+        "answer": "greedy",
+        "verdict": "exact",
+        "max_new_tokens": 4,
+    }
     assert {key: settings[f"task.{key}"] for key in expected} == expected
     assert set(settings["task.follow_up_prompts"]) == {"p-true", "verbalized"}
     with pytest.raises(MismatchError, match="temperature"):
@@ -61,7 +68,7 @@ def test_one_pass_leaves_a_column_for_every_confidence(options, tmp_path):
 
 
 def test_rows_without_a_verdict_do_not_enter_discover_in_silence(options, tmp_path, capsys):
-    run(**{**options, "confidence_from": "likelihood"}, judge="later")
+    run(**{**options, "confidence_from": "likelihood"}, verdict="later")
     assert pl.read_parquet(tmp_path / "out" / "triples.parquet")["correct"].null_count() == 6
     assert main(["discover", str(tmp_path / "out"), "--out", str(tmp_path / "run")]) == 2
     assert "correct" in capsys.readouterr().err
@@ -80,7 +87,7 @@ def test_rows_without_a_verdict_do_not_enter_discover_in_silence(options, tmp_pa
         ({"answer": "most-frequent", "samples": 1}, "at least 2"),
         ({"temperature": 0.0}, "positive"),
         ({"form": "text"}, "form is what candidates are"),
-        ({"confidence_from": "letters", "judge": "later"}, "open-ended questions only"),
+        ({"confidence_from": "letters", "verdict": "later"}, "open-ended questions only"),
         ({"embed_only": True}, "embed_only"),
     ],
 )

@@ -41,7 +41,7 @@ class Answer(StrEnum):
     most_frequent = "most-frequent"
 
 
-class Judge(StrEnum):
+class Verdict(StrEnum):
     """Who judges the answers to open-ended questions."""
 
     exact = "exact"
@@ -139,8 +139,8 @@ def command(
         int | None,
         typer.Option(metavar="N", parser=whole(1), help="Open-ended: tokens of an answer at most. Default: 32."),
     ] = None,
-    judge: Annotated[
-        Judge | None,
+    verdict: Annotated[
+        Verdict | None,
         typer.Option(
             help="Open-ended: exact (the default) compares answers with the accepted ones; later leaves the column "
             "correct empty."

@@ -17,7 +17,7 @@ COLUMNS = ("id", "text", "confidence", "correct", "predicted", "answers")
 """Columns of every such table, before the confidences and the metadata of the source."""
 
 EXACT, LATER = "exact", "later"
-JUDGES = (EXACT, LATER)
+VERDICTS = (EXACT, LATER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,19 @@ class AnsweredRows:
         One per item.
     sources : tuple of str
         Names of the sources of confidence; the first is the column ``confidence``.
-    judge : {"exact", "later"}
+    verdict : {"exact", "later"}
         Whether answers are compared with the accepted ones, or no verdict is given.
     """
 
     items: tuple[Item, ...]
     responses: tuple[Response, ...]
     sources: tuple[str, ...]
-    judge: str = EXACT
+    verdict: str = EXACT
 
     def verdicts(self) -> list[int | None]:
         """Return 1 for right, 0 for wrong, None where nobody has said what is right."""
         return [
-            int(is_accepted(response.answer.text, item.choices)) if self.judge == EXACT and item.choices else None
+            int(is_accepted(response.answer.text, item.choices)) if self.verdict == EXACT and item.choices else None
             for item, response in zip(self.items, self.responses, strict=True)
         ]
 
@@ -96,7 +96,9 @@ class AnsweredRows:
         }
 
 
-def answered(items: Sequence[Item], responses: Mapping[int, str], sources: tuple[str, ...], judge: str) -> AnsweredRows:
+def answered(
+    items: Sequence[Item], responses: Mapping[int, str], sources: tuple[str, ...], verdict: str
+) -> AnsweredRows:
     """Join the responses, JSON by row number, to their items."""
     kept = tuple(item for item in items if item.row in responses)
-    return AnsweredRows(kept, tuple(Response.from_json(responses[item.row]) for item in kept), sources, judge)
+    return AnsweredRows(kept, tuple(Response.from_json(responses[item.row]) for item in kept), sources, verdict)

@@ -10,7 +10,7 @@ from typing import Any
 from miscal.base.arrays import did_you_mean
 from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
-from miscal.scoring.open_ended.answered_rows import EXACT, JUDGES, LATER
+from miscal.scoring.open_ended.answered_rows import EXACT, LATER, VERDICTS
 from miscal.scoring.open_ended.asking import ANSWERS, GREEDY, MOST_FREQUENT, OpenEnded
 from miscal.scoring.open_ended.sources import SOURCES
 
@@ -92,14 +92,14 @@ def open_ended(
     )
 
 
-def check_judge(judge: str | None) -> str:
+def check_verdict(verdict: str | None) -> str:
     """Return who judges the answers, by default exact match."""
-    if judge not in (None, *JUDGES):
-        raise InputError(f"judge must be one of {', '.join(JUDGES)}; got {judge!r}")
-    return judge or EXACT
+    if verdict not in (None, *VERDICTS):
+        raise InputError(f"verdict must be one of {', '.join(VERDICTS)}; got {verdict!r}")
+    return verdict or EXACT
 
 
-def described(asking: OpenEnded, judge: str) -> dict[str, Any]:
+def described(asking: OpenEnded, verdict: str) -> dict[str, Any]:
     """Return what a manifest records of how the questions are asked."""
     follow_ups = {name: SOURCES[name].follow_up for name in asking.sources}
     return {
@@ -108,12 +108,12 @@ def described(asking: OpenEnded, judge: str) -> dict[str, Any]:
         "samples": asking.samples,
         "temperature": asking.temperature,
         "max_new_tokens": asking.longest,
-        "judge": judge,
+        "verdict": verdict,
         "follow_up_prompts": {name: asked.template for name, asked in follow_ups.items() if asked},
     }
 
 
-def notes(counts: Mapping[str, Any], n_scored: int, folder: Path, judge: str) -> list[str]:
+def notes(counts: Mapping[str, Any], n_scored: int, folder: Path, verdict: str) -> list[str]:
     """Say what must be known of the answers of a finished run, a sentence each.
 
     Parameters
@@ -122,7 +122,7 @@ def notes(counts: Mapping[str, Any], n_scored: int, folder: Path, judge: str) ->
         Of `AnsweredRows.manifest`.
     n_scored : int
     folder : Path
-    judge : {"exact", "later"}
+    verdict : {"exact", "later"}
     """
     told = []
     for column, n in counts["missing_confidences"].items():
@@ -136,7 +136,7 @@ def notes(counts: Mapping[str, Any], n_scored: int, folder: Path, judge: str) ->
             "--max-new-tokens allows longer ones"
         )
     if counts["without_verdict"]:
-        why = "as asked for" if judge == LATER else "because no answer is given as accepted"
+        why = "as asked for" if verdict == LATER else "because no answer is given as accepted"
         told.append(
             f"{counts['without_verdict']:,} of {n_scored:,} rows have no verdict yet, {why}: copy "
             f"{folder / 'triples.parquet'}, write 1 (right) or 0 (wrong) into its column correct, and go on with "
