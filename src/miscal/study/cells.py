@@ -82,7 +82,7 @@ def cells_of(plan: StudyPlan) -> list[StudyCell]:
     >>> from miscal.study.plan_file import read_plan
     >>> plan = read_plan({"pairs": [{"dataset": "a", "model": "m", "data": "a.csv"}]})
     >>> [cell.name for cell in cells_of(plan)]
-    ['read@a.m', 'split@a', 'discover@a.m@auto', 'measure@a.m@auto']
+    ['read@a.m', 'discover@a.m@auto', 'measure@a.m@auto']
     """
     cells = [cell for dataset in plan.datasets for cell in _of_dataset(plan, dataset)]
     return cells + (_transfers(plan) if plan.transfer else [])
