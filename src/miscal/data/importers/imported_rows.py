@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,30 @@ class UnusableLog(FileError):
 
 class UnusableRow(Exception):
     """A row that is left out; the message is the reason, the same for all rows it holds for."""
+
+
+class LeftOut(defaultdict[str, list[str]]):
+    """Rows of a log that are left out: the reason, to the ids of the rows it holds for.
+
+    Examples
+    --------
+    >>> left_out = LeftOut()
+    >>> with left_out.catch("7"):
+    ...     raise UnusableRow("there is no answer")
+    >>> dict(left_out)
+    {'there is no answer': ['7']}
+    """
+
+    def __init__(self) -> None:
+        super().__init__(list)
+
+    @contextmanager
+    def catch(self, name: str) -> Iterator[None]:
+        """Leave out the row of this id if it cannot be used."""
+        try:
+            yield
+        except UnusableRow as reason:
+            self[str(reason)].append(name)
 
 
 @dataclass(frozen=True, slots=True)

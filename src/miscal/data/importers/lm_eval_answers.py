@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
+from miscal.data.importers.imported_rows import ImportedRow, LeftOut, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.json_files import as_list
-from miscal.data.importers.stated_confidences import IN_TEXT, as_shares, certain, confidence_of, in_text, outcome_of
+from miscal.data.importers.stated_confidences import (
+    IN_TEXT,
+    NO_NUMBER,
+    as_shares,
+    certain,
+    confidence_of,
+    in_text,
+    outcome_of,
+)
 
 OUTCOMES = ("exact_match", "em", "acc", "accuracy", "correct", "is_correct")
 """Metrics that tell whether a generated answer is right, in the order of preference."""
@@ -41,16 +48,14 @@ def generated(
     UnusableLog
         If no answer states a confidence.
     """
-    rows, left_out, seen = [], defaultdict(list), set()
+    rows, left_out, seen = [], LeftOut(), set()
     for sample in samples:
         name = str(sample["doc_id"])
-        try:
+        with left_out.catch(name):
             if name in seen:
                 raise UnusableRow("the document occurred before (under another filter, or repeated)")
             seen.add(name)
             rows.append(_row(name, sample, origin, *asked(sample)))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
     if not rows and NONE in left_out:
         raise UnusableLog(
             f"{path} holds no confidence: its answers are generated text that states none (output_type generate_until "
@@ -69,7 +74,7 @@ def _row(
     held = sample.get("confidence")
     confidence = in_text(answer) if held is None else confidence_of(held)
     if confidence is None:
-        raise UnusableRow(NONE if held is None else "the stated confidence is no number from 0 to 100")
+        raise UnusableRow(NONE if held is None else NO_NUMBER)
     outcome = next((sample[one] for one in OUTCOMES if sample.get(one) is not None), None)
     return ImportedRow(
         id=name,

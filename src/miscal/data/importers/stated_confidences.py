@@ -23,6 +23,9 @@ _STATED = re.compile(
 
 _RIGHT = {"yes": 1, "no": 0, "true": 1, "false": 0, "correct": 1, "incorrect": 0, "c": 1, "i": 0, "1": 1, "0": 0}
 
+NO_NUMBER = "the stated confidence is no number from 0 to 100"
+"""Why a row is left out that states a confidence which cannot be used."""
+
 IN_TEXT = "confidence_in_text"
 """Column that tells whether the answer's own text states a confidence."""
 

@@ -8,15 +8,22 @@ case.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
+from miscal.data.importers.imported_rows import ImportedRow, LeftOut, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.json_files import as_dict, as_list, whole
 from miscal.data.importers.judgements import Judged, Judgement, judged_log, value_of
-from miscal.data.importers.stated_confidences import IN_TEXT, as_shares, certain, confidence_of, in_text, outcome_of
+from miscal.data.importers.stated_confidences import (
+    IN_TEXT,
+    NO_NUMBER,
+    as_shares,
+    certain,
+    confidence_of,
+    in_text,
+    outcome_of,
+)
 
 LOOKED_FOR = ".latest_run_full.json or test_run_*.json"
 
@@ -68,12 +75,10 @@ def _judgements(name: str, case: dict[str, Any]) -> list[Judgement]:
 
 
 def _stated(path: Path, cases: Sequence[dict[str, Any]]) -> Log:
-    rows, left_out = [], defaultdict(list)
+    rows, left_out = [], LeftOut()
     for at, case in enumerate(cases):
-        try:
+        with left_out.catch(_name(at, case)):
             rows.append(_row(_name(at, case), case))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(_name(at, case))
     rows = as_shares(path, rows)
     note = (
         "DeepEval: confidence is that of the test case's metadata, and correct is its success, that its metrics passed"
@@ -86,7 +91,7 @@ def _row(name: str, case: dict[str, Any]) -> ImportedRow:
     if any(as_dict(one).get("error") is not None for one in as_list(case.get("metricsData"))):
         raise UnusableRow("a metric ended in an error")
     if confidence is None:
-        raise UnusableRow("the stated confidence is no number from 0 to 100")
+        raise UnusableRow(NO_NUMBER)
     answer = case.get("actualOutput")
     own = {IN_TEXT: in_text(answer) is not None} if isinstance(answer, str) and answer else {}
     return ImportedRow(

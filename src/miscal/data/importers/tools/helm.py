@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
+from miscal.data.importers.imported_rows import (
+    ImportedRow,
+    LeftOut,
+    Log,
+    UnusableLog,
+    UnusableRow,
+    log_of,
+    number,
+    scalars,
+)
 from miscal.data.importers.json_files import as_dict, as_list, whole
 
 STATS = "per_instance_stats.json"
@@ -44,12 +53,10 @@ def read(path: Path) -> Log:
     stats = _stats(path)
     asked, method = _asked(path.with_name(STATE))
     origin = _origin(path)
-    rows, left_out = [], defaultdict(list)
+    rows, left_out = [], LeftOut()
     for key, values in stats.items():
-        try:
+        with left_out.catch(_name(key)):
             rows.append(_row(key, values, asked.get(key), origin, chooses=method.startswith(_CHOOSES)))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(_name(key))
     return log_of(path, rows, left_out, _notes(path, rows, asked))
 
 

@@ -7,14 +7,13 @@ that was answered, renormalised over the letters of the choices, at the token th
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
 from miscal.data.importers import archive
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
+from miscal.data.importers.imported_rows import ImportedRow, LeftOut, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.inspect_answers import (
     answer_of,
     letter_shares,
@@ -26,7 +25,7 @@ from miscal.data.importers.inspect_answers import (
     verdict,
 )
 from miscal.data.importers.json_files import parsed, whole
-from miscal.data.importers.stated_confidences import IN_TEXT, as_shares, certain, in_text, stated
+from miscal.data.importers.stated_confidences import IN_TEXT, NO_NUMBER, as_shares, certain, in_text, stated
 
 LOOKED_FOR = "*.eval or *.json"
 
@@ -97,18 +96,16 @@ def _unpacked(path: Path, members: archive.Archive) -> Iterator[Any]:
 def _log(path: Path, header: dict[str, Any], samples: Iterator[Any]) -> Log:
     run, shuffled = header["eval"], shuffles(header)
     origin = {"task": run.get("task"), "model": run.get("model")}
-    rows, in_words, left_out = [], [], defaultdict(list)
+    rows, in_words, left_out = [], [], LeftOut()
     for number, sample in enumerate(samples):
         if not isinstance(sample, dict) or "id" not in sample:
             raise CorruptFile(f"{path}: sample {number} is not an object with an id; the log is damaged")
         name = f"{sample['id']}/epoch {sample.get('epoch', 1)}"
-        try:
+        with left_out.catch(name):
             if (said := _stated(sample)) is not None:
                 in_words.append(_stated_row(name, sample, origin, *said))
             else:
                 rows.append(_row(name, sample, origin, shuffled=shuffled))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
     _refuse_without_probabilities(path, [*rows, *in_words], left_out)
     in_words = as_shares(path, in_words)
     rows = [*rows, *in_words]
@@ -142,7 +139,7 @@ def _stated_row(
     if sample.get("error"):
         raise UnusableRow("the sample ended in an error")
     if confidence is None:
-        raise UnusableRow("the stated confidence is no number from 0 to 100")
+        raise UnusableRow(NO_NUMBER)
     return ImportedRow(
         id=name,
         text=_text(sample.get("input")),

@@ -7,13 +7,13 @@ it; otherwise, of multiple choice, the softmax of the log-likelihoods of the cho
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from miscal.data.importers.imported_rows import (
     ImportedRow,
+    LeftOut,
     Log,
     UnusableLog,
     UnusableRow,
@@ -23,7 +23,7 @@ from miscal.data.importers.imported_rows import (
     scalars,
 )
 from miscal.data.importers.json_files import as_dict, as_list
-from miscal.data.importers.stated_confidences import IN_TEXT, as_shares, certain, in_text, outcome_of, stated
+from miscal.data.importers.stated_confidences import IN_TEXT, NO_NUMBER, as_shares, certain, in_text, outcome_of, stated
 from miscal.data.importers.table_files import rows_of
 
 LOOKED_FOR = "details_*.parquet"
@@ -54,17 +54,15 @@ def read(path: Path) -> Log:
         )
     named = _NAME.fullmatch(path.stem)
     origin = {"task": named["task"], "model": path.resolve().parent.parent.name} if named else {"task": path.stem}
-    in_words, chosen, left_out = [], [], defaultdict(list)
+    in_words, chosen, left_out = [], [], LeftOut()
     for at, row in enumerate(table):
         doc, metric, response = (as_dict(row[name]) for name in ("doc", "metric", "model_response"))
         name = str(doc.get("id") or at)
-        try:
+        with left_out.catch(name):
             if (said := _stated(metric, response)) is not None:
                 in_words.append(_in_words(f"{at}/{name}", doc, response, said, origin))
             else:
                 chosen.append(_chosen(f"{at}/{name}", doc, response, origin))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
     if not in_words and not chosen and left_out.keys() == {NOTHING}:
         raise UnusableLog(
             f"{path} holds no confidence: its answers are text that states none. Ask for one in the prompt "
@@ -101,7 +99,7 @@ def _in_words(
     """Return a row whose confidence is as it was stated."""
     outcome, confidence = said
     if confidence is None:
-        raise UnusableRow("the stated confidence is no number from 0 to 100")
+        raise UnusableRow(NO_NUMBER)
     text = _text(response)
     own = {IN_TEXT: in_text(text) is not None} if text else {}
     choices, gold = as_list(doc.get("choices")), _golds(doc)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from miscal.base.errors import CorruptFile
 from miscal.data.importers.imported_rows import (
     ImportedRow,
+    LeftOut,
     Log,
     UnusableLog,
     UnusableRow,
@@ -62,7 +62,7 @@ def read(path: Path) -> Log:
         return generated(path, samples, _origin(path), lambda sample: (_doc(sample), _question(_doc(sample))))
     convention = next((one for one in CONVENTIONS if one.metric is None or one.metric in samples[0]), CONVENTIONS[-1])
     origin = _origin(path)
-    rows, left_out, seen = [], defaultdict(list), set()
+    rows, left_out, seen = [], LeftOut(), set()
     n_prompts = 0
     for sample in samples:
         name = str(sample["doc_id"])
@@ -70,12 +70,8 @@ def read(path: Path) -> Log:
             left_out["the document occurred before (under another filter, or repeated)"].append(name)
             continue
         seen.add(name)
-        try:
-            row = _row(name, sample, convention, origin)
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
-        else:
-            rows.append(row)
+        with left_out.catch(name):
+            rows.append(_row(name, sample, convention, origin))
             n_prompts += _question(_doc(sample)) is None
     return log_of(path, rows, left_out, _notes(path, convention, n_prompts))
 

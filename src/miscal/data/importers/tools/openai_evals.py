@@ -10,10 +10,18 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, scalars
+from miscal.data.importers.imported_rows import ImportedRow, LeftOut, Log, UnusableLog, UnusableRow, log_of, scalars
 from miscal.data.importers.json_files import as_dict, as_list, records
 from miscal.data.importers.judgements import text_of_value
-from miscal.data.importers.stated_confidences import IN_TEXT, as_shares, certain, confidence_of, in_text, outcome_of
+from miscal.data.importers.stated_confidences import (
+    IN_TEXT,
+    NO_NUMBER,
+    as_shares,
+    certain,
+    confidence_of,
+    in_text,
+    outcome_of,
+)
 
 LOOKED_FOR = "*.jsonl"
 
@@ -46,12 +54,10 @@ def read(path: Path) -> Log:
         raise UnusableLog(
             f"{path} has no events of type match, which openai/evals writes where an answer is right or wrong"
         )
-    rows, left_out = [], defaultdict(list)
+    rows, left_out = [], LeftOut()
     for name, own in matched.items():
-        try:
+        with left_out.catch(name):
             rows.append(_row(name, own, origin))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
     if not rows and NONE in left_out:
         raise UnusableLog(
             f"{path} holds no confidence, since openai/evals records none: ask for one in the prompt "
@@ -72,7 +78,7 @@ def _row(name: str, own: dict[str, dict[str, Any]], origin: dict[str, Any]) -> I
     said = next((one["confidence"] for one in (match, own.get("metrics", {})) if "confidence" in one), None)
     confidence = in_text(answer) if said is None else confidence_of(said)
     if confidence is None:
-        raise UnusableRow(NONE if said is None else "the stated confidence is no number from 0 to 100")
+        raise UnusableRow(NONE if said is None else NO_NUMBER)
     return ImportedRow(
         id=name,
         text=text_of_value(match.get("prompt", sampling.get("prompt"))),

@@ -9,18 +9,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import InputError
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
+from miscal.data.importers.imported_rows import (
+    ImportedRow,
+    LeftOut,
+    Log,
+    UnusableLog,
+    UnusableRow,
+    log_of,
+    number,
+    scalars,
+)
 from miscal.data.importers.json_files import as_dict, as_list, records, whole
 from miscal.data.importers.judgements import Judged, Judgement, judged_log, text_of_value, value_of
 from miscal.data.importers.stated_confidences import (
     IN_TEXT,
+    NO_NUMBER,
     certain,
     confidence_of,
     in_text,
@@ -57,13 +66,11 @@ def read(path: Path) -> Log:
     UnusableLog
         If it holds no results, or neither confidences nor scores of a judge.
     """
-    results, left_out, rows = _results(path), defaultdict(list), []
+    results, left_out, rows = _results(path), LeftOut(), []
     for at, result in enumerate(results):
         name = str(result.get("id") or at)
-        try:
+        with left_out.catch(name):
             rows.append(_row(f"{name}/{at}", result))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(name)
     if not rows and NONE in left_out:
         return _judged(path, results)
     rows = _scaled(path, rows)
@@ -141,7 +148,7 @@ def _said(result: dict[str, Any], response: dict[str, Any]) -> float | None:
     if held is None:
         return in_text(response.get("output"))
     if (found := confidence_of(held)) is None:
-        raise UnusableRow("the stated confidence is no number from 0 to 100")
+        raise UnusableRow(NO_NUMBER)
     return found
 
 

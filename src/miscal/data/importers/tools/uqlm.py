@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, log_of, number, scalars
+from miscal.data.importers.imported_rows import (
+    ImportedRow,
+    LeftOut,
+    Log,
+    UnusableLog,
+    UnusableRow,
+    log_of,
+    number,
+    scalars,
+)
 from miscal.data.importers.stated_confidences import outcome_of
 from miscal.data.importers.table_files import ENDINGS, rows_of, table_files
 
@@ -54,12 +62,10 @@ def read(path: Path) -> Log:
     ]
     outcome = next((name for name in CORRECT if name in columns), None)
     _check(path, scorers, outcome)
-    rows, left_out = [], defaultdict(list)
+    rows, left_out = [], LeftOut()
     for at, row in enumerate(table):
-        try:
+        with left_out.catch(str(at)):
             rows.append(_row(str(at), row, scorers, str(outcome)))
-        except UnusableRow as reason:
-            left_out[str(reason)].append(str(at))
     notes = [f"UQLM: each scorer is a confidence of its own; correct is column {outcome}"]
     return log_of(path, rows, left_out, notes)
 
