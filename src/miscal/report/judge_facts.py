@@ -24,4 +24,4 @@ def judge_facts(numbers: JudgeNumbers | None) -> Facts:
 def model_rates(numbers: JudgeNumbers) -> list[GroupRate]:
     """Return the rates of the models, the highest first; those without one last."""
     models = [one for one in numbers.groups if one.column is not None and one.column == numbers.model_column]
-    return sorted(models, key=lambda one: -1.0 if one.rate.estimate is None else -one.rate.estimate - 2)
+    return sorted(models, key=lambda one: -1.0 if one.rate.estimate is None else one.rate.estimate, reverse=True)

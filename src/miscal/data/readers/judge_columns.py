@@ -14,11 +14,12 @@ from miscal.base.arrays import column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import JUDGE
+from miscal.data.encoders.features import blank_rows
 from miscal.data.encoders.kinds import CategoryColumn
 from miscal.data.judged import JudgeScale
 from miscal.data.readers.column_readings import SENTENCE
 from miscal.data.readers.computed_columns import same_family, with_computed, words_in
-from miscal.data.readers.outcomes import PLAIN, outcomes
+from miscal.data.readers.outcomes import outcomes, plain_words
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows, label, missing, numbers
 from miscal.data.readers.table import Table
@@ -90,7 +91,7 @@ def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> R
     InputError
         If rows have no score, no verdict is there, or the scores are words that have no order.
     """
-    bad = _blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence)
+    bad = blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence)
     notes: list[str] = []
     if bad.any():
         said = f"{label('judge', roles.confidence)}: {int(bad.sum())} of {len(bad)} scores are missing"
@@ -99,7 +100,7 @@ def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> R
         notes.append(f"{said}; these rows were dropped")
         rows = rows.take(~bad)
     score, words = _scores(rows, roles)
-    known = ~_blank(column_of(rows.frame, roles.correct))
+    known = ~blank(column_of(rows.frame, roles.correct))
     if not known.any():
         raise InputError(
             f"{label('human', roles.correct)} holds no verdict: people must have judged some of the rows, at least 100"
@@ -125,13 +126,16 @@ def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> R
     return ReadJudge(judged, others, scale, labelling, tuple(notes))
 
 
-def _blank(series: pl.Series) -> NDArray[np.bool_]:
-    bad = series.is_null()
-    if series.dtype == pl.String:
-        bad |= (series.str.strip_chars() == "").fill_null(True)
-    if series.dtype.is_float():
-        bad |= series.is_nan().fill_null(True)
-    return bad.to_numpy()
+def blank(series: pl.Series) -> NDArray[np.bool_]:
+    """Mark the rows that hold no value: missing, NaN, or a text of blanks.
+
+    Examples
+    --------
+    >>> blank(pl.Series(["a", " ", None])).tolist()
+    [False, True, True]
+    """
+    bad = blank_rows(series)
+    return bad | (series.str.strip_chars() == "").fill_null(True).to_numpy() if series.dtype == pl.String else bad
 
 
 def _scores(rows: TableRows, roles: Roles) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -141,16 +145,14 @@ def _scores(rows: TableRows, roles: Roles) -> tuple[NDArray[np.float64], tuple[s
     if series.dtype == pl.Boolean:
         return series.cast(pl.Float64).to_numpy(), ("false", "true")
     if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        if (found := plain_words(series, JUDGE)) is not None:
+            return found
         text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
-        held = set(text.unique().to_list())
-        for meaning in PLAIN[JUDGE]:
-            if held <= set(meaning):
-                return text.replace_strict(meaning, return_dtype=pl.Float64).to_numpy(), tuple(meaning)
         if (as_numbers := text.cast(pl.Float64, strict=False)).null_count() == 0:
             return as_numbers.to_numpy(), ()
         raise InputError(
-            f"{name} holds {value_list(sorted(held))}: scores are numbers, higher where the judge approves more, or "
-            "pass and fail; turn other words into numbers"
+            f"{name} holds {value_list(sorted(text.unique().to_list()))}: scores are numbers, higher where the judge "
+            "approves more, or pass and fail; turn other words into numbers"
         )
     values = numbers(rows, roles.confidence, name)
     if not np.isfinite(values).all():

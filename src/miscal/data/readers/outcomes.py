@@ -207,13 +207,42 @@ def outcomes(
     return check_correct(series, name=name, rows=rows), ()
 
 
-def _plain(series: pl.Series, name: str, kind: Kind) -> np.ndarray:
+def plain_words(series: pl.Series, kind: Kind) -> tuple[np.ndarray, tuple[str, ...]] | None:
+    """Read words that say by themselves what happened, in any case.
+
+    Parameters
+    ----------
+    series : polars.Series
+        Of text, without missing values.
+    kind : {"event", "judge"}
+
+    Returns
+    -------
+    values : float64 array of shape (n,), 0 or 1
+    words : tuple of str
+        What 0 and 1 are written as.
+        None in place of both where other words are among them.
+
+    Examples
+    --------
+    >>> plain_words(pl.Series(["Pass ", "fail"]), "judge")[1]
+    ('fail', 'pass')
+    >>> plain_words(pl.Series(["good", "poor"]), "judge") is None
+    True
+    """
     words = series.cast(pl.String).str.strip_chars().str.to_lowercase()
     held = set(words.unique().to_list())
     for meaning in PLAIN[kind]:
         if held <= set(meaning):
-            return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy()
-    raise InputError(_which(series.cast(pl.String), name, kind))
+            return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy(), tuple(meaning)
+    return None
+
+
+def _plain(series: pl.Series, name: str, kind: Kind) -> np.ndarray:
+    found = plain_words(series, kind)
+    if found is None:
+        raise InputError(_which(series.cast(pl.String), name, kind))
+    return found[0]
 
 
 def _refuse_two_numbers(series: pl.Series, name: str, kind: Kind) -> None:

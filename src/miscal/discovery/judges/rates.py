@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from miscal.base.json_values import clean_text
 from miscal.base.vocabulary import JUDGE
-from miscal.data.judged import JudgeScale
+from miscal.data.judged import JudgeReading, JudgeScale
 from miscal.data.readers.judge_columns import MODELS, scale_words
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate, ScalePoint
@@ -68,7 +68,7 @@ def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     reading = found.triples.judged
     if found.triples.kind != JUDGE or reading is None:
         return None
-    scored = _scored(found)
+    scored = _scored(found, reading)
     passes = reading.scale is not None and len(reading.scale.scores) == 2
     everything = np.full(len(scored.score), True)
     groups = [_rate(scored, inside, passes=passes, **about) for about, inside in _groups(found, scored)]
@@ -89,16 +89,14 @@ def _points(scale: JudgeScale) -> tuple[ScalePoint, ...]:
     return tuple(ScalePoint(score=words[at], approval=scale.approval[at]) for at in chosen)
 
 
-def _scored(found: FittedRows) -> _Scored:
-    triples, reading = found.triples, found.triples.judged
-    others = reading.unjudged  # type: ignore[union-attr]
+def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
+    triples, others = found.triples, reading.unjudged
     m = len(others)
     predicted = found.model.correct(others.X, others.confidence).corrected if m else np.zeros(0)
     X = np.concatenate([triples.X, others.X]) if m else triples.X
     metadata = {name: _joined(values, others.metadata[name]) for name, values in triples.metadata.items()}
     columns = with_features(metadata, X, triples.encoder)
-    labelling = None if reading is None or reading.labelling is None else reading.labelling
-    chance = None if labelling is None else np.concatenate([labelling, np.full(m, _ANY_CHANCE)])
+    chance = None if reading.labelling is None else np.concatenate([reading.labelling, np.full(m, _ANY_CHANCE)])
     cluster = None if triples.group is None else _joined(triples.group, others.group) if m else triples.group
     weight = None if triples.weight is None else np.concatenate([triples.weight, others.weight])
     rows = JudgedRows.of(

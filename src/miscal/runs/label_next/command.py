@@ -15,8 +15,9 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_new_file
 from miscal.base.vocabulary import Kind
-from miscal.data.readers import open_table
+from miscal.data.readers import Table, open_table
 from miscal.data.readers.computed_columns import with_computed
+from miscal.data.readers.judge_columns import blank
 from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.rows import TableRows, metadata_of, missing
 from miscal.data.writing import table_format, write_table
@@ -123,24 +124,19 @@ def label_next(
     opened = model.open(pool, on_invalid="drop", **options)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
-    metadata = content.summary.data.columns.metadata
-    table = with_computed(open_table(pool), metadata)
-    usable = new.row[new.whole]
-    free = _without_label(table, content, usable)
+    rows = _rows(open_table(pool), content, new.row[new.whole])
+    free = _without_label(rows, content)
     if labels > free.sum():
         raise InputError(f"labels: the pool has {int(free.sum()):,} rows without a label; got {labels:,} to be chosen")
-    named = [name for name in metadata if name in table.columns]
-    frame = table.load(named)[usable] if named else pl.DataFrame()
-    rows = TableRows(frame, usable, None, (), len(usable))
-    columns = {name: metadata_of(rows, name) for name in named}
-    found = _findings(content, model, new, columns)
+    metadata = (name for name in content.summary.data.columns.metadata if name in rows.frame.columns)
+    found = _findings(content, model, new, {name: metadata_of(rows, name) for name in metadata})
     corrected = correct_rows(model.estimator.fitted, new, model.classes)["corrected"].to_numpy()[new.whole]
     error = np.nan_to_num(model.field.estimate(new.X, new.confidence[new.whole]).standard_error)
     p, place, spread = corrected[free], found[free], error[free]
     chance = labelling_probabilities(p, labels, standard_error=spread, finding=place)
     chosen = draw_labels(chance, seed, order=place)
     plan = LabelPlan(
-        _table(usable[free], chosen, chance, p, place),
+        _table(rows.row[free], chosen, chance, p, place),
         content.summary.kind,
         _planned(content, place, chosen),
         labels_to_halve(_all_rows(content, p)),
@@ -152,22 +148,27 @@ def label_next(
     return plan
 
 
-def _without_label(table: Any, run: RunContent, usable: NDArray) -> NDArray[np.bool_]:
+def _rows(table: Table, run: RunContent, usable: NDArray) -> TableRows:
+    """Read the columns that name findings, and that of the labels, as far as they are there."""
+    columns = run.summary.data.columns
+    table = with_computed(table, columns.metadata)
+    named = [name for name in dict.fromkeys((*columns.metadata, columns.correct)) if name in table.columns]
+    frame = table.load(named)[usable] if named else pl.DataFrame()
+    return TableRows(frame, usable, None, (), len(usable))
+
+
+def _without_label(rows: TableRows, run: RunContent) -> NDArray[np.bool_]:
     """Mark the rows that have no label."""
     outcome = run.summary.data.columns.correct
-    if outcome is None or outcome not in table.columns:
-        return np.full(len(usable), True)
-    rows = TableRows(table.load([outcome])[usable], usable, None, (), len(usable))
-    blank = missing(rows, outcome)
-    series = column_of(rows.frame, outcome)
-    if series.dtype == pl.String:
-        blank |= (series.str.strip_chars() == "").fill_null(True).to_numpy()
-    if not blank.any():
+    if outcome is None or outcome not in rows.frame.columns:
+        return np.full(len(rows.row), True)
+    free = missing(rows, outcome) | blank(column_of(rows.frame, outcome))
+    if not free.any():
         raise InputError(
             f"every row of the pool has a label in the column {outcome!r}: give rows that nobody has labelled, or drop "
             f"that column ({argument('pool')})"
         )
-    return blank
+    return free
 
 
 def _findings(run: RunContent, model: SavedModel, new: NewRows, columns: Mapping[str, NDArray]) -> NDArray[np.int64]:

@@ -70,10 +70,7 @@ def board_grid(tables: Tables, out: Path, words: StudyVocabulary) -> Grid:
     columns = (
         Heading("Model", number=False, hint="links to the report of the pair"),
         Heading("Data set", number=False),
-        Heading("Rows", hint="rows that testify"),
-        Heading(words.rate.capitalize(), hint=words.rate_meaning),
-        Heading(words.probability.capitalize(), hint=f"mean {words.probability}"),
-        Heading("smECE", hint=f"calibration error of the {words.probabilities}"),
+        *_of_all_rows(words),
         Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
         Heading("Findings", hint=f"groups that differ from rows of equal {words.probability}"),
         Heading("Strongest finding", number=False),
@@ -90,15 +87,21 @@ def board_grid(tables: Tables, out: Path, words: StudyVocabulary) -> Grid:
     return Grid("All pairs", columns, rows)
 
 
+def _of_all_rows(words: StudyVocabulary) -> tuple[Heading, ...]:
+    return (
+        Heading("Rows", hint="rows that testify"),
+        Heading(words.rate.capitalize(), hint=words.rate_meaning),
+        Heading(words.probability.capitalize(), hint=f"mean {words.probability}"),
+        Heading("smECE", hint=f"calibration error of the {words.probabilities}"),
+    )
+
+
 def _pair_columns(words: StudyVocabulary) -> tuple[Heading, ...]:
     return (
         Heading("Model", number=False, hint="links to the report of the pair"),
         Heading("Data set", number=False),
         Heading("Method", number=False),
-        Heading("Rows", hint="rows that testify"),
-        Heading(words.rate.capitalize(), hint=words.rate_meaning),
-        Heading(words.probability.capitalize(), hint=f"mean {words.probability}"),
-        Heading("smECE", hint=f"calibration error of the {words.probabilities}"),
+        *_of_all_rows(words),
         Heading("Std of field", hint="how much the error differs from input to input"),
         Heading("Unsupported", hint="rows with few or none of the rows learned from nearby"),
         Heading("Worst slice", number=False, hint="and its share of rows"),
