@@ -1,0 +1,47 @@
+"""The questions of the owner of a study, answered from its tables: a sentence, numbers with intervals, and a note.
+
+One module answers one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from miscal.study.answers.answer import Answer, Bar
+from miscal.study.answers.best import which_is_best
+from miscal.study.answers.corrected import what_correcting_leaves
+from miscal.study.answers.elsewhere import whom_corrections_serve
+from miscal.study.answers.few import which_have_too_few
+from miscal.study.answers.promises import which_promise_more
+from miscal.study.answers.together import _together
+from miscal.study.matrix import GroupMatrix
+from miscal.study.tables import Tables
+from miscal.study.vocabulary import StudyVocabulary
+
+__all__ = ["Answer", "Bar", "answers"]
+
+
+def answers(tables: Tables, method: str, matrices: Sequence[GroupMatrix], words: StudyVocabulary) -> list[Answer]:
+    """Answer every question that the tables can answer.
+
+    Parameters
+    ----------
+    tables : mapping of str to polars.DataFrame
+    method : {"paper", "auto"}
+    matrices : sequence of GroupMatrix
+        Of this method.
+    words : StudyVocabulary
+
+    Returns
+    -------
+    list of Answer
+        In the order of the page.
+    """
+    return [
+        which_promise_more(tables, method, words),
+        _together(matrices, words),
+        which_is_best(matrices, words),
+        what_correcting_leaves(tables, method),
+        whom_corrections_serve(tables, method),
+        which_have_too_few(tables, method, words),
+    ]
