@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.study import paper48, paper_numbers
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 FAMILIES = {"qwen3": "Qwen3", "ministral": "Ministral 3", "llama": "Llama 3", "gemma": "Gemma 3"}

@@ -12,7 +12,7 @@ from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.study.audits import audit
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 OPTIONS = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 3}
 SETTINGS = MeasureSettings(seed=2, min_rows=1)

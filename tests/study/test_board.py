@@ -11,7 +11,8 @@ from miscal.study.answers import answers
 from miscal.study.matrix import adjusted, matrices
 from miscal.study.measures.groups import measure_board, measure_groups
 from miscal.study.pages import write_pages
-from miscal.study.tables import TABLES, schema
+from miscal.study.table_columns import TABLES
+from miscal.study.tables import schema
 from miscal.study.vocabulary import ANSWERS
 
 from .made_tables import frames, other_pairs, tables

@@ -14,7 +14,7 @@ from miscal.base.errors import InternalError, MiscalError
 from miscal.base.extras import installed
 from miscal.base.workers import Ended, LostWorker, WorkItem
 from miscal.study.plan import StudyPlan
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 CellJob = Any
 """A :class:`miscal.study.steps.CellJob`, whose module is heavy."""

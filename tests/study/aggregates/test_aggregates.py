@@ -23,7 +23,7 @@ from miscal.study.aggregates import (
     threshold_numbers,
 )
 from miscal.study.aggregates.association import pearson, spearman
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 DATASETS, MODELS = ("mmlu", "hh"), tuple(f"m{k}" for k in range(6))
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}

@@ -6,7 +6,7 @@ import pytest
 
 from miscal.study.aggregates.corrections import correction_transfer, field_agreement
 from miscal.study.aggregates.forgetting import forgetting
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 from miscal.study.vocabulary import ANSWERS
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}

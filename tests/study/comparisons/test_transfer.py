@@ -15,7 +15,7 @@ from miscal.study import comparisons
 from miscal.study.comparisons import correction_rows, field_rows, transfer_rows
 from miscal.study.opened_runs import open_run, same_space, shared, space_of, unseen
 from miscal.study.pair_result import Labels
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 from .conftest import COPIED, SPLIT, N, answers, questions, write_run
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from miscal.study.figures import layouts, purity
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 from miscal.synthetic.figures.style import look
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}

@@ -10,7 +10,7 @@ from miscal.data.triples import Triples
 from miscal.study.measures import spaces
 from miscal.study.measures.spaces import measure_layouts
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 
 @pytest.fixture(autouse=True)

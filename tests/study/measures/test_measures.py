@@ -11,7 +11,7 @@ from miscal.calibration.metrics import smece
 from miscal.estimators.paper.correction import range_aware
 from miscal.study.measures import INTERPRETING, MEASURES, corrections, pairs, slices
 from miscal.study.pair_result import units
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 from ..planted import SETTINGS, planted
 

@@ -17,7 +17,7 @@ from miscal.study.measures import purity as module
 from miscal.study.measures.purity import measure, nearest_others, purity
 from miscal.study.measures.spaces import one_of_each, unseen_spaces
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
-from miscal.study.tables import TABLES
+from miscal.study.table_columns import TABLES
 
 SETTINGS = {"options": {"sigmas": [0.3]}}
 

@@ -1,0 +1,334 @@
+"""The columns of the tables of a study: their names, types and meaning.
+
+Every number is of the rows that testify (test rows, or all rows under evidence "all") unless its column says otherwise.
+An undefined number is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "whole", "number", "truth"]
+"""Type of a column: string, 64-bit integer, float64, boolean."""
+
+Columns = Mapping[str, tuple[Kind, str]]
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """One table.
+
+    Attributes
+    ----------
+    about : str
+        What one row is.
+    columns : mapping of str to (kind, meaning)
+        In their order.
+    """
+
+    about: str
+    columns: Columns
+
+
+_PAIR: Columns = {
+    "pair": ("text", "id of the pair in the plan"),
+    "dataset": ("text", "data set"),
+    "model": ("text", "model"),
+}
+_METHOD: Columns = {"method": ("text", '"paper" or "auto"')}
+_GEOMETRY: Columns = {
+    "geometry": ("text", '"learned", or "raw": residuals smoothed over the inputs (paper with evidence "test")'),
+}
+
+TABLES: Mapping[str, StudyTable] = {
+    "pairs": StudyTable(
+        "one pair under one method and geometry",
+        _PAIR | {
+            "family": ("text", "models that differ in size alone share one"),
+            "billions": ("number", "parameters of the model, in billions"),
+        } | _METHOD | _GEOMETRY | {
+            "evidence": ("text", 'which rows testify: "test" or "all"'),
+            "seed": ("whole", "of split, fit and draws"),
+            "epsilon": ("number", "half-width of the band of delta that counts as well calibrated"),
+            "min_rows": ("whole", "fewest rows of a slice whose gap is measured"),
+            "outcome": ("text", 'what the confidence is of: "answer" (that it is right), or "event" (that it happens)'),
+            "n": ("whole", "rows of the pair"),
+            "n_train": ("whole", "training rows; null where all rows testify"),
+            "n_val": ("whole", "validation rows; null where all rows testify"),
+            "n_test": ("whole", "rows that testify"),
+            "d": ("whole", "columns of the inputs"),
+            "sigma": ("number", "chosen bandwidth (paper, and raw)"),
+            "lambda": ("number", "chosen mass penalty (paper, learned)"),
+            "epoch": ("whole", "chosen epoch, from 1 (paper, learned)"),
+            "alpha": ("number", "chosen scale of the range-aware correction (paper, and raw)"),
+            "proxy": ("number", "validation Brier score of f + delta of the choice (paper, and raw)"),
+            "structure": ("truth", "whether the estimator claims local structure (learned)"),
+            "accuracy": ("number", "mean outcome; of an event, how often it happens"),
+            "confidence": ("number", "mean confidence"),
+            "smece": ("number", "SmoothECE of the confidences"),
+            "brier": ("number", "Brier score of the confidences"),
+            "log_loss": ("number", "log loss of the confidences"),
+            "log_loss_corrected": ("number", "log loss of the corrected confidences"),
+            "log_loss_saved": ("number", "log_loss - log_loss_corrected; positive: corrected better"),
+            "log_loss_saved_low": ("number", "lower end of its 95 % interval; rows of a group count as one"),
+            "log_loss_saved_high": ("number", "upper end of its 95 % interval"),
+            "log_loss_global": ("number", "log loss under the map of the confidence alone that does best in training"),
+            "log_loss_saved_local": ("number", "log_loss_global - log_loss_corrected: beyond such a map"),
+            "log_loss_saved_local_low": ("number", "lower end of its 95 % interval; rows of a group count as one"),
+            "log_loss_saved_local_high": ("number", "upper end"),
+            "delta_mean": ("number", "mean of the estimated field; negative: over-confident"),
+            "delta_std": ("number", "standard deviation of the estimated field"),
+            "std_visible": ("number", "standard deviation of its visible part"),
+            "std_hidden": ("number", "standard deviation of its hidden part"),
+            "share_over": ("number", "share of rows with delta < -epsilon"),
+            "share_under": ("number", "share of rows with delta > epsilon"),
+            "share_unsupported": ("number", "share of rows with few rows learned from nearby (paper: a mass below 1)"),
+            "worst": ("text", 'worst slice, "over" or "under"; null where both have too few rows'),
+            "gap": ("number", "smECE of the worst slice less smECE of all rows; signed"),
+            "gap_clipped": ("number", "max(0, gap), as the paper appears to report it; 0 where gap is null"),
+            "gap_interval_low": ("number", "lower end of its 95 % interval, which allows for groups (learned)"),
+            "gap_interval_high": ("number", "upper end (learned)"),
+            "gap_floor": ("number", "mean gap of a calibrated model with these confidences and slices (learned)"),
+            "gap_boot_mean": ("number", "mean of the gap over bootstrap draws"),
+            "gap_boot_mean_clipped": ("number", "mean of max(0, gap) over bootstrap draws, as in the paper's Table 5"),
+            "gap_low": ("number", "2.5 % quantile of the gap over bootstrap draws, which allow for groups"),
+            "gap_high": ("number", "97.5 % quantile of the gap over bootstrap draws"),
+            "gap_p": ("number", "p-value of the gap against a calibrated model, from the summary (learned)"),
+            "share_worst": ("number", "share of rows in the worst slice"),
+            "share_low": ("number", "2.5 % quantile of that share over bootstrap draws, which allow for groups"),
+            "share_high": ("number", "97.5 % quantile of that share over bootstrap draws"),
+            "brier_gap": ("number", "Brier score of the worst slice less that of all rows"),
+            "limit_total": ("number", "certificate: 95 % lower limit of mean |delta| (learned)"),
+            "p_total": ("number", "certificate: p-value of total miscalibration (learned)"),
+            "limit_hidden": ("number", "certificate: 95 % lower limit of mean hidden |delta| (learned)"),
+            "p_hidden": ("number", "certificate: p-value of hidden miscalibration (learned)"),
+            "n_findings": ("whole", "findings of the ledger (learned)"),
+            "finding": ("text", "description of the strongest finding; null without one (learned)"),
+            "seconds_score": ("number", "seconds spent on asking the model; null for data that were read"),
+            "seconds_field": ("number", "seconds spent on the field, honest estimates included"),
+            "seconds": ("number", "seconds spent on the run in all, scoring left out (learned)"),
+        },
+    ),
+    "corrections": StudyTable(
+        "one region of a pair's rows under one correction",
+        _PAIR | _METHOD | _GEOMETRY | {
+            "calibrator": ("text", '"raw", "miscal", "isotonic", "temperature" or "platt"'),
+            "region": ("text", '"all", "over", "under" or "good", always cut by delta at epsilon'),
+            "n": ("whole", "rows"),
+            "smece": ("number", "SmoothECE"),
+            "brier": ("number", "Brier score"),
+            "log_loss": ("number", "log loss"),
+        },
+    ),
+    "thresholds": StudyTable(
+        "a pair's worst slice at one epsilon, worst by SmoothECE or by the Brier score",
+        _PAIR | _METHOD | _GEOMETRY | {
+            "epsilon": ("number", "half-width of the band"),
+            "by": ("text", 'score that chooses the slice: "smece" or "brier"'),
+            "worst": ("text", '"over" or "under"; null where both have too few rows'),
+            "n": ("whole", "rows of the slice"),
+            "share": ("number", "share of rows in the slice"),
+            "smece_gap": ("number", "smECE of the slice less smECE of all rows; signed"),
+            "smece_gap_clipped": ("number", "max(0, smece_gap); 0 where it is null"),
+            "brier_gap": ("number", "Brier score of the slice less that of all rows"),
+        },
+    ),
+    "nulls": StudyTable(
+        "one statistic of a pair, as observed and refitted under a null",
+        _PAIR | _METHOD | {
+            "null": ("text", '"permuted" (the paper\'s), "visible" or "calibrated"; its draws allow for groups'),
+            "statistic": (
+                "text",
+                '"delta_std", "std_hidden", "share_miscalibrated", "gap" (clipped), "proxy" or "epoch"',
+            ),
+            "observed": ("number", "on the data"),
+            "null_mean": ("number", "mean over refits"),
+            "null_std": ("number", "standard deviation over refits (n - 1)"),
+            "p_value": ("number", "share of refits at least as large, the data being one; null for proxy, epoch"),
+            "n_draws": ("whole", "refits"),
+        },
+    ),
+    "proxy_curves": StudyTable(
+        "the proxy after one epoch of a chosen setting, on the data or on one draw of a null (paper)",
+        _PAIR | {
+            "null": ("text", "which null"),
+            "draw": ("whole", "number of the refit; -1: the data"),
+            "epoch": ("whole", "from 1"),
+            "proxy": ("number", "validation Brier score of f + delta"),
+            "chosen": ("truth", "whether this epoch was kept"),
+        },
+    ),
+    "seeds": StudyTable(
+        "one seed's refit of a pair",
+        _PAIR | _METHOD | {
+            "seed": ("whole", "the first is the study's own"),
+            "delta_std": ("number", "standard deviation of its field"),
+            "worst": ("text", "its worst slice"),
+            "gap": ("number", "its gap; signed"),
+            "share_worst": ("number", "share of rows in its worst slice"),
+        },
+    ),
+    "seed_pairs": StudyTable(
+        "two seeds' fields of a pair, on the same rows",
+        _PAIR | _METHOD | {
+            "seed_a": ("whole", "one seed"),
+            "seed_b": ("whole", "the other"),
+            "correlation": ("number", "Pearson; null where a field is constant"),
+            "sign_agreement": ("number", "share of rows on which the signs agree"),
+            "sign_by_chance": ("number", "that share for unrelated fields with as many rows of each sign"),
+        },
+    ),
+    "curves": StudyTable(
+        "one bin of a reliability diagram of a region of a pair's rows",
+        _PAIR | _METHOD | {
+            "column": ("text", '"regime", or a metadata column'),
+            "value": ("text", '"all", "over", "under", "good", or a value of that column'),
+            "bin": ("whole", "from 0, by confidence"),
+            "confidence": ("number", "mean confidence of the bin's rows"),
+            "accuracy": ("number", "their mean outcome"),
+            "low": ("number", "lower end of its 95 % interval, which allows for groups"),
+            "high": ("number", "upper end"),
+            "n": ("whole", "rows"),
+        },
+    ),
+    "regions": StudyTable(
+        "a region of a pair's rows: a regime, or the rows that share a value of a metadata column",
+        _PAIR | _METHOD | {
+            "column": ("text", '"regime", or a metadata column'),
+            "value": ("text", "as in curves"),
+            "n": ("whole", "rows"),
+            "accuracy": ("number", "mean outcome"),
+            "confidence": ("number", "mean confidence"),
+            "smece": ("number", "SmoothECE; null below 2 rows"),
+            "delta_mean": ("number", "mean of the field"),
+        },
+    ),
+    "histograms": StudyTable(
+        "one bin of the histogram of a pair's field",
+        _PAIR | _METHOD | _GEOMETRY | {
+            "left": ("number", "left edge"),
+            "right": ("number", "right edge"),
+            "n": ("whole", "rows with left <= delta < right (the last bin takes its right edge too)"),
+        },
+    ),
+    "deferral": StudyTable(
+        "risk at one coverage, the least confident rows being deferred; of an event, the likelier side is the answer",
+        _PAIR | _METHOD | {
+            "score": ("text", 'what ranks the rows: "raw" or "corrected" confidences'),
+            "coverage": ("number", "share of rows kept"),
+            "risk": ("number", "share of wrong answers among them"),
+        },
+    ),
+    "deferral_gains": StudyTable(
+        "what correcting confidences changes for deferral",
+        _PAIR | _METHOD | {
+            "at": ("text", '"area" under the risk-coverage curve, or a coverage: "0.5", "0.8", "0.9"'),
+            "raw": ("number", "risk (or area) by raw confidences"),
+            "corrected": ("number", "by corrected ones"),
+            "gain": ("number", "raw - corrected; positive: correcting helps"),
+            "gain_low": ("number", "lower end of its 95 % bootstrap interval; groups are drawn whole"),
+            "gain_high": ("number", "upper end"),
+        },
+    ),
+    "purity": StudyTable(
+        "how alike the nearest neighbours of a pair's rows are, in raw inputs or in the learned space",
+        _PAIR | _METHOD | {
+            "space": ("text", '"raw" or "learned"'),
+            "by": ("text", 'what neighbours share: a metadata column, "sign" of delta beyond epsilon, or "outcome"'),
+            "neighbours": ("whole", "neighbours asked"),
+            "n": ("whole", "rows asked"),
+            "purity": ("number", "share of neighbours that share it"),
+            "null_mean": ("number", "the same after permuting the labels, mean"),
+            "null_std": ("number", "standard deviation"),
+            "p_value": ("number", "share of permutations at least as pure, the data counted as one"),
+        },
+    ),
+    "layouts": StudyTable(
+        "one row's place in a two-dimensional layout",
+        _PAIR | _METHOD | {
+            "space": ("text", '"raw" or "learned"'),
+            "layout": ("text", 'what placed the rows: "umap", "tsne" or "pca"'),
+            "row": ("whole", "row of the pair's data"),
+            "x": ("number", "first coordinate"),
+            "y": ("number", "second coordinate"),
+            "category": ("text", "value of the pair's first metadata column; null without one"),
+            "delta": ("number", "the field"),
+        },
+    ),
+    "duels": StudyTable(
+        "our method against the paper's on the rows of one pair that testify in both",
+        _PAIR | {
+            "n": ("whole", "rows"),
+            "log_loss_auto": ("number", "corrected by our method"),
+            "log_loss_paper": ("number", "corrected by the paper's"),
+            "saved": ("number", "log_loss_paper - log_loss_auto; positive: ours is better"),
+            "saved_low": ("number", "lower end of its 95 % interval (Student, over groups or different inputs)"),
+            "saved_high": ("number", "upper end"),
+        },
+    ),
+    "transfer_fields": StudyTable(
+        "two pairs' fields on the questions that both answered",
+        _METHOD | {
+            "dataset": ("text", "data set that both share"),
+            "pair_a": ("text", "one pair"),
+            "pair_b": ("text", "the other"),
+            "n_shared": ("whole", "questions that testify in both"),
+            "what": ("text", '"delta" or "hidden"'),
+            "correlation": ("number", "Pearson"),
+            "low": ("number", "lower end of its 95 % interval"),
+            "high": ("number", "upper end"),
+            "sign_agreement": ("number", "share of questions whose signs agree"),
+        },
+    ),
+    "transfer_corrections": StudyTable(
+        "a correction learned on one pair, judged on the test rows of another whose inputs are of the same space",
+        _METHOD | {
+            "pair_from": ("text", "pair that taught"),
+            "pair_to": ("text", "pair that is judged"),
+            "n": ("whole", "rows judged; questions that taught are left out"),
+            "log_loss_raw": ("number", "of their confidences"),
+            "log_loss_own": ("number", "corrected by the judged pair's own field"),
+            "log_loss_transferred": ("number", "corrected by the other pair's field"),
+            "saved": ("number", "log_loss_raw - log_loss_transferred; positive: the correction transfers"),
+            "saved_low": ("number", "lower end of its 95 % interval"),
+            "saved_high": ("number", "upper end"),
+        },
+    ),
+    "board": StudyTable(
+        "one measure of a pair by which models are compared",
+        _PAIR | _METHOD | {
+            "measure": ("text", '"residual" (accuracy less confidence), "smece", or "log_loss_corrected"'),
+            "n": ("whole", "rows that testify"),
+            "value": ("number", "the measure"),
+            "low": ("number", "lower end of its 95 % interval; rows of a group count as one"),
+            "high": ("number", "upper end"),
+        },
+    ),
+    "groups": StudyTable(
+        "a value of a named column of a pair, against rows of equal confidence",
+        _PAIR | _METHOD | {
+            "column": ("text", "named column"),
+            "value": ("text", "its value, or a bin of its numbers or dates"),
+            "n": ("whole", "rows of the group"),
+            "residual": ("number", "accuracy less confidence; negative: over-confident"),
+            "residual_low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "residual_high": ("number", "upper end"),
+            "hidden": ("number", "mean of y - E[y | f]; negative: less often right than rows of equal confidence"),
+            "low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "high": ("number", "upper end"),
+            "p_value": ("number", "of hidden = 0; null where the group, or what is left, has fewer than 20 rows"),
+            "p_adjusted": ("number", "Holm over all groups of all pairs of the method"),
+            "after": ("number", "hidden residual that the correction leaves"),
+            "after_low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "after_high": ("number", "upper end"),
+            "finding": ("whole", "finding of the pair's report that it is, or that accounts for it; null without one"),
+        },
+    ),
+    "failures": StudyTable(
+        "a pair, or a step of one, that failed",
+        _PAIR | {"step": ("text", "what failed"), "message": ("text", "why, in one sentence")},
+    ),
+}  # fmt: skip
+"""Every table by its name."""
