@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from miscal.calibration.survey_design import SurveyDesign, kish, shares
+from miscal.calibration.survey_design import SurveyDesign, kish, shares, units_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +38,9 @@ class LabelledRows:
     block : int64, or None
         Rows with a smaller number were tested before, and the field of a block was learned from earlier blocks only
         (and from rows that are not here): see :mod:`miscal.evidence.blocks`. None: one block.
+    part : int64, or None
+        The ledger compares rows with rows of the same part alone: several models may say 0.8 and mean different things.
+        None: one part.
     design : SurveyDesign, or None
         Which rows hang together, and how much each counts. None: all rows are independent and count alike.
 
@@ -56,6 +59,7 @@ class LabelledRows:
     hidden: Floats | None = None
     row: Ints | None = None
     block: Ints | None = None
+    part: Ints | None = None
     design: SurveyDesign | None = None
 
     @classmethod
@@ -118,6 +122,14 @@ class LabelledRows:
     def mass(self) -> Floats:
         """How much each row counts, 1 on average."""
         return np.ones(len(self)) if self.weight is None else self.shares * len(self)
+
+    @property
+    def rows_per_unit(self) -> int:
+        """How many rows of one group and part share a confidence on average, rounded up: they are compared as one."""
+        if self.group is None:
+            return 1
+        group = self.group if self.part is None else self.group * (int(self.part.max()) + 1) + self.part
+        return int(np.ceil(len(self) / len(units_of(group, self.confidence)[0])))
 
     def take(self, index: NDArray) -> Self:
         """Return some rows, by number or by a boolean mask; how strongly groups hang together stays as it is."""

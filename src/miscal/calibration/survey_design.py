@@ -186,12 +186,6 @@ class SurveyDesign:
         model = (1 - self.correlation) * own + self.correlation * together
         return np.maximum(1.0, np.maximum(model, seen) / base * fewness(np.maximum(groups, 1.0)))
 
-    def rows_per_unit(self, confidence: Floats) -> int:
-        """How many rows of one group share a confidence on average, rounded up: strata hold so many times more rows."""
-        if self.group is None:
-            return 1
-        return int(np.ceil(len(confidence) / len(units_of(self.group, confidence)[0])))
-
 
 def shares(weight: Floats | None, n: int) -> Floats:
     """Return weights that sum to 1; equal ones where none are given, or all are 0.

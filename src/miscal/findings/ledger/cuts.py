@@ -203,13 +203,16 @@ class _Test:
         self.every, self.blocks, self.rng, self.settings, self.mass = rows, blocks, rng, settings, rows.mass
         # of the rows of each block
         self.rows = [rows.take(inside) for inside, _ in blocks]
-        more = 1 if rows.design is None else rows.design.rows_per_unit(rows.confidence)
         self.strata, self.narrow = (
             [
                 strata_within(
-                    rows.confidence[inside], [group[inside] for group in apart], more * width(len(inside)), rng
+                    own.confidence,
+                    [group[inside] for group in apart],
+                    rows.rows_per_unit * width(len(inside)),
+                    rng,
+                    own.part,
                 )
-                for inside, _ in blocks
+                for (inside, _), own in zip(blocks, self.rows, strict=True)
             ]
             for width in (settings.stratum_width, lambda _: settings.exact_stratum_rows)
         )

@@ -21,11 +21,27 @@ _FARTHEST = 15.0
 """Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
 
-def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
+def cut_into_strata(
+    confidence: np.ndarray, rows: int, rng: np.random.Generator, part: np.ndarray | None = None
+) -> np.ndarray:
     """Cut rows into strata of `rows` rows of neighbouring confidence; equal ones are put in random order.
 
     A round number that at least `rows` rows share is not compared with others, nor is any number where all are round:
     accuracy may jump from one stated number to the next.
+
+    Parameters
+    ----------
+    confidence : array of shape (n,)
+    rows : int
+        Of a stratum.
+    rng : numpy.random.Generator
+    part : int array of shape (n,), optional
+        No stratum holds rows of two parts.
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        Number of the stratum of each row, 0, 1, ..., part by part.
 
     Examples
     --------
@@ -33,7 +49,21 @@ def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator)
     [1, 0, 0, 1]
     >>> cut_into_strata(np.repeat([0.8, 0.9], 3), 2, np.random.default_rng(0)).tolist()
     [0, 0, 0, 1, 1, 1]
+    >>> cut_into_strata(np.repeat(0.8, 4), 2, np.random.default_rng(0), np.array([1, 0, 1, 0])).tolist()
+    [1, 0, 1, 0]
     """
+    if part is None:
+        return _cut(confidence, rows, rng)
+    strata, start = np.empty(len(part), np.int64), 0
+    for number in np.unique(part):
+        inside = part == number
+        own = _cut(confidence[inside], rows, rng)
+        strata[inside] = own + start
+        start += own.max() + 1
+    return strata
+
+
+def _cut(confidence: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
     values, value, counts = np.unique(confidence, return_inverse=True, return_counts=True)
     stated = round_numbers(values)
     shared = stated & (stated.all() | (counts >= rows))
@@ -51,7 +81,11 @@ def cut_into_strata(confidence: np.ndarray, rows: int, rng: np.random.Generator)
 
 
 def strata_within(
-    confidence: np.ndarray, apart: Sequence[np.ndarray], rows: int, rng: np.random.Generator
+    confidence: np.ndarray,
+    apart: Sequence[np.ndarray],
+    rows: int,
+    rng: np.random.Generator,
+    part: np.ndarray | None = None,
 ) -> np.ndarray:
     """Cut rows into strata of near-equal confidence and equal membership of some groups.
 
@@ -63,6 +97,8 @@ def strata_within(
     rows : int
         Of a stratum.
     rng : numpy.random.Generator
+    part : int array of shape (n,), optional
+        No stratum holds rows of two parts.
 
     Examples
     --------
@@ -74,14 +110,9 @@ def strata_within(
     for place, group in enumerate(apart[-_MOST_PATTERNS:]):
         pattern += group.astype(np.int64) << place
     number = np.unique(pattern, return_inverse=True)[1]
-    strata = np.empty(len(pattern), np.int64)
-    start = 0
-    for k in range(number.max() + 1):
-        inside = number == k
-        own = cut_into_strata(confidence[inside], rows, rng)
-        strata[inside] = own + start
-        start += own.max() + 1
-    return strata
+    if part is not None:
+        number = number * (int(part.max()) + 1) + part
+    return cut_into_strata(confidence, rows, rng, number)
 
 
 def exact_p_value(

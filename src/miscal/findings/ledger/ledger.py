@@ -260,7 +260,7 @@ def find(
     scanned = scan(rows, groups, seed=seed, error=error * (1 - for_cuts), settings=settings)
     chosen, alone = scanned.chosen, scanned.alone
     width = settings.stratum_width(len(rows))
-    stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)))
+    stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)), rows.part)
     telling = _TellingRows(rows, settings.examples)
     measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
     findings = [

@@ -171,8 +171,8 @@ class _Scan:
         self.rows, self.groups, self.settings = rows, groups, settings
         self.rng = np.random.default_rng((seed, 31))
         self.width = settings.stratum_width(len(rows))
-        self.width *= 1 if rows.design is None else rows.design.rows_per_unit(rows.confidence)
-        stratum = cut_into_strata(rows.confidence, self.width, self.rng)
+        self.width *= rows.rows_per_unit
+        stratum = cut_into_strata(rows.confidence, self.width, self.rng, rows.part)
         self.strata = Strata.of(stratum, rows.residual, rows.mass)
         totals = self.strata.sums(groups.member, rows.residual)
         self.slope = slope_columns(rows, groups, slope_places(groups, settings), self.strata, totals)
@@ -475,7 +475,7 @@ class _Scan:
         inside, given = self.groups.rows(group), self.chosen if given is None else given
         # a group and its slope are told apart by their columns: within the group, nothing is left to compare it with
         chosen = [self.groups.rows(self.of[other]) for other in given if self.of[other] != group]
-        strata = strata_within(self.rows.confidence, chosen, self.width, self.rng)
+        strata = strata_within(self.rows.confidence, chosen, self.width, self.rng, self.rows.part)
         asked = self.rows.correct, inside, strata
         if slope:
             exact = exact_slope_p_value(*asked, score_of(self.rows.confidence), z, self.rows.expected)
