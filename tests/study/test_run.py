@@ -61,24 +61,24 @@ def untimed(out) -> dict[str, list]:
 def test_every_cell_is_computed_once(toy, plan, tmp_path):
     steps_told = []
     done = study(plan, tmp_path / "out", progress=steps_told.append)
-    # 4 pairs read, 2 splits, 4 pairs x 2 methods fitted and measured
-    assert (done.n_computed, done.n_done, done.n_cells, done.failures) == (26, 26, 26, ())
+    # 4 pairs read, 2 splits, 4 pairs x 2 methods fitted and measured, 4 duels, 2 data sets x 2 methods together
+    assert (done.n_computed, done.n_done, done.n_cells, done.failures) == (30, 30, 30, ())
     assert (done.page, done.lines) == (tmp_path / "out" / "index.html", ("a verdict",))
-    assert len([step for step in steps_told if step.seconds is not None]) == 26
-    assert [step.done for step in steps_told if step.seconds is not None] == list(range(1, 27))
+    assert len([step for step in steps_told if step.seconds is not None]) == 30
+    assert [step.done for step in steps_told if step.seconds is not None] == list(range(1, 31))
     left = [step.left for step in steps_told if step.left is not None]
     assert left[-1] == 0.0
     again = study(plan, tmp_path / "out")
-    assert (again.n_computed, again.n_done) == (0, 26)
+    assert (again.n_computed, again.n_done) == (0, 30)
 
 
 def test_kinds_of_cells_can_be_left_to_a_later_call_with_what_rests_on_them(toy, plan, tmp_path):
     told = []
     first = study(plan, tmp_path / "out", skip=["discover"], progress=told.append)
     # 4 pairs read and 2 splits; what is measured rests on the fits
-    assert (first.n_computed, first.n_done, first.n_cells, first.failures) == (6, 6, 26, ())
+    assert (first.n_computed, first.n_done, first.n_cells, first.failures) == (6, 6, 30, ())
     assert told[-1].left == 0.0
-    assert study(plan, tmp_path / "out").n_computed == 20
+    assert study(plan, tmp_path / "out").n_computed == 24
     with pytest.raises(InputError, match=r"skip must name kinds of cells, of score, read, .*; got 'audits'"):
         study(plan, tmp_path / "out", skip=["audits"])
 
@@ -152,8 +152,8 @@ def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_pat
     grown = plan | {"pairs": [*plan["pairs"], entry(data, models=("ccc",))], "interpret": ["two.a"]}
     done = study(grown, tmp_path / "out")
     # read, 2 fits, 2 measures, what sets them beside each other; the split of the set, whose new questions are dealt; 2
-    # interpretations
-    assert done.n_computed == 9
+    # interpretations; its data set together, under either method
+    assert done.n_computed == 11
     second = untimed(tmp_path / "out")
     assert first["deferral"] == [row for row in second["deferral"] if row[0] != "one.ccc"]
     assert [row[0] for row in second["purity"]] == ["two.a", "two.a"]
@@ -253,8 +253,8 @@ def run_toy(plan, out, folder, *more) -> subprocess.CompletedProcess:
 def test_the_command_says_where_the_page_is_and_fails_by_its_status(toy, plan, data, tmp_path, capsys):
     ended = run_toy(plan, tmp_path / "out", tmp_path)
     assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "a verdict")
-    assert ended.stdout.splitlines()[1].startswith("26 of 26 cells computed now, 26 done in all: ")
-    assert len(ended.stderr.splitlines()) == 26
+    assert ended.stdout.splitlines()[1].startswith("30 of 30 cells computed now, 30 done in all: ")
+    assert len(ended.stderr.splitlines()) == 30
     poisoned = plan | {"pairs": [*plan["pairs"], entry(data, models=("missing",))]}
     # in this process, which has imported all that takes long
     assert main(command(poisoned, tmp_path / "out", tmp_path)[len(TOY) :]) == 2
@@ -365,7 +365,14 @@ def test_a_survey_counts_what_is_done_and_computes_nothing(toy, plan, data, tmp_
     assert not (tmp_path / "out").exists()
     study(plan | {"pairs": plan["pairs"][:1]}, tmp_path / "out")
     counts = {one.kind: (one.n, one.n_done) for one in survey(plan, tmp_path / "out").shares}
-    assert counts == {"read": (4, 2), "split": (2, 1), "discover": (8, 4), "measure": (8, 4), "duel": (4, 2)}
+    assert counts == {
+        "read": (4, 2),
+        "split": (2, 1),
+        "discover": (8, 4),
+        "measure": (8, 4),
+        "duel": (4, 2),
+        "together": (4, 2),
+    }
 
 
 def test_the_paper_s_study_is_about_as_large_as_its_embeddings(tmp_path):
@@ -377,7 +384,7 @@ def test_the_paper_s_study_is_about_as_large_as_its_embeddings(tmp_path):
 
 def test_the_paper_s_study_is_listed_cell_by_cell(tmp_path):
     found = survey("paper48", tmp_path / "out")
-    assert len(found.cells) == sum(share.n for share in found.shares) == 203
+    assert len(found.cells) == sum(share.n for share in found.shares) == 207
     cells = {one.cell.name: one for one in found.cells}
     one = cells["score@hh-rlhf.llama-3.1-8b"]
     assert (one.model, one.dataset, one.size.n, one.size.d) == ("meta-llama/Llama-3.1-8B", "hh-rlhf", 91_038, 4096)

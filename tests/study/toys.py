@@ -21,7 +21,7 @@ PAUSE = 0.02
 def fit(job):
     time.sleep(PAUSE)
     pair = job.pair
-    triples = steps.split_triples(job)
+    triples = steps.split_triples(job, pair)
     if "poison" in pair.model:
         raise InputError("the pair is poisoned: give it an antidote")
     if "bug" in pair.model:
@@ -60,12 +60,16 @@ def duel(job):
     return steps.CellResult({"duels": [dict.fromkeys(TABLES["duels"].columns) | named | losses]})
 
 
+def together(job):
+    return steps.CellResult(facts={"pairs": [pair.pair for pair in job.plan.on(job.cell.of[0])]})
+
+
 def draw_pages(out: Path, *, paper: bool = False):
     (out / "index.html").write_text("a page")
     return out / "index.html", ("a verdict",)
 
 
-TOYS = {"discover": fit, "measure": measure, "interpret": interpret, "duel": duel}
+TOYS = {"discover": fit, "measure": measure, "interpret": interpret, "duel": duel, "together": together}
 
 
 def install() -> None:

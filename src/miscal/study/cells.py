@@ -2,7 +2,8 @@
 
 A pair goes through ``score`` (where a model is asked) and ``read``; a data set through ``split``, drawn once for all
 its models; then a pair under a method through ``discover`` and ``measure``, and where the plan asks for it
-``interpret`` and ``audit``. ``duel`` compares both methods on a pair, ``transfer`` two pairs.
+``interpret`` and ``audit``. ``duel`` compares both methods on a pair, ``transfer`` two pairs, and ``together`` looks at
+all pairs of a data set at once.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan, safe_name
+from miscal.study.plan import METHODS, READ_OPTIONS, StudyPair, StudyPlan, safe_name
 
-KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "duel", "transfer")
+KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "duel", "transfer", "together")
 """Kinds of cells, in the order in which a pair meets them."""
+
+OF_DATASETS = ("split", "together")
+"""Kinds of cells that are about all pairs of a data set, as many as are there."""
 
 _JOINT = "@"
 """Between the parts of a cell's name; no id of a pair holds it."""
@@ -35,14 +39,14 @@ class StudyCell:
     kind : str
         One of `KINDS`.
     of : tuple of str
-        Ids of pairs, or the name of the data set of a split.
+        Ids of pairs, or the name of the data set whose pairs it takes together (:data:`OF_DATASETS`).
     method : str or None
     settings : mapping of str to JSON values
         What its result depends on beside the data.
     needs : tuple of str
         Names of cells without whose results it cannot be.
     after : tuple of str
-        Names of cells that are to be tried before it; it takes the results that there are.
+        Names of cells that are to be tried before it; it takes the results that there are, of which it needs one.
     """
 
     kind: str
@@ -105,7 +109,17 @@ def _of_dataset(plan: StudyPlan, dataset: str) -> list[StudyCell]:
         for p in pairs
         if len(p.methods) > 1
     ]
-    return [*scores, *reads, *splits, *fits, *duels]
+    return [*scores, *reads, *splits, *fits, *duels, *_together(dataset, pairs)]
+
+
+def _together(dataset: str, pairs: Sequence[StudyPair]) -> list[StudyCell]:
+    """All pairs of a data set at once, under each method that two of them have."""
+    found = []
+    for method in METHODS:
+        fits = [name_of("discover", pair.pair, method=method) for pair in pairs if method in pair.methods]
+        if len(fits) > 1:
+            found.append(StudyCell("together", (dataset,), method, after=tuple(fits)))
+    return found
 
 
 def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
@@ -181,7 +195,7 @@ def differing(there: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 
 
 def pairs_of_cell(plan: StudyPlan, cell: StudyCell) -> Sequence[StudyPair]:
-    """Pairs that a cell is about: those on the data set of a split, else its own."""
-    if cell.kind == "split":
-        return plan.on(cell.of[0])
+    """Pairs that a cell is about: all on its data set that have its method, or its own."""
+    if cell.kind in OF_DATASETS:
+        return [pair for pair in plan.on(cell.of[0]) if cell.method is None or cell.method in pair.methods]
     return [pair for name in cell.of for pair in plan.pairs if pair.pair == name]

@@ -9,7 +9,7 @@ from typing import Any
 
 from miscal.base.number_wording import decimal, duration, percent
 from miscal.scoring.registry import BASE_MODELS
-from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
+from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.expected_time import (
     BYTES_PER_NUMBER,
     CORE_RATE,
@@ -46,8 +46,8 @@ class PlannedCell:
         With its settings.
     done : bool
     model, dataset : str
-        Of its pair, the model by its id on the hub where it is asked and has one; of a split, "all models", and of a
-        transfer, both joined.
+        Of its pair, the model by its id on the hub where it is asked and has one; of a cell of a data set,
+        "all models", and of a transfer, both joined.
     size : PairSize
         Rows and columns of its pair; of several pairs, those of the first.
     gigabytes : float or None
@@ -120,7 +120,7 @@ def survey(
     --------
     >>> found = survey("paper48", "no-such-folder")
     >>> {share.kind: share.n for share in found.shares if share.kind != "transfer"}
-    {'score': 48, 'read': 48, 'split': 4, 'discover': 48, 'measure': 48, 'interpret': 1, 'audit': 6}
+    {'score': 48, 'read': 48, 'split': 4, 'discover': 48, 'measure': 48, 'interpret': 1, 'audit': 6, 'together': 4}
     >>> round(found.gigabytes)
     23
     """
@@ -150,7 +150,7 @@ def survey(
 def _planned_cell(plan: StudyPlan, cell: StudyCell, sizes: Mapping[str, PairSize], done: bool) -> PlannedCell:
     pairs = pairs_of_cell(plan, cell)
     size = sizes[pairs[0].pair]
-    known = "all models" if cell.kind == "split" else " + ".join(dict.fromkeys(map(_model, pairs)))
+    known = "all models" if cell.kind in OF_DATASETS else " + ".join(dict.fromkeys(map(_model, pairs)))
     seconds = {machine.name: seconds_of(cell, pairs[0], size, machine) for machine in MACHINES}
     gigabytes = 0.0
     if cell.kind == "score":

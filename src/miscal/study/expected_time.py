@@ -9,6 +9,7 @@ Seconds are these formulas; they say whether a plan takes minutes, hours or week
   trains with. It is a bound from above, because settings stop when they can no longer win.
 - ``discover`` with "auto": the table of seconds in :mod:`miscal.discovery.progress`, which was measured.
 - ``measure``: as long as the measures of a discovery, from the same table; with `raw` twice that.
+- ``together``: as ``measure``, of one of its pairs.
 - ``interpret``: as long as the map of a discovery, from the same table.
 - ``audit``: as many fits as it draws and compares.
 - ``duel`` and ``transfer``: a second.
@@ -183,6 +184,7 @@ _SECONDS: dict[str, Callable[[StudyCell, StudyPair, PairSize, Machine], float | 
     "audit": _audit,
     "duel": _second,
     "transfer": _second,
+    "together": _measure,
 }
 
 

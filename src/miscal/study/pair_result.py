@@ -16,14 +16,17 @@ import numpy as np
 
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import Kind
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
-from miscal.discovery.estimating import corrections_by_name
+from miscal.discovery.estimating import corrections_by_name, expected_outcome
 from miscal.discovery.fitted_rows import TEST, testifying
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import with_features
 from miscal.runs.compare.estimates import FOLDS
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -275,6 +278,21 @@ def units(triples: Triples) -> np.ndarray:
     if group is None and unit.max() + 1 < FOLDS:
         return np.arange(len(unit))
     return unit
+
+
+def labelled_rows(result: PairResult) -> LabelledRows:
+    """Take the rows that testify, with E[y | f] learned from other rows."""
+    triples, at = result.triples, testifying(result.triples)
+    expected = expected_outcome(triples, result.settings.seed)
+    correct, confidence = triples.correct[at].astype(np.float64), triples.confidence[at]
+    return LabelledRows.of(correct, confidence, expected[at], group=result.groups)
+
+
+def named_columns(result: PairResult) -> Frame:
+    """Take the columns that name groups, of the rows that testify."""
+    triples, at = result.triples, testifying(result.triples)
+    columns = with_features(triples.metadata, triples.X, triples.encoder)
+    return Frame(int(at.sum()), {name: take_rows(values, at) for name, values in columns.items()})
 
 
 def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:

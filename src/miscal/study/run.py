@@ -14,7 +14,7 @@ from miscal.base.errors import InputError, MiscalError
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
-from miscal.study.cells import KINDS, StudyCell, cells_of, pairs_of_cell
+from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.compute import CellOutcome, gpus_to_deal, outcome_of, task_of
 from miscal.study.expected_time import seconds_left, seconds_of, size_of
 from miscal.study.folder import StudyFolder, open_folder
@@ -248,11 +248,15 @@ class _Run:
 
     def _next_cell(self, gpus: int) -> StudyCell | None:
         for cell in list(self.waiting.values()):
-            if not all(name in self.done or name in self.running or name in self.waiting for name in cell.needs):
-                # something that it needs has failed, which is said there, or was left out
+            if not self._can_be(cell):
+                # what it needs has failed, which is said there, or was left out
                 del self.waiting[cell.name]
                 self.left_out.add(cell.name)
         return next((cell for cell in self.waiting.values() if self._is_ready(cell, max(1, gpus))), None)
+
+    def _can_be(self, cell: StudyCell) -> bool:
+        known = lambda name: name in self.done or name in self.running or name in self.waiting  # noqa: E731
+        return all(map(known, cell.needs)) and (not cell.after or any(map(known, cell.after)))
 
     def _is_ready(self, cell: StudyCell, models: int) -> bool:
         if cell.kind == "score" and sum(other.kind == "score" for other in self.running.values()) >= models:
@@ -303,13 +307,13 @@ def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]
 
 
 def is_done(folder: StudyFolder, plan: StudyPlan, cell: StudyCell) -> bool:
-    """Whether a cell needs no computing; a split is dealt on where pairs of its data set have come since."""
+    """Whether a cell needs no computing; one of a data set does where pairs have come since."""
     if not folder.is_done(cell.name):
         return False
-    if cell.kind != "split":
+    if cell.kind not in OF_DATASETS:
         return True
-    dealt = folder.load(cell.name)["facts"]["pairs"]
-    return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(dealt)
+    taken = folder.load(cell.name)["facts"]["pairs"]
+    return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(taken)
 
 
 def _failure(plan: StudyPlan, cell: StudyCell, outcome: CellOutcome) -> Failure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from miscal.study.folder import StudyFolder
 from miscal.study.outcome_kind import outcome_of
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
+from miscal.study.questions import AskedRows, digests
 
 ID = "id"
 
@@ -79,10 +80,13 @@ def read(job: CellJob) -> CellResult:
     place = job.folder.keys(pair.pair)
     place.parent.mkdir(parents=True, exist_ok=True)
     units = kept_units(triples) if job.plan.split == "grouped" else np.arange(len(triples))
-    table = pl.DataFrame({"key": _keys(pair, triples), "unit": units})
+    source, keys = _keys(pair, triples)
+    content = pl.Series("content", digests(triples) or [None] * len(triples), pl.String)
+    group = pl.Series("group", [None] * len(triples) if triples.group is None else triples.group.astype(str), pl.String)
+    table = pl.DataFrame({"key": keys, "unit": units, "content": content, "group": group})
     write_whole(place, table.write_parquet)
     files = {Path(file["path"]).name: file["sha256"] for file in triples.source["files"]}
-    return CellResult(facts={"n": len(triples), "d": triples.X.shape[1], "files": files})
+    return CellResult(facts={"n": len(triples), "d": triples.X.shape[1], "files": files, "keys": source})
 
 
 def split(job: CellJob) -> CellResult:
@@ -105,7 +109,7 @@ def split(job: CellJob) -> CellResult:
 def fit(job: CellJob) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
-    triples = split_triples(job)
+    triples = split_triples(job, pair)
 
     def make() -> Discovery:
         return discover(
@@ -169,6 +173,32 @@ def transfer(job: CellJob) -> CellResult:
     return CellResult(transfer_rows(one, two, method, seed=job.plan.seed))
 
 
+def together(job: CellJob) -> CellResult:
+    """Look at all pairs of a data set at once, as many of them as have been fitted."""
+    from miscal.study.measures import TOGETHER
+    from miscal.study.pairs_together import model_rows
+    from miscal.study.questions import same_questions
+
+    folder, method = job.folder, job.cell.method
+    fitted = [
+        p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method=method))
+    ]
+    known = {"pairs": [pair.pair for pair in fitted]}
+    if len(fitted) < 2:
+        return CellResult(facts=known)
+    # embeddings of many models would not fit into memory: what is measured of each pair is taken before the next
+    questions = same_questions([_asked(folder, pair) for pair in fitted])
+    models = [model_rows(pair_result(job, pair), own) for pair, own in zip(fitted, questions, strict=True)]
+    return CellResult(_gathered(way(models) for way in TOGETHER), known)
+
+
+def _asked(folder: StudyFolder, pair: StudyPair) -> AskedRows:
+    """Read what tells the questions of a pair."""
+    table = own_parquet(folder.keys(pair.pair))
+    content, group = (None if table[name].null_count() else table[name].to_numpy() for name in ("content", "group"))
+    return AskedRows(folder.load(name_of("read", pair.pair))["facts"]["keys"], table["key"].to_numpy(), content, group)
+
+
 STEPS: dict[str, Callable[[CellJob], CellResult]] = {
     "score": score,
     "read": read,
@@ -179,6 +209,7 @@ STEPS: dict[str, Callable[[CellJob], CellResult]] = {
     "audit": audit,
     "duel": duel,
     "transfer": transfer,
+    "together": together,
 }
 """What computes each kind of cell."""
 
@@ -194,23 +225,22 @@ def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     return read_triples(source, seed=pair.seed, kind=kind, **options | pair.columns_as(kind))
 
 
-def _keys(pair: StudyPair, triples: Triples) -> list[str]:
-    """Name the question of each row: by the column of ids, else by its row in the file."""
+def _keys(pair: StudyPair, triples: Triples) -> tuple[str, list[str]]:
+    """Name the question of each row: by the column of ids, else by its row in the file; and say by what."""
     table = open_table(triples.source["path"], encoding=pair.encoding, csv_escape=pair.csv_escape)
     column = pair.id or (ID if ID in table.columns else None)
     if column is None:
-        return [str(row) for row in triples.row]
+        return str(triples.source["path"]), [str(row) for row in triples.row]
     if column not in table.columns:
         raise InputError(f"id: there is no column {column!r}; the columns are {', '.join(map(repr, table.columns))}")
     values = column_of(table.load([column]), column)[triples.row]
     if values.null_count():
         raise InputError(f"id: {values.null_count()} of {len(values)} rows have no {column!r}; give every row one")
-    return values.cast(pl.String).to_list()
+    return ID, values.cast(pl.String).to_list()
 
 
-def split_triples(job: CellJob) -> Triples:
-    """Read the rows of a cell's pair, with the split of their data set where test rows testify."""
-    pair = job.pair
+def split_triples(job: CellJob, pair: StudyPair) -> Triples:
+    """Read the rows of a pair, with the split of their data set where test rows testify."""
     triples = read_pair(pair, job.folder)
     if pair.evidence_under(job.cell.method) == "all":
         return triples
@@ -221,24 +251,24 @@ def split_triples(job: CellJob) -> Triples:
     return replace(triples, split=np.array([sides[key] for key in keys], dtype="<U5"))
 
 
-def pair_result(job: CellJob) -> PairResult:
-    """Put together what is known of a pair under a method, from its run folder.
+def pair_result(job: CellJob, pair: StudyPair | None = None) -> PairResult:
+    """Put together what is known of a pair under a method, from its run folder; by default of the cell's first pair.
 
     It is always read back, so that a study that was stopped after the fit measures what one in a single go does.
     """
-    pair, method = job.pair, job.cell.method
+    pair, method = pair or job.pair, job.cell.method
     run = read_run(job.folder.run(pair.pair, method))
     model = run.load_model()
     found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings, run.columns)
     # where the plan names no band, the run has chosen it
     settings = MeasureSettings(pair.seed, run.summary.settings["epsilon"], min_rows=pair.min_rows, raw=pair.raw)
     labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
-    return PairResult(labels, method, settings, split_triples(job), found, seconds_score(job))
+    return PairResult(labels, method, settings, split_triples(job, pair), found, seconds_score(job, pair))
 
 
-def seconds_score(job: CellJob) -> float | None:
+def seconds_score(job: CellJob, pair: StudyPair) -> float | None:
     """Seconds that the cell of the scoring took; of one that was interrupted, those of the last call."""
-    name = name_of("score", job.pair.pair)
+    name = name_of("score", pair.pair)
     return job.folder.load(name)["seconds"] if job.folder.is_done(name) else None
 
 
@@ -253,8 +283,12 @@ def labels_of(pair: StudyPair) -> Labels:
 
 def _measured(job: CellJob, ways: tuple[Callable[[PairResult], TableRows], ...]) -> TableRows:
     about = pair_result(job)
+    return _gathered(way(about) for way in ways)
+
+
+def _gathered(parts: Iterable[TableRows]) -> TableRows:
     rows: dict[str, list[Mapping[str, Any]]] = {}
-    for way in ways:
-        for table, some in way(about).items():
+    for part in parts:
+        for table, some in part.items():
             rows.setdefault(table, []).extend(some)
     return rows

@@ -1,9 +1,10 @@
-"""The numbers of one pair: each module fills the tables that it names from what a discovery found."""
+"""The numbers of one pair, or of all pairs on a data set: each module fills the tables that it names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from miscal.study.measures import corrections, groups, pairs, purity, slices, spaces
 from miscal.study.pair_result import PairResult, TableRows
+from miscal.study.pairs_together import ModelRows
 
 MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
     pairs.measure,
@@ -19,3 +20,6 @@ MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
 
 INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (purity.measure, spaces.measure_layouts)
 """What takes long, and is measured only of the pairs that a plan names under ``interpret``."""
+
+TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = ()
+"""What is measured of all pairs on a data set at once."""

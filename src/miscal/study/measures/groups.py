@@ -9,15 +9,11 @@ import numpy as np
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
-from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.discovery.column_tables import tables_of
-from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.fitted_rows import testifying
-from miscal.findings.conditions import Frame
 from miscal.findings.judging import hidden_residual, strata_of
-from miscal.findings.ledger import LEDGER_DEFAULTS, ColumnValue, with_features
+from miscal.findings.ledger import LEDGER_DEFAULTS, ColumnValue
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.study.pair_result import PairResult, TableRows
+from miscal.study.pair_result import PairResult, TableRows, labelled_rows, named_columns
 
 RESIDUAL, SMECE, LOG_LOSS = "residual", "smece", "log_loss_corrected"
 """Measures of the table ``board``."""
@@ -97,18 +93,3 @@ def _row(
 def _ends(name: str, size: Measure) -> dict[str, float | None]:
     low, high = size.interval or (None, None)
     return {name: size.value, f"{name}_low": low, f"{name}_high": high}
-
-
-def labelled_rows(result: PairResult) -> LabelledRows:
-    """Take the rows that testify, with E[y | f] learned from other rows."""
-    triples, at = result.triples, testifying(result.triples)
-    expected = expected_outcome(triples, result.settings.seed)
-    correct, confidence = triples.correct[at].astype(np.float64), triples.confidence[at]
-    return LabelledRows.of(correct, confidence, expected[at], group=result.groups)
-
-
-def named_columns(result: PairResult) -> Frame:
-    """Take the columns that name groups, of the rows that testify."""
-    triples, at = result.triples, testifying(result.triples)
-    columns = with_features(triples.metadata, triples.X, triples.encoder)
-    return Frame(int(at.sum()), {name: take_rows(values, at) for name, values in columns.items()})

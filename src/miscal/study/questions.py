@@ -1,0 +1,132 @@
+"""Which rows of several pairs on one data set are answers to the same question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from miscal.data.triples import Triples
+
+LEAST = 0.1
+"""Share of the rows that must have a partner in another pair, or a way of telling questions is not believed."""
+
+_DIGEST = 16
+"""Bytes of a digest: two of a billion inputs are alike by accident in one study of 10^20."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskedRows:
+    """What tells the questions of the rows of one pair.
+
+    Attributes
+    ----------
+    source : str or None
+        What the keys are of: the name of a column of ids, or a file whose rows they number.
+    key : (n,) str
+        Value of the column of ids, or number of the row in its file.
+    content : (n,) str, or None
+        Digest of the text or the embedding; None where inputs are columns of a table, of which equal ones are different
+        cases that happen to agree.
+    group : (n,) array, or None
+        Named group: its rows count as one question.
+    """
+
+    source: str | None
+    key: NDArray
+    content: NDArray | None
+    group: NDArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+def digests(triples: Triples) -> list[str] | None:
+    """Digest the text, or the embedding, of each row; None where inputs are columns of a table.
+
+    Examples
+    --------
+    >>> told = digests(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0]))
+    >>> told[0] == told[2], told[0] == told[1]
+    (True, False)
+    """
+    if triples.text is not None:
+        return [_digest(text.encode()) for text in triples.text]
+    if triples.layout.table:
+        return None
+    # adding 0 turns -0.0 into 0.0, which is the same input and other bytes
+    places = np.ascontiguousarray(triples.places) + np.float32(0)
+    return [_digest(row.tobytes()) for row in places]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
+
+
+def same_questions(pairs: Sequence[AskedRows]) -> list[NDArray[np.int64]]:
+    """Give numbers to the questions of several pairs on one data set.
+
+    Rows are of one question if they have equal keys, where all pairs take them from a column of one name or from the
+    rows of one file; else if their texts or embeddings are equal. The first way is taken that finds a partner in
+    another pair for a tenth of all rows. Where none does, every row is a question of its own. Rows of one named group
+    count as one question, whatever else they are.
+
+    Parameters
+    ----------
+    pairs : sequence of AskedRows
+
+    Returns
+    -------
+    list of (n,) int64 arrays
+        For each pair, the number of each row's question, from 0 without gaps over all pairs.
+
+    Examples
+    --------
+    >>> one, other = (AskedRows("id", np.array(keys), None) for keys in (["a", "b"], ["b", "c"]))
+    >>> [numbers.tolist() for numbers in same_questions([one, other])]
+    [[0, 1], [1, 2]]
+    """
+    pair = np.repeat(np.arange(len(pairs)), [len(one) for one in pairs])
+    told = next((number for number in map(_numbers, _ways(pairs)) if _shared(number, pair) >= LEAST), None)
+    number = np.arange(len(pair)) if told is None else told
+    groups = [one.group for one in pairs]
+    if all(group is not None for group in groups):
+        number = _joined(number, _numbers(groups))
+    return np.split(number, np.cumsum([len(one) for one in pairs])[:-1])
+
+
+def _ways(pairs: Sequence[AskedRows]) -> list[list[NDArray]]:
+    ways = []
+    if pairs[0].source is not None and len({one.source for one in pairs}) == 1:
+        ways.append([one.key for one in pairs])
+    if all(one.content is not None for one in pairs):
+        ways.append([one.content for one in pairs])
+    return ways
+
+
+def _numbers(parts: Sequence[NDArray]) -> NDArray[np.int64]:
+    """Give equal values of all parts one number, from 0."""
+    values = pl.concat([pl.Series(part.astype(str)) for part in parts])
+    return values.rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def _shared(number: NDArray[np.int64], pair: NDArray[np.int64]) -> float:
+    """Share of the rows whose question another pair has, too."""
+    pairs_of = np.zeros(number.max() + 1, np.int64)
+    both = np.unique(np.column_stack([number, pair]), axis=0)
+    np.add.at(pairs_of, both[:, 0], 1)
+    return float(np.mean(pairs_of[number] > 1))
+
+
+def _joined(number: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give one number to what is linked by equal numbers or equal groups, from 0."""
+    shape = (int(number.max()) + 1, int(group.max()) + 1)
+    links = coo_array((np.ones(len(number)), (number, shape[0] + group)), shape=(sum(shape), sum(shape)))
+    _, component = connected_components(links, directed=False)
+    return np.unique(component[number], return_inverse=True)[1].astype(np.int64)
