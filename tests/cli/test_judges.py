@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import miscal
+from miscal.runs.label_next import label_next
 
 from .conftest import run
 
@@ -125,3 +126,20 @@ def test_a_pool_without_rows_to_label_is_refused(discovered, files):
     ended = run("label-next", files / "run", files / "known.parquet", "--out", files / "no.csv")
     assert ended.status == 2
     assert "every row of the pool has a label" in ended.err
+
+
+@pytest.mark.slow
+def test_a_finding_by_a_word_of_the_texts_is_known_in_the_pool(tmp_path):
+    rng = np.random.default_rng(2)
+    about = rng.choice(["refund", "parcel", "invoice", "garden"], 300)
+    prompt = [f"a question of {word} number {row}" for row, word in enumerate(about)]
+    judge = rng.uniform(0.3, 0.9, 300)
+    human = rng.random(300) < np.where(about == "refund", 0.1, judge)
+    pl.DataFrame({"prompt": prompt, "judge": judge, "human": human}).write_parquet(tmp_path / "rows.parquet")
+    found = miscal.discover(tmp_path / "rows.parquet", text="prompt", judge="judge", human="human")
+    found.save(tmp_path / "run")
+    pool = [f"{word} of spring, case {row}" for row, word in enumerate(["refund", "garden"] * 50)]
+    pl.DataFrame({"prompt": pool, "judge": [0.6] * 100}).write_parquet(tmp_path / "pool.parquet")
+    plan = label_next(tmp_path / "run", tmp_path / "pool.parquet", labels=20)
+    holding = [one for one in plan.findings if "refund" in one.description]
+    assert [one.n for one in holding] == [50]

@@ -13,13 +13,14 @@ from miscal.base.vocabulary import JUDGE
 from miscal.data.judged import JudgeReading, JudgeScale
 from miscal.data.readers.judge_columns import MODELS, scale_words
 from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate, ScalePoint
 from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import pass_rate, rate_influences
 from miscal.evidence.rankings import rank
 from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import SHIFT, with_features
+from miscal.findings.ledger import SHIFT
 
 MOST_VALUES = 20
 """Columns with more values than this are not told value by value."""
@@ -40,13 +41,11 @@ class _Scored:
     rows : JudgedRows
     score : (n,) float64
         What the judge says, in [0, 1].
-    columns : dict of arrays of shape (n,)
     frame : Frame
     """
 
     rows: JudgedRows
     score: NDArray[np.float64]
-    columns: dict[str, NDArray]
     frame: Frame
 
 
@@ -72,7 +71,7 @@ def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     passes = reading.scale is not None and len(reading.scale.scores) == 2
     everything = np.full(len(scored.score), True)
     groups = [_rate(scored, inside, passes=passes, **about) for about, inside in _groups(found, scored)]
-    model = next((name for name in MODELS if name in scored.columns), None)
+    model = next((name for name in MODELS if name in scored.frame.columns), None)
     groups = groups if model is None else _ranked(groups, model, scored, seed)
     return JudgeNumbers(
         scale=() if reading.scale is None else _points(reading.scale),
@@ -95,7 +94,6 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
     predicted = found.model.correct(others.X, others.confidence).corrected if m else np.zeros(0)
     X = np.concatenate([triples.X, others.X]) if m else triples.X
     metadata = {name: _joined(values, others.metadata[name]) for name, values in triples.metadata.items()}
-    columns = with_features(metadata, X, triples.encoder)
     chance = None if reading.labelling is None else np.concatenate([reading.labelling, np.full(m, _ANY_CHANCE)])
     cluster = None if triples.group is None else _joined(triples.group, others.group) if m else triples.group
     weight = None if triples.weight is None else np.concatenate([triples.weight, others.weight])
@@ -105,8 +103,8 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
         labelling_probability=chance, cluster=cluster, weight=weight,
     )  # fmt: skip
     text = None if triples.text is None else (*triples.text, *(others.text or ()))
-    frame = Frame(len(X), columns, text=text, X=X[:, : triples.layout.places], clusters=found.ledger.clusters)
-    return _Scored(rows, np.concatenate([triples.confidence, others.confidence]), columns, frame)
+    frame = frame_of_rows(metadata, X, triples.encoder, text=text, clusters=found.ledger.clusters)
+    return _Scored(rows, np.concatenate([triples.confidence, others.confidence]), frame)
 
 
 def _joined(first: NDArray, second: NDArray | None) -> NDArray:
@@ -123,7 +121,7 @@ def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[
     for column in found.triples.metadata:
         values = scored.frame.texts(column)
         known = sorted({value for value in values if value is not None})
-        kind = scored.columns[column].dtype.kind
+        kind = scored.frame.columns[column].dtype.kind
         if 2 <= len(known) <= MOST_VALUES and (kind in "Ob" or column in MODELS):
             for value in known:
                 about = {"column": clean_text(column), "value": clean_text(value)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from miscal.data.readers import Table, open_table
 from miscal.data.readers.computed_columns import with_computed
 from miscal.data.readers.judge_columns import blank
 from miscal.data.readers.new_rows import NewRows
-from miscal.data.readers.rows import TableRows, metadata_of, missing
+from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
 from miscal.data.writing import table_format, write_table
 from miscal.discovery.corrected_rows import correct_rows
+from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.judged_rows import JudgedRows
@@ -32,8 +32,6 @@ from miscal.evidence.label_planning import (
     labelling_probabilities,
     labels_to_halve,
 )
-from miscal.findings.conditions import Frame
-from miscal.findings.ledger import with_features
 
 PROBABILITY = "labelling_probability"
 """Column of the probability by which a row was chosen, which ``--labelling-probability`` reads again."""
@@ -128,8 +126,7 @@ def label_next(
     free = _without_label(rows, content)
     if labels > free.sum():
         raise InputError(f"labels: the pool has {int(free.sum()):,} rows without a label; got {labels:,} to be chosen")
-    metadata = (name for name in content.summary.data.columns.metadata if name in rows.frame.columns)
-    found = _findings(content, model, new, {name: metadata_of(rows, name) for name in metadata})
+    found = _findings(content, model, new, rows)
     corrected = correct_rows(model.estimator.fitted, new, model.classes)["corrected"].to_numpy()[new.whole]
     error = np.nan_to_num(model.field.estimate(new.X, new.confidence[new.whole]).standard_error)
     p, place, spread = corrected[free], found[free], error[free]
@@ -152,7 +149,8 @@ def _rows(table: Table, run: RunContent, usable: NDArray) -> TableRows:
     """Read the columns that name findings, and that of the labels, as far as they are there."""
     columns = run.summary.data.columns
     table = with_computed(table, columns.metadata)
-    named = [name for name in dict.fromkeys((*columns.metadata, columns.correct)) if name in table.columns]
+    asked = dict.fromkeys((*columns.metadata, columns.correct, columns.text))
+    named = [name for name in asked if name in table.columns]
     frame = table.load(named)[usable] if named else pl.DataFrame()
     return TableRows(frame, usable, None, (), len(usable))
 
@@ -171,12 +169,13 @@ def _without_label(rows: TableRows, run: RunContent) -> NDArray[np.bool_]:
     return free
 
 
-def _findings(run: RunContent, model: SavedModel, new: NewRows, columns: Mapping[str, NDArray]) -> NDArray[np.int64]:
+def _findings(run: RunContent, model: SavedModel, new: NewRows, rows: TableRows) -> NDArray[np.int64]:
     """Return the first finding that holds each row, from 1; 0 where none does."""
+    named = run.summary.data.columns
+    columns = {name: metadata_of(rows, name) for name in named.metadata if name in rows.frame.columns}
+    text = texts(rows, named.text) if named.text in rows.frame.columns else None
     place = np.zeros(len(new.whole), np.int64)
-    encoder = model.encoder
-    X = new.X if encoder is None else new.X[:, : encoder.layout.places]
-    frame = Frame(len(place), with_features(columns, new.X, encoder), X=X, clusters=run.load_clusters())
+    frame = frame_of_rows(columns, new.X, model.encoder, text=text, clusters=run.load_clusters())
     for number, one in reversed(list(enumerate(run.summary.findings, start=1))):
         if not one.condition.on_field and one.condition.lacks(frame) is None:
             place[one.condition.rows(frame)] = number

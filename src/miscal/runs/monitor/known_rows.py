@@ -9,10 +9,10 @@ import numpy as np
 from miscal.base.folds import named_units
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import TIME
+from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import with_features
 from miscal.runs.monitor.new_rows import NewLabelled
 
 MOST_TRIED = 1_000
@@ -90,11 +90,7 @@ def _idle(model: SavedModel, triples: Triples) -> bool:
 
 def _frame(run: RunContent, model: SavedModel, triples: Triples, order: np.ndarray) -> Frame:
     taken = triples.take(order)
-    return Frame(
-        n=len(order),
-        columns=with_features(taken.metadata, taken.X, model.encoder),
-        text=taken.text,
-        X=taken.places,
-        clusters=run.load_clusters(),
-        hidden=run.table["hidden"].cast(float).to_numpy()[order],
+    hidden = run.table["hidden"].cast(float).to_numpy()[order]
+    return frame_of_rows(
+        taken.metadata, taken.X, model.encoder, text=taken.text, clusters=run.load_clusters(), hidden=hidden
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import with_features
 from miscal.runs.monitor.new_rows import NewLabelled
 
 
@@ -30,11 +30,4 @@ def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
     if any(one.condition.on_field for one in run.summary.findings):
         estimated = model.estimator.fitted.correct(rows.X, rows.confidence)
         hidden = estimated.delta - (rows.visible - rows.confidence)
-    return Frame(
-        n=len(rows),
-        columns=with_features(metadata, rows.X, model.encoder),
-        text=rows.text,
-        X=rows.X[:, : model.encoder.layout.places],
-        clusters=run.load_clusters(),
-        hidden=hidden,
-    )
+    return frame_of_rows(metadata, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
