@@ -1,0 +1,202 @@
+"""Where all models err together, and where they differ: one ledger over all models of a data set.
+
+The rows of all models are stacked, each model a part of its own, and tested by one ledger
+(:func:`miscal.findings.ledger.find`): what ten models with 1,000 questions each show together, none may show alone.
+Half of the error of 5 % is for groups in which the models err together; the other half for groups in which they differ,
+by Holm's adjustment over the values and bins of the columns, and the shared findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miscal.base.document import Measure
+from miscal.findings.conditions import Condition, described
+from miscal.findings.ledger import LEDGER_DEFAULTS, Finding, Groups, LedgerSettings, find, named_groups, slope_places
+from miscal.findings.ledger.trends import TrendRows
+from miscal.findings.shared.model_tests import ModelEffect, ModelTests
+from miscal.findings.shared.stacked import ModelAnswers, Stacked, stacked
+
+SHARED, DIFFERING = "shared", "differing"
+"""Kinds of findings over several models."""
+
+_UNDEFINED = Measure(value=None)
+
+SHARE_OF_SHARED = 0.5
+"""Share of the error that groups get in which models err together; groups in which they differ get the rest."""
+
+
+@dataclass(frozen=True)
+class SharedFinding:
+    """A group in which models err together, or in which they differ.
+
+    Attributes
+    ----------
+    kind : {"shared", "differing"}
+        Whether it is a finding of the ledger over all models, or a group in which they differ alone.
+    condition : Condition
+        What its rows have in common.
+    n : int
+        Its rows, of all models.
+    effect : Measure
+        How much more often they are right than rows of equal confidence of the same model, over all models; negative
+        where less often. Where shared, given the findings above it, and the interval allows for the choice: it excludes
+        0 where `p_shared_adjusted` is below the level, and only there. Else by itself, with its own 95 % interval.
+    p_shared : float
+        Of no common effect: given the findings above it where shared, else by itself.
+    p_shared_adjusted : float or None
+        Adjusted for all candidates; None where it is no shared finding.
+    p_difference, p_difference_adjusted : float or None
+        Of equal effects in all models, given the shared findings and the groups above in which models differ, and
+        adjusted for all candidates; None where fewer than two models have rows enough.
+    models : tuple of ModelEffect
+        Every model's own, by itself.
+    """
+
+    kind: str
+    condition: Condition
+    n: int
+    effect: Measure
+    p_shared: float
+    p_shared_adjusted: float | None
+    p_difference: float | None
+    p_difference_adjusted: float | None
+    models: tuple[ModelEffect, ...]
+
+    @property
+    def description(self) -> str:
+        """What its rows have in common, in words."""
+        return described(self.condition)
+
+    @property
+    def differs(self) -> bool:
+        """Whether models differ there after adjustment."""
+        return self.p_difference_adjusted is not None and self.p_difference_adjusted <= LEDGER_DEFAULTS.significance
+
+
+def find_shared(
+    models: Sequence[ModelAnswers], *, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS
+) -> tuple[SharedFinding, ...]:
+    """Find the groups in which models err together, and those in which they differ.
+
+    Parameters
+    ----------
+    models : sequence of ModelAnswers
+        At least one, each with a name of its own. Neither their order nor that of their rows matters.
+    seed : int, default 0
+        Of the order of rows of equal confidence.
+    settings : LedgerSettings, optional
+        Of a ledger of one model; slopes and combinations beyond pairs are left out.
+
+    Returns
+    -------
+    tuple of SharedFinding
+        The shared ones first, in the order of choice; then those in which models differ alone, in theirs. With
+        nothing hidden in any model there is none in at least 95 % of data sets.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> law, half = np.repeat(["law", "art", "sums"], 200).astype(object), np.full(600, 0.5)
+    >>> def answers(model, right):
+    ...     y = (rng.random(600) < np.where(law == "law", right, 0.55)).astype(float)
+    ...     return ModelAnswers(model, LabelledRows(y, half, half), np.arange(600), {"subject": law})
+    >>> from miscal.calibration.labelled_rows import LabelledRows
+    >>> [found] = find_shared([answers(name, 0.4) for name in "abcdef"])
+    >>> found.description, found.kind, [one.effect.value < 0 for one in found.models]
+    ('subject = law', 'shared', [True, True, True, True, True, True])
+    """
+    together = stacked(models)
+    own = together.settings(settings)
+    groups = named_groups(together.columns, together.text, own)
+    if len(groups) == 0:
+        return ()
+    chosen = find(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).findings
+    return tuple(_Told(together, groups, own, settings.min_rows, seed).findings(chosen))
+
+
+class _Told:
+    """Tells of each group what is asked of it in each model, and over all."""
+
+    def __init__(self, together: Stacked, groups: Groups, settings: LedgerSettings, min_rows: int, seed: int) -> None:
+        self.together, self.groups = together, groups
+        tests = (
+            rows and ModelTests(rows, len(together.models), settings, seed=seed, min_rows=min_rows)
+            for rows in (together.rows, together.corrected)
+        )
+        self.tests, self.corrected = tests
+
+    def findings(self, chosen: Sequence[Finding]) -> list[SharedFinding]:
+        shared = {self.groups.places[one.condition]: one for one in chosen}
+        different = self._differences(list(shared))
+        found = [
+            self._finding(SHARED, place, one.beyond, one.p_value, one.p_adjusted, different.get(place))
+            for place, one in shared.items()
+        ]
+        for place, p_values in different.items():
+            if place not in shared:
+                pooled = self.tests.pooled(*self._rows(place))
+                found.append(self._finding(DIFFERING, place, pooled, pooled.p_value, None, p_values))
+        return found
+
+    def _rows(self, place: int) -> tuple[np.ndarray, np.ndarray, TrendRows | None]:
+        """Return what each row adds to the test of a group, its rows, and its trend, if it is one."""
+        return self.groups.tested.dense(place), self.groups.rows(place), self.groups.trends.get(place)
+
+    def _differences(self, shared: Sequence[int]) -> dict[int, tuple[float, float]]:
+        """Choose groups in which models differ, one after the other; then add the shared ones in which they do not.
+
+        Each is tested given the shared groups and those chosen before, so that none is an echo of another.
+
+        Returns
+        -------
+        dict of int to (float, float)
+            P-value of equal effects, and adjusted for all candidates, by the place of the group.
+        """
+        left = list(dict.fromkeys([*shared, *slope_places(self.groups)]))
+        times, found = len(left) / (1 - SHARE_OF_SHARED), {}
+        while left:
+            tested = {place: self._difference(place, [*shared, *found]) for place in left}
+            known = {place: p_value for place, p_value in tested.items() if p_value is not None}
+            best = min(known, key=lambda place: known[place], default=None)
+            if best is None or known[best] * times > LEDGER_DEFAULTS.significance:
+                return found | {one: (p, min(1.0, p * times)) for one, p in known.items() if one in shared}
+            found[best] = known[best], known[best] * times
+            left.remove(best)
+        return found
+
+    def _difference(self, place: int, given: Sequence[int]) -> float | None:
+        column, inside, _ = self._rows(place)
+        others = [self.groups.tested.dense(one) for one in dict.fromkeys(given) if one != place]
+        return self.tests.difference(column, inside, others)
+
+    def _finding(
+        self,
+        kind: str,
+        place: int,
+        effect: Measure,
+        p_shared: float,
+        p_adjusted: float | None,
+        different: tuple[float, float] | None,
+    ) -> SharedFinding:
+        asked = self._rows(place)
+        n = np.bincount(self.tests.part[asked[1]], minlength=len(self.together.models)).tolist()
+        effects = self.tests.effects(*asked)
+        after = {} if self.corrected is None else self.corrected.effects(*asked)
+        return SharedFinding(
+            kind=kind,
+            condition=self.groups.conditions[place],
+            n=sum(n),
+            effect=Measure(value=effect.value, interval=effect.interval),
+            p_shared=p_shared,
+            p_shared_adjusted=p_adjusted,
+            p_difference=None if different is None else different[0],
+            p_difference_adjusted=None if different is None else different[1],
+            models=tuple(
+                ModelEffect(model, n[at], effects.get(at, _UNDEFINED), after.get(at, _UNDEFINED).value)
+                for at, model in enumerate(self.together.models)
+            ),
+        )

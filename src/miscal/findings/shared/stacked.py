@@ -1,0 +1,165 @@
+"""The answers of several models to the same questions, one below the other: each model is a part of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.conditions.frame import numbers_of
+from miscal.findings.ledger import LEDGER_DEFAULTS, LedgerSettings
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnswers:
+    """The answers of one model; arrays of shape (n,).
+
+    Attributes
+    ----------
+    model : str
+        Which no other model is called.
+    rows : LabelledRows
+        Outcomes, confidences and E[y | f] of this model, learned from other rows.
+    question : int64
+        Equal numbers are one question, in all models. Outcomes of one question may hang together.
+    columns : mapping of str to array
+        What may name groups; those that all models have are looked at.
+    text : sequence of n str, optional
+    corrected : LabelledRows, optional
+        The same rows after a correction that has not seen their outcomes: `confidence` is the corrected one, and
+        `expected` is E[y | corrected confidence].
+    """
+
+    model: str
+    rows: LabelledRows
+    question: Ints
+    columns: Mapping[str, np.ndarray]
+    text: Sequence[str] | None = None
+    corrected: LabelledRows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """The rows of all models; arrays of shape (n,).
+
+    Attributes
+    ----------
+    models : tuple of str
+        In the order of their parts.
+    rows : LabelledRows
+        With a part for each model, and the questions as groups.
+    columns : dict of str to array
+    text : list of n str, or None
+    corrected : LabelledRows or None
+        Where all models have a correction.
+    """
+
+    models: tuple[str, ...]
+    rows: LabelledRows
+    columns: dict[str, np.ndarray]
+    text: list[str] | None
+    corrected: LabelledRows | None
+
+    @property
+    def part(self) -> Ints:
+        """Place of the model of each row."""
+        return np.zeros(len(self.rows), np.int64) if self.rows.part is None else self.rows.part
+
+    def settings(self, base: LedgerSettings = LEDGER_DEFAULTS) -> LedgerSettings:
+        """Adapt the settings of a ledger to rows of several models.
+
+        A group needs as many questions as it needs rows of one model, and what names questions names no groups. Slopes
+        and combinations beyond pairs are left out: they cost every other group its significance.
+        """
+        per_question = len(self.rows) / (len(self.rows) if self.rows.group is None else len(np.unique(self.rows.group)))
+        return replace(
+            base,
+            min_rows=int(np.ceil(base.min_rows * per_question)),
+            identifier_share=base.identifier_share / per_question,
+            slope_share_of_error=0.0,
+            combined_columns=0,
+            combined_numbers=0,
+        )
+
+
+def stacked(models: Sequence[ModelAnswers]) -> Stacked:
+    """Stack the rows of some models, in an order that depends on neither the order of models nor that of rows.
+
+    Parameters
+    ----------
+    models : sequence of ModelAnswers
+        At least one.
+
+    Examples
+    --------
+    >>> y, half = np.array([1.0, 0.0]), np.full(2, 0.5)
+    >>> one, two = (ModelAnswers(name, LabelledRows(y, half, half), np.arange(2), {}) for name in "ba")
+    >>> together = stacked([one, two])
+    >>> together.models, together.part.tolist(), together.rows.group.tolist()
+    (('a', 'b'), [0, 0, 1, 1], [0, 1, 0, 1])
+    """
+    models = [_ordered(one) for one in sorted(models, key=lambda one: one.model)]
+    part = np.repeat(np.arange(len(models)), [len(one.rows) for one in models])
+    group = _hanging_together(models)
+    corrected = [one.corrected for one in models if one.corrected is not None]
+    return Stacked(
+        tuple(one.model for one in models),
+        _joined([one.rows for one in models], part, group),
+        _shared_columns(models),
+        None if any(one.text is None for one in models) else [text for one in models for text in one.text or ()],
+        _joined(corrected, part, group) if len(corrected) == len(models) else None,
+    )
+
+
+def _ordered(one: ModelAnswers) -> ModelAnswers:
+    order = np.lexsort((one.rows.correct, one.rows.confidence, one.question))
+    return replace(
+        one,
+        rows=one.rows.take(order),
+        question=one.question[order],
+        columns={name: values[order] for name, values in one.columns.items()},
+        text=None if one.text is None else [one.text[row] for row in order],
+        corrected=None if one.corrected is None else one.corrected.take(order),
+    )
+
+
+def _joined(rows: Sequence[LabelledRows], part: Ints, group: Ints) -> LabelledRows:
+    correct, confidence, expected, weight = (
+        np.concatenate([getattr(one, name) for one in rows]) for name in ("correct", "confidence", "expected", "mass")
+    )
+    return LabelledRows.of(
+        correct, confidence, expected, group=group, weight=weight, part=part, row=np.arange(len(part))
+    )
+
+
+def _hanging_together(models: Sequence[ModelAnswers]) -> Ints:
+    """Give one number to rows that a question joins, or a named group of a model, directly or by way of others."""
+    question = np.unique(np.concatenate([one.question for one in models]), return_inverse=True)[1].ravel()
+    if all(one.rows.group is None for one in models):
+        return question
+    first, groups = int(question.max()) + 1, []
+    for one in models:
+        own = np.arange(len(one.rows)) if one.rows.group is None else one.rows.group
+        groups.append(own + first)
+        first += int(own.max(initial=-1)) + 1
+    edges = coo_array((np.ones(len(question)), (question, np.concatenate(groups))), shape=(first, first))
+    return connected_components(edges, directed=False)[1][question].astype(np.int64)
+
+
+def _shared_columns(models: Sequence[ModelAnswers]) -> dict[str, np.ndarray]:
+    """Join the columns that all models have, unless one holds numbers where another holds text or dates."""
+    found = {}
+    for name in models[0].columns:
+        if all(name in one.columns for one in models):
+            parts = [one.columns[name] for one in models]
+            kinds = {(numbers is None, dates) for numbers, dates in map(numbers_of, parts)}
+            if len(kinds) == 1:
+                found[name] = np.concatenate(parts)
+    return found
