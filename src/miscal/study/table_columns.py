@@ -326,6 +326,36 @@ TABLES: Mapping[str, StudyTable] = {
             "finding": ("whole", "finding of the pair's report that it is, or that accounts for it; null without one"),
         },
     ),
+    "shared_findings": StudyTable(
+        "one model in a group in which the models of a data set err together, or in which they differ",
+        _PAIR | _METHOD | {
+            "finding": ("whole", "number of the group on its data set, from 1; the shared ones in the order of choice"),
+            "kind": ("text", '"shared": models err there together; "differing": they only differ'),
+            "description": ("text", "what its rows have in common"),
+            "condition": ("text", "the same as JSON, as in the findings of a run"),
+            "n": ("whole", "its rows, of all models"),
+            "models": ("whole", "models of the data set"),
+            "effect": (
+                "number",
+                "how much more often its rows are right than rows of equal confidence of the same model, over all "
+                "models (of a trend, its upper end than its lower); negative: over-confident beside them",
+            ),
+            "effect_low": (
+                "number",
+                "lower end of its 95 % interval; where shared, the interval allows for the choice among all groups",
+            ),
+            "effect_high": ("number", "upper end"),
+            "p_shared": ("number", "of no effect over all models; where shared, given the shared findings above it"),
+            "p_shared_adjusted": ("number", "adjusted for all candidates; null where it is not shared"),
+            "p_difference": ("number", "of equal effects, given other findings; null where fewer than two models tell"),
+            "p_difference_adjusted": ("number", "adjusted for all groups in which models are compared"),
+            "n_model": ("whole", "rows of the group of this model"),
+            "model_effect": ("number", "the effect in this model, by itself; null where it has fewer than 20 rows"),
+            "model_low": ("number", "lower end of its 95 % interval, not adjusted"),
+            "model_high": ("number", "upper end"),
+            "model_after": ("number", "the effect that its correction leaves"),
+        },
+    ),
     "failures": StudyTable(
         "a pair, or a step of one, that failed",
         _PAIR | {"step": ("text", "what failed"), "message": ("text", "why, in one sentence")},

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from miscal.study.measures import corrections, groups, pairs, purity, slices, spaces
+from miscal.study.measures import corrections, groups, pairs, purity, shared, slices, spaces
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.pairs_together import ModelRows
 
@@ -21,5 +21,5 @@ MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
 INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (purity.measure, spaces.measure_layouts)
 """What takes long, and is measured only of the pairs that a plan names under ``interpret``."""
 
-TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = ()
+TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (shared.measure_shared,)
 """What is measured of all pairs on a data set at once."""
