@@ -42,10 +42,12 @@ def publish(name: str, study: Path) -> None:
 
 
 def published(name: str) -> dict[str, pl.DataFrame]:
-    """Read the tables back; those that are not there are empty."""
+    """Read the tables back; those that are not there are empty, and columns that came since are null."""
     paths = {table: FOLDER / name / f"{table}.csv" for table in TABLES}
     return {
-        table: pl.read_csv(path, schema=schema(table)) if path.exists() else pl.DataFrame(schema=schema(table))
+        table: pl.read_csv(path, schema=schema(table), missing_columns="insert")
+        if path.exists()
+        else pl.DataFrame(schema=schema(table))
         for table, path in paths.items()
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,7 @@ def tables(
         _interpreted(rows, rng, _key(labels) | {"method": methods[-1]})
     _duels(rows, rng, done, methods)
     _transfer(rows, rng, done, methods)
+    _together(rows, rng, done, methods)
     for labels in broken:
         why = "mmlu.jsonl: no such file; give the path of the questions"
         rows["failures"].append({**_key(labels), "step": "score", "message": why})
@@ -278,3 +279,26 @@ def _transfer(rows, rng, pairs, methods) -> None:
             ends = {"saved": saved, "saved_low": saved - 0.006, "saved_high": saved + 0.006}
             row = {"method": method, "pair_from": one["pair"], "pair_to": other["pair"], "n": 1000}
             rows["transfer_corrections"].append(row | losses | ends)
+
+
+def _together(rows, rng, pairs, methods) -> None:
+    for method, dataset in product(methods, dict.fromkeys(pair["dataset"] for pair in pairs)):
+        own = [_key(pair) | {"method": method} for pair in pairs if pair["dataset"] == dataset]
+        if len(own) < 2:
+            continue
+        for measure in ("calibration_cost", "hidden_cost", "log_loss_corrected"):
+            for place, (value, base) in enumerate(zip(np.sort(rng.uniform(0, 0.5, len(own))), own, strict=True)):
+                ends = {"value": value, "low": value - 0.02, "high": value + 0.02, "n": 1000, "common": True}
+                ranks = {"best_rank": max(1, place), "worst_rank": min(len(own), place + 2)}
+                rows["rankings"].append(base | {"measure": measure} | ends | ranks)
+        for value, (place, base) in product(("helpful", "harmless"), enumerate(own)):
+            ranks = {"best_rank": 1 if value == "helpful" or not place else 2, "worst_rank": len(own) if place else 1}
+            group = {"column": "subset", "value": value, "n": 300, "residual": 0.01 + place / 50}
+            rows["group_rankings"].append(base | group | ranks)
+        for one, other in permutations(own, 2):
+            saved = float(rng.normal(0.004, 0.006))
+            losses = {"log_loss_raw": 0.6, "log_loss_visible": 0.59, "log_loss_own": 0.585,
+                      "log_loss_transferred": 0.59 - saved}  # fmt: skip
+            ends = {"saved": saved, "saved_low": saved - 0.006, "saved_high": saved + 0.006}
+            row = {"dataset": dataset, "method": method, "pair_from": one["pair"], "pair_to": other["pair"], "n": 1000}
+            rows["transfer_shifts"].append(row | losses | ends)

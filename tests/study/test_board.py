@@ -102,6 +102,82 @@ def test_each_question_is_answered_by_its_numbers():
     assert sentence("elsewhere").startswith("This study does not say")
 
 
+def ranking(models, **more):
+    """Rows of the table of rankings for models with (value, best rank, worst rank), by one measure unless more say."""
+    return [
+        {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "measure": "hidden_cost", "n": 500,
+         "common": True, "value": value, "low": value - 0.01, "high": value + 0.01, "best_rank": best,
+         "worst_rank": worst} | more
+        for model, (value, best, worst) in models.items()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("models", "said"), [
+    ({"a": (0.1, 1, 1), "b": (0.2, 2, 3), "c": (0.21, 2, 3)},
+     "In what is hidden, a (log loss 0.100 per row) is shown to be ahead of all 2 others."),
+    ({"a": (0.1, 1, 2), "b": (0.11, 1, 2), "c": (0.3, 3, 3)},
+     "In what is hidden, a and b tie for the first place; 1 other is shown to be behind."),
+    ({"a": (0.1, 1, 3), "b": (0.11, 1, 3), "c": (0.12, 1, 3)},
+     "In what is hidden, a, b and c tie for the first place: none of them is shown to be behind another."),
+    ({"a": (0.1, 1, 2), "b": (0.2, 2, 2), "c": (0.15, 2, 3)},
+     "In what is hidden, a comes first, but is not shown to be ahead of all others."),
+])  # fmt: skip
+def test_who_is_ahead_is_said_and_a_tie_is_called_one(models, said):
+    assert sentence("hidden_cost", made(rankings=ranking(models))) == said
+
+
+def test_many_data_sets_are_counted():
+    ahead, tied = {"a": (0.1, 1, 1), "b": (0.2, 2, 2)}, {"a": (0.1, 1, 2), "b": (0.2, 1, 2)}
+    rows = [row for k in range(5) for row in ranking(ahead if k < 3 else tied, dataset=f"d{k}")]
+    assert sentence("hidden_cost", made(rankings=rows)) == (
+        "On 3 of 5 data sets one model is shown to be ahead of all others in what is hidden: a on 3. On the other 2 "
+        "the first place is tied."
+    )
+
+
+def test_the_best_of_each_group_is_named_or_the_tie_is():
+    named = {"method": "auto", "dataset": "d", "column": "topic", "n": 50, "residual": 0.1}
+    rows = [
+        named | {"pair": f"d.{model}", "model": model, "value": value, "best_rank": best, "worst_rank": worst}
+        for value, ranks in {"law": ((1, 1), (2, 2)), "art": ((1, 2), (1, 2))}.items()
+        for model, (best, worst) in zip("ab", ranks, strict=True)
+    ]
+    assert sentence("best", made(group_rankings=rows)) == (
+        "In 1 of 2 groups one model is shown to be better calibrated than all others: a in 1. The other one is a tie."
+    )
+    assert sentence("best").startswith("No group has rows enough")
+
+
+def test_whom_a_correction_serves_is_counted_by_intervals():
+    row = {"dataset": "d", "method": "auto", "pair_from": "d.a", "log_loss_own": 0.5, "log_loss_transferred": 0.51}
+    rows = [
+        row | {"pair_to": f"d.{model}", "saved": saved, "saved_low": saved - 0.01, "saved_high": saved + 0.01}
+        for model, saved in (("b", 0.02), ("c", -0.03))
+    ]
+    assert sentence("elsewhere", made(transfer_shifts=rows)) == (
+        "What the correction of one model knows beyond the confidence serves another on the same questions in 1 of 2 "
+        "tries, and harms in 1. Most of all from a to b. A model's own correction does at least as well in 2."
+    )
+
+
+def test_what_hidden_error_would_have_been_found_is_said_of_both_ends():
+    known = made()["pairs"].with_columns(
+        detectable_share=pl.lit(0.1),
+        detectable=pl.Series([0.08, 0.1, None]),
+        rows_for_5_points=pl.Series([1280, 2000, None]),
+    )
+    said = sentence("few", made() | {"pairs": known})
+    assert "found from 8.0 points (a) to 10.0 points (b); one of 5 points takes about 1,300 to 2,000 rows." in said
+    assert "No hidden error in a tenth of the rows, however large, would surely be found in c." in said
+
+
+def test_values_of_texts_come_before_bins_of_equal_rank():
+    sizes = {"a": 0.3, "b": 0.2, "c": 0.1, "d": 0.0}
+    cells = [cell("a", value, size, 0.9, bin=value in "ab") for value, size in sizes.items()]
+    (matrix,) = matrices(made(groups=cells)["groups"])
+    assert [line.value for line in matrix.lines] == ["c", "d", "a", "b"]
+
+
 def test_one_model_alone_shares_nothing():
     alone = [one for one in CELLS if one["model"] == "a"]
     assert sentence("together", made(groups=alone)).startswith("No column names groups")
@@ -113,7 +189,7 @@ def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):
     assert "the paper" not in page.lower()
     assert "paper.html" not in page
     assert not (tmp_path / "paper.html").exists()
-    assert page.count("<td") == 12 + 3 * 8
+    assert page.count("<td") == 12 + 3 * 12
     write_pages(tmp_path, paper=True)
     assert 'href="paper.html"' in (tmp_path / "index.html").read_text()
     write_pages(tmp_path)

@@ -21,15 +21,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.calibration.survey_design import fewness
+from miscal.evidence.simultaneous import DRAWS, IN_MEMORY, critical_value, error_draws, standard_errors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_DRAWS = 1_999
-"""Draws of the errors: the critical value is known to about 0.02. Not tuned."""
-_IN_MEMORY = 1 << 22
-"""Numbers that a block of draws holds (memory against calls). Not tuned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +74,7 @@ def rank(
     *,
     higher_is_better: bool = True,
     shares: bool = False,
-    n_draws: int = _DRAWS,
+    n_draws: int = DRAWS,
     random_state: int | np.random.Generator = 0,
 ) -> Ranking:
     """Rank models.
@@ -115,9 +110,9 @@ def rank(
     estimate, influence = np.asarray(estimate, np.float64), np.asarray(influence, np.float64)
     m, rng = len(estimate), np.random.default_rng(random_state)
     first, second = np.triu_indices(m, 1)
-    error = _errors(influence)
-    pair_error = _errors(influence[:, first] - influence[:, second])
-    own, paired = _largest(influence, first, second, error, pair_error, n_draws, rng)
+    error = standard_errors(influence)
+    pair_error, plain_pair = _of_differences(influence, first, second)
+    own, paired = _largest(influence, first, second, error, plain_pair, n_draws, rng)
     low, high = _share_ends(estimate, error, own) if shares else (estimate - own * error, estimate + own * error)
     pair_margin = np.zeros((m, m))
     pair_margin[first, second] = pair_margin[second, first] = paired * pair_error
@@ -128,15 +123,6 @@ def rank(
         estimate, low, high, difference, below, above, ahead,
         1 + ahead.sum(0).astype(np.int64), m - ahead.sum(1).astype(np.int64),
     )  # fmt: skip
-
-
-def _errors(influence: Floats) -> Floats:
-    """Return standard errors, made larger where few clusters carry them; they are 0 where all are alike."""
-    squares = influence**2
-    variance = squares.sum(0)
-    carried = variance**2 / np.maximum(np.sum(squares**2, axis=0), np.finfo(float).tiny)
-    # clusters of equal parts count 1 each; a t quantile of their number in place of the normal one
-    return np.sqrt(variance * fewness(np.maximum(carried, 2.0)))
 
 
 def _share_ends(share: Floats, error: Floats, critical: float) -> tuple[Floats, Floats]:
@@ -150,25 +136,28 @@ def _share_ends(share: Floats, error: Floats, critical: float) -> tuple[Floats, 
     return np.clip(np.minimum(centre - margin, share), 0, 1), np.clip(np.maximum(centre + margin, share), 0, 1)
 
 
+def _of_differences(influence: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats]:
+    """Return the standard errors of differences, with and without what few clusters cost."""
+    error, plain = np.empty(len(first)), np.empty(len(first))
+    for at in np.array_split(np.arange(len(first)), 1 + influence.shape[0] * len(first) // IN_MEMORY):
+        between = influence[:, first[at]] - influence[:, second[at]]
+        error[at], plain[at] = standard_errors(between), np.sqrt(np.sum(between**2, axis=0))
+    return error, plain
+
+
 def _largest(
-    influence: Floats, first: Ints, second: Ints, error: Floats, pair_error: Floats, n_draws: int,
+    influence: Floats, first: Ints, second: Ints, error: Floats, plain_pair: Floats, n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:  # fmt: skip
     """Critical values: 95 % quantiles of the largest absolute t value of all models, and of all pairs."""
-    moving, apart = error > 0, pair_error > 0
+    moving, apart = error > 0, plain_pair > 0
     # the inflation for few clusters is in the errors: the draws are told the plain ones
     plain = np.sqrt(np.sum(influence**2, axis=0))[moving]
-    plain_pair = np.sqrt(np.sum((influence[:, first] - influence[:, second]) ** 2, axis=0))[apart]
     own, paired = [], []
-    step = max(1, _IN_MEMORY // max(len(influence), len(first), 1))
-    for start in range(0, n_draws, step):
-        drawn = rng.standard_normal((min(step, n_draws - start), len(influence))) @ influence
+    for drawn in error_draws(influence, n_draws, rng, len(first)):
         if moving.any():
             own.append(np.max(np.abs(drawn[:, moving]) / plain, axis=1))
         if apart.any():
             differences = drawn[:, first[apart]] - drawn[:, second[apart]]
-            paired.append(np.max(np.abs(differences) / plain_pair, axis=1))
-    return tuple(
-        float(np.quantile(np.concatenate(draws), CONFIDENCE_LEVEL)) if draws else float(ndtri(0.975))
-        for draws in (own, paired)
-    )
+            paired.append(np.max(np.abs(differences) / plain_pair[apart], axis=1))
+    return tuple(critical_value(draws) if draws else float(ndtri(0.975)) for draws in (own, paired))

@@ -107,13 +107,14 @@ def matrices(groups: pl.DataFrame) -> list[GroupMatrix]:
     return found
 
 
-def _rank(line: GroupLine) -> tuple[int, float]:
-    """Sort by marks in the commoner direction, then by the mean standard score over models."""
+def _rank(line: GroupLine) -> tuple[int, bool, float]:
+    """Sort by marks in the commoner direction, bins after values of texts, then by the mean standard score."""
+    known = [one for one in line.cells if one is not None]
     signs = [np.sign(one["hidden"]) for one in line.marked]
     most = max((signs.count(sign) for sign in (-1, 1)), default=0)
     scores = [
         one["hidden"] / max(one["high"] - one["low"], 1e-9)
-        for one in line.cells
-        if one is not None and one["hidden"] is not None and one["low"] is not None
+        for one in known
+        if one["hidden"] is not None and one["low"] is not None
     ]
-    return -most, -abs(float(np.mean(scores))) if scores else 0.0
+    return -most, any(one["bin"] for one in known), -abs(float(np.mean(scores))) if scores else 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.discovery.column_tables import tables_of
 from miscal.discovery.fitted_rows import testifying
 from miscal.study.pair_result import PairResult, labelled_rows, named_columns
 
@@ -32,6 +33,12 @@ class ModelRows:
         Texts whose terms may name groups.
     question : int64
         Numbers of the questions, the same for one question in all pairs of the data set.
+    visible : float64 in [0, 1]
+        Confidences corrected by the visible part of the field alone, a function of the confidence.
+    globally_corrected : float64 in [0, 1]
+        Confidences corrected by the map of the confidence alone that does best on rows that it is not judged on.
+    groups : mapping of (str, str) to int64 array
+        Rows of each group of the table ``groups``, by column and value.
     """
 
     named: Mapping[str, Any]
@@ -40,6 +47,9 @@ class ModelRows:
     columns: Mapping[str, np.ndarray]
     text: tuple[str, ...] | None
     question: NDArray[np.int64]
+    visible: NDArray[np.float64]
+    globally_corrected: NDArray[np.float64]
+    groups: Mapping[tuple[str, str], NDArray[np.int64]]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,13 +65,18 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
         Of all rows of the pair, from :func:`miscal.study.questions.same_questions`.
     """
     triples, at = result.triples, np.flatnonzero(testifying(result.triples))
+    learned, frame = result.learned, named_columns(result)
+    values = [one for some in tables_of(result.found.columns).values() for one in some]
     return ModelRows(
         named=result.named,
         rows=labelled_rows(result),
-        corrected=result.learned.corrected,
-        columns=named_columns(result).columns,
+        corrected=learned.corrected,
+        columns=frame.columns,
         text=None if triples.text is None else tuple(triples.text[row] for row in at),
         question=question[at],
+        visible=np.clip(learned.confidence + learned.visible, 0.0, 1.0),
+        globally_corrected=result.globally_corrected,
+        groups={(one.column, one.value): np.flatnonzero(one.condition.rows(frame)) for one in values},
     )
 
 

@@ -104,6 +104,12 @@ TABLES: Mapping[str, StudyTable] = {
             "p_total": ("number", "certificate: p-value of total miscalibration (learned)"),
             "limit_hidden": ("number", "certificate: 95 % lower limit of mean hidden |delta| (learned)"),
             "p_hidden": ("number", "certificate: p-value of hidden miscalibration (learned)"),
+            "detectable_share": ("number", "mean share of rows of a cluster of inputs, about a tenth (learned)"),
+            "detectable": ("number", "hidden error of a cluster that would be claimed in 80 % of cases (learned)"),
+            "rows_for_5_points": (
+                "whole",
+                "rows with which such an error of 0.05 would be, as errors shrink with the root of the rows (learned)",
+            ),
             "n_findings": ("whole", "findings of the ledger (learned)"),
             "finding": ("text", "description of the strongest finding; null without one (learned)"),
             "seconds_score": ("number", "seconds spent on asking the model; null for data that were read"),
@@ -311,6 +317,7 @@ TABLES: Mapping[str, StudyTable] = {
         _PAIR | _METHOD | {
             "column": ("text", "named column"),
             "value": ("text", "its value, or a bin of its numbers or dates"),
+            "bin": ("truth", "whether it is a bin of numbers or dates, or their missing values"),
             "n": ("whole", "rows of the group"),
             "residual": ("number", "accuracy less confidence; negative: over-confident"),
             "residual_low": ("number", "lower end of its 95 % interval, not adjusted"),
@@ -354,6 +361,49 @@ TABLES: Mapping[str, StudyTable] = {
             "model_low": ("number", "lower end of its 95 % interval, not adjusted"),
             "model_high": ("number", "upper end"),
             "model_after": ("number", "the effect that its correction leaves"),
+        },
+    ),
+    "rankings": StudyTable(
+        "a model among all on its data set, by one measure of which less is better",
+        _PAIR | _METHOD | {
+            "measure": (
+                "text",
+                '"calibration_cost" (log loss that a map of the confidence alone saves), "hidden_cost" (what the '
+                'correction saves beyond it), or "log_loss_corrected"; the three add up to the log loss',
+            ),
+            "n": ("whole", "rows compared"),
+            "common": ("truth", "whether these are the questions that all models answered; else all rows of each"),
+            "value": ("number", "mean over rows, in nats"),
+            "low": ("number", "lower end of its 95 % interval; those of all models hold at once"),
+            "high": ("number", "upper end"),
+            "best_rank": ("whole", "1 + models shown to be ahead, by paired comparisons that hold at once"),
+            "worst_rank": ("whole", "number of models less those shown to be behind; models tie whose ranks overlap"),
+        },
+    ),
+    "group_rankings": StudyTable(
+        "a model among those with at least 20 rows in a group of its data set",
+        _PAIR | _METHOD | {
+            "column": ("text", "named column"),
+            "value": ("text", "its value, or a bin of its numbers or dates"),
+            "n": ("whole", "rows compared"),
+            "residual": ("number", "accuracy less confidence on these rows; models are ranked by its absolute value"),
+            "best_rank": ("whole", "1 + models shown to be ahead, all groups of the data set being one family"),
+            "worst_rank": ("whole", "number of models less those shown to be behind; 1: ahead of all others"),
+        },
+    ),
+    "transfer_shifts": StudyTable(
+        "the hidden part of one model's correction, added to another model's correction by the confidence alone",
+        {"dataset": ("text", "data set that both share")} | _METHOD | {
+            "pair_from": ("text", "pair that taught"),
+            "pair_to": ("text", "pair that is judged"),
+            "n": ("whole", "rows judged: questions that both answered"),
+            "log_loss_raw": ("number", "of their confidences"),
+            "log_loss_visible": ("number", "corrected by the judged pair's map of the confidence alone"),
+            "log_loss_own": ("number", "corrected by the judged pair's own field"),
+            "log_loss_transferred": ("number", "corrected by its own map and the other pair's hidden part"),
+            "saved": ("number", "log_loss_visible - log_loss_transferred; positive: the hidden part transfers"),
+            "saved_low": ("number", "lower end of its 95 % interval; those of a data set hold at once"),
+            "saved_high": ("number", "upper end"),
         },
     ),
     "failures": StudyTable(

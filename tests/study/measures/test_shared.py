@@ -26,7 +26,7 @@ def pairs(off, *, n=500, models=4):
         y = (rng.random(n) < chance).astype(float)
         named = {"pair": f"d.m{model}", "dataset": "d", "model": f"m{model}", "method": "auto"}
         rows = LabelledRows(y, f, f)
-        found.append(ModelRows(named, rows, chance, {"subject": subject}, None, np.arange(n)))
+        found.append(ModelRows(named, rows, chance, {"subject": subject}, None, np.arange(n), chance, chance, {}))
     return found
 
 

@@ -13,8 +13,10 @@ from miscal.study.answers.corrected import what_correcting_leaves
 from miscal.study.answers.elsewhere import whom_corrections_serve
 from miscal.study.answers.few import which_have_too_few
 from miscal.study.answers.promises import which_promise_more
+from miscal.study.answers.ranked import who_is_ahead
 from miscal.study.answers.together import _together
 from miscal.study.matrix import GroupMatrix
+from miscal.study.measures.groups import LOG_LOSS
 from miscal.study.tables import Tables
 from miscal.study.vocabulary import StudyVocabulary
 
@@ -37,11 +39,14 @@ def answers(tables: Tables, method: str, matrices: Sequence[GroupMatrix], words:
     list of Answer
         In the order of the page.
     """
+    ranked = who_is_ahead(tables, method, words)
     return [
         which_promise_more(tables, method, words),
+        *(one for one in ranked if one.name != LOG_LOSS),
         _together(matrices, words),
-        which_is_best(matrices, words),
+        which_is_best(tables, method, words),
         what_correcting_leaves(tables, method),
-        whom_corrections_serve(tables, method),
+        *(one for one in ranked if one.name == LOG_LOSS),
+        whom_corrections_serve(tables, method, words),
         which_have_too_few(tables, method, words),
     ]

@@ -28,6 +28,8 @@ class Bar:
         Ends of its 95 % interval.
     pair : str or None
         The pair whose report says more.
+    aside : str
+        What stands behind its number.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Bar:
     low: float
     high: float
     pair: str | None = None
+    aside: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Answer:
         Of the bars.
     note : str
         What is presumed.
+    ordered : bool
+        Whether its bars are sizes of which less is better, not differences.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Answer:
     bars: tuple[Bar, ...] = ()
     unit: str = "points"
     note: str = ""
+    ordered: bool = False
 
 
 def bars_of(tables: Tables, some: pl.DataFrame) -> list[Bar]:

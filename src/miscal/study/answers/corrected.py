@@ -22,13 +22,13 @@ def what_correcting_leaves(tables: Tables, method: str) -> Answer:
     marked = [one for one in of_method(tables["groups"], method).iter_rows(named=True) if holds(one)]
     left = sum(one["after_low"] is not None and not one["after_low"] <= 0 <= one["after_high"] for one in marked)
     said = (
-        f"The correction lowers the log loss of {helped} of {pairs_in_words(len(bars))} and raises that of {harmed}, "
-        "beyond chance."
+        f"The correction lowers the log loss of {helped or 'none'} of {pairs_in_words(len(bars))} and raises that of "
+        f"{harmed or 'none'}, beyond chance."
     )
     if marked:
         said += (
             f" Of {len(marked)} marked {'cell' if len(marked) == 1 else 'cells'} of the matrix, the interval of what "
-            f"it leaves excludes 0 in {left}."
+            f"it leaves excludes 0 in {left or 'none'}."
         )
     return Answer("corrected", question, said, tuple(sorted(bars, key=lambda one: -one.value)), "log loss",
                   "Log loss saved per row, on rows that the correction has not seen, with the 95 % interval of each by "

@@ -2,32 +2,80 @@
 
 from __future__ import annotations
 
-from miscal.study.answers.answer import Answer, Bar
+import polars as pl
+
+from miscal.report.texts import short
+from miscal.study.answers.answer import Answer, Bar, listed
 from miscal.study.tables import Tables, of_method
+from miscal.study.vocabulary import StudyVocabulary
+
+QUESTION = "Does the correction of one model serve another?"
+_DRAWN = 40
+"""Tries that the picture shows; the table has all."""
 
 
-def whom_corrections_serve(tables: Tables, method: str) -> Answer:
-    """Say which corrections lower the log loss of another pair."""
-    question = "Does the correction of one model serve another?"
-    some = of_method(tables["transfer_corrections"], method).drop_nulls(["saved", "saved_low", "saved_high"])
-    if some.is_empty():
+def whom_corrections_serve(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
+    """Say whose hidden part lowers the log loss of which other models, and what saved fields do elsewhere."""
+    shifts, fields = (of_method(tables[name], method) for name in ("transfer_shifts", "transfer_corrections"))
+    said = [_shifted(tables, shifts), _applied(fields)]
+    said = [one for one in said if one]
+    if not said:
         return Answer(
             "elsewhere",
-            question,
-            "This study does not say. A plan asks with transfer: true, and it takes two models whose inputs are of one "
-            "space, and questions of the one that the other has not learned from.",
+            QUESTION,
+            "This study does not say. It takes two models that answered the same "
+            f"{words.rows}, and a correction that depends on more than the {words.probability}; a plan with "
+            "transfer: true also tries corrections on other data sets.",
         )
-    better, worse = (some["saved_low"] > 0).sum(), (some["saved_high"] < 0).sum()
-    own = (some["log_loss_own"] <= some["log_loss_transferred"]).sum()
-    names = dict(tables["pairs"].select("pair", "model").iter_rows())
-    bars = [
-        Bar(f"{names.get(one['pair_from'], '')} for {names.get(one['pair_to'], '')}", one["saved"], one["saved_low"],
-            one["saved_high"], one["pair_to"])
-        for one in some.iter_rows(named=True)
-    ]  # fmt: skip
+    bars = _bars(tables, shifts if shifts.height else fields)
+    return Answer("elsewhere", QUESTION, " ".join(said), bars, "log loss", _note(words, shifts))
+
+
+def _shifted(tables: Tables, shifts: pl.DataFrame) -> str:
+    if shifts.is_empty():
+        return ""
+    better, worse = shifts.filter(pl.col("saved_low") > 0), shifts.filter(pl.col("saved_high") < 0)
+    tries = f"{shifts.height} {'try' if shifts.height == 1 else 'tries'}"
     said = (
-        f"The correction of another pair lowers the log loss in {better} of {some.height} tries and raises it in "
-        f"{worse}, beyond chance. A pair's own correction does at least as well in {own}."
+        f"What the correction of one model knows beyond the confidence serves another on the same questions in "
+        f"{better.height or 'none'} of {tries}, and harms in {worse.height or 'none'}."
     )
-    return Answer("elsewhere", question, said, tuple(sorted(bars, key=lambda one: -one.value)[:40]), "log loss",
-                  "Log loss saved per row by the correction of another pair.")  # fmt: skip
+    if better.height and better.height < shifts.height:
+        pairs = better.sort("saved", descending=True).iter_rows(named=True)
+        said += f" Most of all {listed([_name(tables, one) for one in pairs])}."
+    own = int((shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum())
+    return f"{said} A model's own correction does at least as well in {own}."
+
+
+def _applied(fields: pl.DataFrame) -> str:
+    some = fields.drop_nulls(["saved", "saved_low", "saved_high"])
+    if some.is_empty():
+        return ""
+    better, worse = int((some["saved_low"] > 0).sum()), int((some["saved_high"] < 0).sum())
+    return (
+        f"The saved field of another pair, on inputs that it has not seen, lowers the log loss in {better or 'none'} "
+        f"of {some.height} {'try' if some.height == 1 else 'tries'}, and raises it in {worse or 'none'}."
+    )
+
+
+def _bars(tables: Tables, some: pl.DataFrame) -> tuple[Bar, ...]:
+    known = some.drop_nulls(["saved", "saved_low", "saved_high"]).sort("saved", descending=True).head(_DRAWN)
+    return tuple(
+        Bar(_name(tables, one), one["saved"], one["saved_low"], one["saved_high"], one["pair_to"])
+        for one in known.iter_rows(named=True)
+    )
+
+
+def _name(tables: Tables, row: dict) -> str:
+    models = dict(tables["pairs"].select("pair", "model").iter_rows())
+    return f"from {short(models.get(row['pair_from'], ''), 30)} to {short(models.get(row['pair_to'], ''), 30)}"
+
+
+def _note(words: StudyVocabulary, shifts: pl.DataFrame) -> str:
+    if shifts.is_empty():
+        return "Log loss saved per row by the correction of another pair, with the 95 % interval of each by itself."
+    return (
+        f"Log loss saved per row when the hidden part of the first model's correction, in log-odds, is added to the "
+        f"second model's own correction by the {words.probability} alone, on {words.rows} whose outcomes neither has "
+        "seen. All intervals of a data set hold at once at 95 %. On new rows the first model has to be asked, too."
+    )

@@ -2,7 +2,18 @@
 
 from collections.abc import Callable, Sequence
 
-from miscal.study.measures import corrections, groups, pairs, purity, shared, slices, spaces
+from miscal.study.measures import (
+    corrections,
+    group_rankings,
+    groups,
+    pairs,
+    purity,
+    rankings,
+    shared,
+    slices,
+    spaces,
+    transfer_shifts,
+)
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.pairs_together import ModelRows
 
@@ -21,5 +32,10 @@ MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
 INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (purity.measure, spaces.measure_layouts)
 """What takes long, and is measured only of the pairs that a plan names under ``interpret``."""
 
-TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (shared.measure_shared,)
+TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (
+    shared.measure_shared,
+    rankings.measure_rankings,
+    group_rankings.measure_group_rankings,
+    transfer_shifts.measure_transfer_shifts,
+)
 """What is measured of all pairs on a data set at once."""

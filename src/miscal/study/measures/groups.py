@@ -10,6 +10,7 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
 from miscal.discovery.column_tables import tables_of
+from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, ColumnValue
 from miscal.runs.compare.estimates import clustered_mean
@@ -78,6 +79,7 @@ def _row(
     return result.named | {
         "column": one.column,
         "value": one.value,
+        "bin": not isinstance(one.condition, Value),
         "n": n,
         **_ends("residual", one.residual),
         "hidden": hidden.value,

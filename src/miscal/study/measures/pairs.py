@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from miscal.base.document import Measure
 from miscal.calibration.metrics import clipped, log_losses
 from miscal.discovery.summary import Summary
 from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.evidence.certificates import Certificate
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import FieldRows, PairResult, TableRows
@@ -18,6 +20,7 @@ _CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
 _OF_LEARNED = (
     *("gap_interval_low", "gap_interval_high", "gap_floor", "gap_p"),
     *("structure", "limit_total", "p_total", "limit_hidden", "p_hidden"),
+    *("detectable_share", "detectable", "rows_for_5_points"),
     *("n_findings", "finding", "seconds"),
 )
 
@@ -145,10 +148,26 @@ def _learned(result: PairResult) -> dict[str, Any]:
         "p_total": certificate.p_value_total,
         "limit_hidden": _lower(certificate.lower_bound_hidden),
         "p_hidden": certificate.p_value,
+        **_detectable(certificate),
         "n_findings": len(findings),
         "finding": findings[0].description if findings else None,
         "seconds_field": summary.timing["field"],
         "seconds": sum(summary.timing.values()),
+    }
+
+
+SOUGHT = 0.05
+"""Hidden error of a tenth of the rows that the table says how many rows would show."""
+
+
+def _detectable(certificate: Certificate) -> dict[str, Any]:
+    """Say what error of a cluster of inputs would have been claimed, and how many rows an error of `SOUGHT` takes."""
+    found = next((one for one in certificate.detectable_learned if one.place == "cluster"), None)
+    size = None if found is None else found.size
+    return {
+        "detectable_share": None if found is None else found.share,
+        "detectable": size,
+        "rows_for_5_points": None if size is None else math.ceil(certificate.n * (size / SOUGHT) ** 2),
     }
 
 

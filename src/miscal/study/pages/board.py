@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from miscal.report.formatting import change, points
+from miscal.report.formatting import change, metric, points
 from miscal.report.texts import short
 from miscal.study.answers import Answer, Bar
 from miscal.study.matrix import Cell, GroupMatrix, holds
 from miscal.study.pages.grid import report_link
+from miscal.study.tables import Tables
 
 MOST_LINES = 120
 """Groups that the page draws of one data set; the table ``groups`` has all."""
@@ -60,6 +61,23 @@ class DrawnMatrix:
     left: int
 
 
+def title(tables: Tables) -> str:
+    """Say how many models were asked on which data sets.
+
+    Examples
+    --------
+    >>> title({"pairs": pl.DataFrame({"pair": ["a", "b"], "model": ["x", "y"], "dataset": ["mmlu", "mmlu"]})})
+    '2 models on mmlu'
+    """
+    pairs = tables["pairs"].unique("pair", maintain_order=True)
+    models, datasets = pairs["model"].n_unique(), pairs["dataset"].unique(maintain_order=True).to_list()
+    if not models:
+        return "No pair is finished yet"
+    on = short(datasets[0], 60) if len(datasets) == 1 else f"{len(datasets)} data sets"
+    said = f"{models} model{'' if models == 1 else 's'} on {on}"
+    return said if pairs.height == models * len(datasets) else f"{said}, {pairs.height} pairs"
+
+
 def picture(answer: Answer, method: str, out: Path) -> Picture | None:
     """Place the bars of an answer on one axis that holds 0; None without any."""
     if not answer.bars:
@@ -68,15 +86,16 @@ def picture(answer: Answer, method: str, out: Path) -> Picture | None:
     high = max(0.0, *(one.high for one in answer.bars))
     width = max(high - low, 1e-9)
     place = lambda value: round(100 * (value - low) / width, 2)  # noqa: E731
-    return Picture(place(0.0), [_interval(one, answer.unit, place, method, out) for one in answer.bars])
+    return Picture(place(0.0), [_interval(one, answer, place, method, out) for one in answer.bars])
 
 
-def _interval(one: Bar, unit: str, place, method: str, out: Path) -> Interval:
-    write = points if unit == "points" else change
-    side = "over" if one.high < 0 else "under" if one.low > 0 else ""
+def _interval(one: Bar, answer: Answer, place, method: str, out: Path) -> Interval:
+    write = points if answer.unit == "points" else metric if answer.ordered else change
+    side = "" if answer.ordered else "over" if one.high < 0 else "under" if one.low > 0 else ""
     text = f"{write(one.value)} ({write(one.low)} to {write(one.high)})"
     href = None if one.pair is None else report_link(out, one.pair, method)
-    return Interval(one.name, text, place(one.low), place(one.high), place(one.value), side, href)
+    said = f"{text}, {one.aside}" if one.aside else text
+    return Interval(one.name, said, place(one.low), place(one.high), place(one.value), side, href)
 
 
 def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:

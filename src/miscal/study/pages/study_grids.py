@@ -65,29 +65,8 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path, words: Stu
     return Grid("All pairs", _pair_columns(words), rows, words.fill(_PAIRS_NOTE))
 
 
-def board_grid(tables: Tables, out: Path, words: StudyVocabulary) -> Grid:
-    """List every pair with what its owner looks for first."""
-    columns = (
-        Heading("Model", number=False, hint="links to the report of the pair"),
-        Heading("Data set", number=False),
-        *_of_all_rows(words),
-        Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
-        Heading("Findings", hint=f"groups that differ from rows of equal {words.probability}"),
-        Heading("Strongest finding", number=False),
-    )
-    rows = [
-        [
-            named(row["model"], report_link(out, row["pair"], row["method"])), named(row["dataset"]),
-            whole(row["n_test"]), share(row["accuracy"]), share(row["confidence"]), score(row["smece"]),
-            change(row["log_loss_saved"], row["log_loss_saved_low"], row["log_loss_saved_high"]),
-            whole(row["n_findings"]), named(row["finding"]),
-        ]
-        for row in tables["pairs"].filter(pl.col("geometry") == LEARNED).iter_rows(named=True)
-    ]  # fmt: skip
-    return Grid("All pairs", columns, rows)
-
-
-def _of_all_rows(words: StudyVocabulary) -> tuple[Heading, ...]:
+def of_all_rows(words: StudyVocabulary) -> tuple[Heading, ...]:
+    """Head the columns that say what the rows of a pair are like."""
     return (
         Heading("Rows", hint="rows that testify"),
         Heading(words.rate.capitalize(), hint=words.rate_meaning),
@@ -101,7 +80,7 @@ def _pair_columns(words: StudyVocabulary) -> tuple[Heading, ...]:
         Heading("Model", number=False, hint="links to the report of the pair"),
         Heading("Data set", number=False),
         Heading("Method", number=False),
-        *_of_all_rows(words),
+        *of_all_rows(words),
         Heading("Std of field", hint="how much the error differs from input to input"),
         Heading("Unsupported", hint="rows with few or none of the rows learned from nearby"),
         Heading("Worst slice", number=False, hint="and its share of rows"),

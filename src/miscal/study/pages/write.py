@@ -20,7 +20,7 @@ from miscal.study.claims import PaperClaim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
 from miscal.study.folder import n_planned, n_planned_by_method, planned_split
-from miscal.study.pages import board, paper_grids, sheets, study_grids
+from miscal.study.pages import board, board_grids, paper_grids, sheets, study_grids
 from miscal.study.pages.grid import Grid
 from miscal.study.pages.sheets import sheet_names
 from miscal.study.pages.summary import StudySummary, as_json, summarise
@@ -131,12 +131,14 @@ def _shown(folder: Path, name: str) -> Shown:
 def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> str:
     return _page(
         "index.html",
+        title=board.title(tables),
         n_pairs=summary.n_pairs,
         n_planned=summary.n_planned,
         words=summary.words,
         answers=[(one, board.picture(one, summary.method, out)) for one in summary.answers],
         matrices=[board.drawn(one, out) for one in summary.matrices],
-        board=study_grids.board_grid(tables, out, summary.words),
+        firsts=board_grids.firsts_grid(tables, summary.method),
+        board=board_grids.board_grid(tables, out, summary.words),
         sheets=names,
         failures=study_grids.failures_grid(tables),
         paper=summary.of_paper,

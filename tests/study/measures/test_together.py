@@ -1,0 +1,127 @@
+"""Models side by side: what ranks them adds up, equal ones tie, and what one hides serves those that hide the same."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from miscal.calibration.metrics import log_losses
+from miscal.study.measures import TOGETHER
+from miscal.study.measures.group_rankings import measure_group_rankings
+from miscal.study.measures.groups import LOG_LOSS
+from miscal.study.measures.paired import PairedModels
+from miscal.study.measures.rankings import CALIBRATION_COST, HIDDEN_COST, RANKED, measure_rankings
+from miscal.study.measures.transfer_shifts import measure_transfer_shifts
+from miscal.study.table_columns import TABLES
+
+from ..made_models import GROUPS, equal_models, model, teachers
+
+
+def test_every_row_has_the_columns_of_its_table():
+    for way in TOGETHER:
+        for name, rows in way(teachers(0)).items():
+            assert all(set(row) == set(TABLES[name].columns) for row in rows), name
+
+
+def test_the_three_measures_add_up_to_the_log_loss():
+    models = teachers(1)
+    rows = measure_rankings(models)["rankings"]
+    assert {row["measure"] for row in rows} == set(RANKED)
+    for one in models:
+        own = {row["measure"]: row for row in rows if row["pair"] == one.named["pair"]}
+        whole = log_losses(one.rows.correct, one.rows.confidence).mean()
+        assert sum(row["value"] for row in own.values()) == pytest.approx(whole)
+        assert all(row["low"] <= row["value"] <= row["high"] for row in own.values())
+    hidden = {row["model"]: row for row in rows if row["measure"] == HIDDEN_COST}
+    assert (hidden["m2"]["best_rank"], hidden["m2"]["worst_rank"]) == (1, 1)
+    assert hidden["m0"]["worst_rank"] == 3
+    assert all(row["value"] == 0 for row in rows if row["measure"] == CALIBRATION_COST)
+
+
+def test_only_questions_that_all_answered_are_compared():
+    rng = np.random.default_rng(2)
+    f, y = rng.uniform(0.2, 0.8, (2, 400)), rng.integers(0, 2, (2, 400)).astype(float)
+    # the second model left out the quarter that went wrong
+    easy = np.sort(np.argsort(-y[1], kind="stable")[:300])
+    whole, some = model("a", f[0], y[0]), model("b", f[1][easy], y[1][easy], question=easy)
+    rows = measure_rankings([whole, some])["rankings"]
+    assert {(row["n"], row["common"]) for row in rows} == {(300, True)}
+    apart = replace(some, question=easy + 1000)
+    rows = measure_rankings([whole, apart])["rankings"]
+    assert {(row["n"], row["common"]) for row in rows} == {(400, False), (300, False)}
+    value = next(row["value"] for row in rows if row["measure"] == LOG_LOSS and row["model"] == "a")
+    assert value == pytest.approx(log_losses(y[0], f[0]).mean())
+
+
+def test_answers_to_one_question_count_as_one():
+    rng = np.random.default_rng(3)
+    one, other = (model(name, np.full(50, 0.5), rng.integers(0, 2, 50).astype(float)) for name in "ab")
+    twice = [
+        model(one.named["model"], np.full(100, 0.5), np.tile(one.rows.correct, 2), question=np.tile(one.question, 2))
+        for one in (one, other)
+    ]
+    for value in RANKED.values():
+        once = PairedModels.of([one, other]).means([value(one), value(other)])
+        again = PairedModels.of(twice).means([value(each) for each in twice])
+        assert all(np.allclose(a, b) for a, b in zip(once, again, strict=True))
+
+
+def test_groups_name_who_is_ahead_and_leave_out_the_few():
+    rng = np.random.default_rng(4)
+    models = equal_models(4, n=2000, m=3)
+    law = models[0].groups["topic", "law"]
+    # the first model is right about itself on law alone
+    f = models[0].rows.confidence.copy()
+    f[law] = models[0].visible[law]
+    y = (rng.random(2000) < np.where(np.isin(np.arange(2000), law), f, models[0].visible)).astype(float)
+    models[0] = model("m0", f, y, visible=models[0].visible, groups=models[0].groups)
+    models[1:] = [
+        model(one.named["model"], np.full(2000, 0.9), one.rows.correct, groups=one.groups) for one in models[1:]
+    ]
+    rows = measure_group_rankings(models)["group_rankings"]
+    assert {row["value"] for row in rows} <= set(GROUPS)
+    assert all(row["n"] >= 20 for row in rows)
+    first = {row["model"]: row for row in rows if row["value"] == "law"}
+    assert (first["m0"]["best_rank"], first["m0"]["worst_rank"]) == (1, 1)
+    assert first["m1"]["best_rank"] == first["m2"]["best_rank"] == 2
+
+
+def test_rows_that_all_agree_do_not_prove_an_order():
+    right = {("topic", "law"): np.arange(25)}
+    one = model("a", np.full(100, 1.0), np.ones(100), groups=right)
+    other = model("b", np.full(100, 0.98), np.ones(100), groups=right)
+    rows = measure_group_rankings([one, other])["group_rankings"]
+    assert {(row["best_rank"], row["worst_rank"]) for row in rows} == {(1, 2)}
+
+
+def test_what_one_model_hides_serves_those_that_hide_the_same():
+    rows = {(row["pair_from"], row["pair_to"]): row for row in measure_transfer_shifts(teachers(5))["transfer_shifts"]}
+    assert {pair for pair, _ in rows} == {"d.m0", "d.m1"}  # the third has nothing hidden, so that it teaches nothing
+    assert rows["d.m0", "d.m1"]["saved_low"] > 0
+    assert rows["d.m0", "d.m2"]["saved_high"] < 0
+    for row in rows.values():
+        assert row["saved"] == pytest.approx(row["log_loss_visible"] - row["log_loss_transferred"])
+    # the same hidden part is as good as one's own
+    assert rows["d.m0", "d.m1"]["log_loss_transferred"] == pytest.approx(rows["d.m0", "d.m1"]["log_loss_own"])
+    apart = measure_transfer_shifts(teachers(5, alike=False))["transfer_shifts"]
+    assert all(row["saved_high"] < 0 for row in apart)
+
+
+def test_several_answers_to_a_question_are_not_matched():
+    models = teachers(6)
+    twice = [replace(one, question=one.question // 2) for one in models]
+    assert measure_transfer_shifts(twice)["transfer_shifts"] == []
+
+
+@pytest.mark.slow
+def test_equal_models_are_told_apart_in_at_most_5_percent():
+    draws, told = 300, dict.fromkeys((*RANKED, "groups"), 0)
+    for seed in range(draws):
+        models = equal_models(seed)
+        for name in RANKED:
+            rows = [row for row in measure_rankings(models)["rankings"] if row["measure"] == name]
+            told[name] += any(row["best_rank"] > 1 for row in rows)
+        told["groups"] += any(row["best_rank"] > 1 for row in measure_group_rankings(models)["group_rankings"])
+    limit = binom.ppf(0.99, draws, 0.05)
+    assert all(times <= limit for times in told.values()), told
