@@ -11,6 +11,7 @@ from miscal.study.answers import answers
 from miscal.study.matrix import adjusted, matrices
 from miscal.study.measures.groups import measure_board, measure_groups
 from miscal.study.pages import write_pages
+from miscal.study.pairs_together import model_rows
 from miscal.study.table_columns import TABLES
 from miscal.study.tables import schema
 from miscal.study.vocabulary import ANSWERS
@@ -199,7 +200,8 @@ def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):
 @pytest.mark.parametrize("method", ["paper", "auto"])
 def test_groups_of_a_pair_agree_with_its_columns(method):
     result = planted(method)
-    board, groups = measure_board(result)["board"], measure_groups(result)["groups"]
+    board, alone = measure_board(result)["board"], model_rows(result, np.arange(len(result.triples)))
+    groups = measure_groups([alone])["groups"]
     assert {row["measure"] for row in board} == {"residual", "smece", "log_loss_corrected"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in board)
     own = {(row["column"], row["value"]): row for row in result.found.columns.iter_rows(named=True)}
@@ -208,6 +210,8 @@ def test_groups_of_a_pair_agree_with_its_columns(method):
         there = own[row["column"], row["value"]]
         assert row["n"] == there["n"]
         assert row["hidden"] == pytest.approx(there["hidden"])
+        assert row["residual"] == pytest.approx(there["residual"])
+        assert row["finding"] == there["finding"]
         assert (row["p_value"] is None) is (there["n"] < 20)
     assert all(set(row) == set(TABLES["groups"].columns) for row in groups)
 

@@ -86,7 +86,7 @@ def cells_of(plan: StudyPlan) -> list[StudyCell]:
     >>> from miscal.study.plan_file import read_plan
     >>> plan = read_plan({"pairs": [{"dataset": "a", "model": "m", "data": "a.csv"}]})
     >>> [cell.name for cell in cells_of(plan)]
-    ['read@a.m', 'discover@a.m@auto', 'measure@a.m@auto']
+    ['read@a.m', 'discover@a.m@auto', 'measure@a.m@auto', 'together@a@auto']
     """
     cells = [cell for dataset in plan.datasets for cell in _of_dataset(plan, dataset)]
     return cells + (_transfers(plan) if plan.transfer else [])
@@ -113,11 +113,11 @@ def _of_dataset(plan: StudyPlan, dataset: str) -> list[StudyCell]:
 
 
 def _together(dataset: str, pairs: Sequence[StudyPair]) -> list[StudyCell]:
-    """All pairs of a data set at once, under each method that two of them have."""
+    """All pairs of a data set at once, under each method."""
     found = []
     for method in METHODS:
         fits = [name_of("discover", pair.pair, method=method) for pair in pairs if method in pair.methods]
-        if len(fits) > 1:
+        if fits:
             found.append(StudyCell("together", (dataset,), method, after=tuple(fits)))
     return found
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.triples import Triples
 from miscal.discovery.column_tables import tables_of
+from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import testifying
+from miscal.findings.conditions import Condition
+from miscal.findings.ledger import column_groups, value_words
+from miscal.findings.shared import shared_columns
 from miscal.study.pair_result import PairResult, labelled_rows, named_columns
 
 
@@ -25,8 +30,9 @@ class ModelRows:
         The columns that its tables begin with: pair, dataset, model, method.
     rows : LabelledRows
         Outcomes, confidences, and E[y | f] learned from other rows; with the named groups, if there are any.
-    corrected : float64 in [0, 1]
-        Confidences corrected by fits that have not seen the row's outcome.
+    after : LabelledRows
+        The same rows after the correction: `confidence` is the corrected one, by fits that have not seen the row's
+        outcome, and `expected` is E[y | corrected confidence], learned from other questions.
     columns : mapping of str to array
         Columns that may name groups.
     text : tuple of n str, or None
@@ -37,22 +43,49 @@ class ModelRows:
         Confidences corrected by the visible part of the field alone, a function of the confidence.
     globally_corrected : float64 in [0, 1]
         Confidences corrected by the map of the confidence alone that does best on rows that it is not judged on.
-    groups : mapping of (str, str) to int64 array
-        Rows of each group of the table ``groups``, by column and value.
+    findings : mapping of Condition to int
+        Number of the finding of the pair's report that is the rows of a condition, or accounts for them.
     """
 
     named: Mapping[str, Any]
     rows: LabelledRows
-    corrected: NDArray[np.float64]
+    after: LabelledRows
     columns: Mapping[str, np.ndarray]
     text: tuple[str, ...] | None
     question: NDArray[np.int64]
     visible: NDArray[np.float64]
     globally_corrected: NDArray[np.float64]
-    groups: Mapping[tuple[str, str], NDArray[np.int64]]
+    findings: Mapping[Condition, int]
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def corrected(self) -> NDArray[np.float64]:
+        """The corrected confidences."""
+        return self.after.confidence
+
+
+@dataclass(frozen=True, eq=False)
+class CommonGroup:
+    """A value of a column that all models have, or a bin of its numbers or dates that is the same for all.
+
+    Attributes
+    ----------
+    column : str
+    condition : Condition
+    rows : tuple of int64 arrays
+        Its rows of each model; empty where a model has none.
+    """
+
+    column: str
+    condition: Condition
+    rows: tuple[NDArray[np.int64], ...]
+
+    @property
+    def value(self) -> str:
+        """The value in words, without its column."""
+        return value_words(self.column, self.condition)
 
 
 def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
@@ -65,28 +98,46 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
         Of all rows of the pair, from :func:`miscal.study.questions.same_questions`.
     """
     triples, at = result.triples, np.flatnonzero(testifying(result.triples))
-    learned, frame = result.learned, named_columns(result)
+    learned, rows = result.learned, labelled_rows(result)
     values = [one for some in tables_of(result.found.columns).values() for one in some]
     return ModelRows(
         named=result.named,
-        rows=labelled_rows(result),
-        corrected=learned.corrected,
-        columns=frame.columns,
+        rows=rows,
+        after=_after(rows, learned.corrected, question[at], result.settings.seed),
+        columns=named_columns(result).columns,
         text=None if triples.text is None else tuple(triples.text[row] for row in at),
         question=question[at],
         visible=np.clip(learned.confidence + learned.visible, 0.0, 1.0),
         globally_corrected=result.globally_corrected,
-        groups={(one.column, one.value): np.flatnonzero(one.condition.rows(frame)) for one in values},
+        findings={one.condition: one.finding for one in values if one.finding is not None},
     )
 
 
-def columns_of_all(models: Sequence[ModelRows]) -> list[str]:
-    """Name the columns that all models have, in the order of the first.
+def _after(rows: LabelledRows, corrected: NDArray[np.float64], question: NDArray[np.int64], seed: int) -> LabelledRows:
+    """Return the rows with corrected confidences; what is expected of each is learned from other questions."""
+    asked = Triples(question[:, None].astype(np.float64), corrected, rows.correct, group=question)
+    return replace(rows, confidence=corrected, expected=expected_outcome(asked, seed))
 
-    Examples
-    --------
-    >>> from types import SimpleNamespace as Rows
-    >>> columns_of_all([Rows(columns={"b": 0, "a": 0}), Rows(columns={"a": 0, "b": 0, "c": 0})])
-    ['b', 'a']
+
+def common_groups(models: Sequence[ModelRows]) -> list[CommonGroup]:
+    """List the values of the columns that all models have; numbers and dates are cut into the same bins for all.
+
+    Parameters
+    ----------
+    models : sequence of ModelRows
+
+    Returns
+    -------
+    list of CommonGroup
+        Column by column; those without any row are left out. They are the values that the ledger of shared findings
+        tests (:func:`miscal.findings.shared.find_shared`).
     """
-    return [name for name in models[0].columns if all(name in one.columns for one in models)]
+    ends = np.cumsum([len(one) for one in models])[:-1]
+    found = []
+    for part in column_groups(shared_columns([one.columns for one in models])):
+        codes = np.split(part.codes, ends)
+        for cell, condition in enumerate(part.cells):
+            rows = tuple(np.flatnonzero(own == cell) for own in codes)
+            if any(map(len, rows)):
+                found.append(CommonGroup(part.column, condition, rows))
+    return found

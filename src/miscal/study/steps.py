@@ -175,7 +175,7 @@ def transfer(job: CellJob) -> CellResult:
 
 def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
-    from miscal.study.measures import TOGETHER
+    from miscal.study.measures import COMPARING, TOGETHER
     from miscal.study.pairs_together import model_rows
     from miscal.study.questions import same_questions
 
@@ -183,13 +183,11 @@ def together(job: CellJob) -> CellResult:
     fitted = [
         p for p in pairs_of_cell(job.plan, job.cell) if folder.is_done(name_of("discover", p.pair, method=method))
     ]
-    known = {"pairs": [pair.pair for pair in fitted]}
-    if len(fitted) < 2:
-        return CellResult(facts=known)
     # embeddings of many models would not fit into memory: what is measured of each pair is taken before the next
     questions = same_questions([_asked(folder, pair) for pair in fitted])
     models = [model_rows(pair_result(job, pair), own) for pair, own in zip(fitted, questions, strict=True)]
-    return CellResult(_gathered(way(models) for way in TOGETHER), known)
+    ways = (*TOGETHER, *COMPARING) if len(models) > 1 else TOGETHER
+    return CellResult(_gathered(way(models) for way in ways), {"pairs": [pair.pair for pair in fitted]})
 
 
 def _asked(folder: StudyFolder, pair: StudyPair) -> AskedRows:

@@ -313,10 +313,10 @@ TABLES: Mapping[str, StudyTable] = {
         },
     ),
     "groups": StudyTable(
-        "a value of a named column of a pair, against rows of equal confidence",
+        "a pair's rows of one value of a column that all pairs of its data set have, against its rows of equal confidence",
         _PAIR | _METHOD | {
-            "column": ("text", "named column"),
-            "value": ("text", "its value, or a bin of its numbers or dates"),
+            "column": ("text", "column that all pairs of the data set have"),
+            "value": ("text", "its value, or a bin of its numbers or dates, the same for all pairs"),
             "bin": ("truth", "whether it is a bin of numbers or dates, or their missing values"),
             "n": ("whole", "rows of the group"),
             "residual": ("number", "accuracy less confidence; negative: over-confident"),

@@ -26,7 +26,8 @@ def pairs(off, *, n=500, models=4):
         y = (rng.random(n) < chance).astype(float)
         named = {"pair": f"d.m{model}", "dataset": "d", "model": f"m{model}", "method": "auto"}
         rows = LabelledRows(y, f, f)
-        found.append(ModelRows(named, rows, chance, {"subject": subject}, None, np.arange(n), chance, chance, {}))
+        after = LabelledRows(y, chance, chance)
+        found.append(ModelRows(named, rows, after, {"subject": subject}, None, np.arange(n), chance, chance, {}))
     return found
 
 

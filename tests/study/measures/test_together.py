@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binom
 
 from miscal.calibration.metrics import log_losses
-from miscal.study.measures import TOGETHER
+from miscal.study.measures import COMPARING, TOGETHER
 from miscal.study.measures.group_rankings import measure_group_rankings
-from miscal.study.measures.groups import LOG_LOSS
+from miscal.study.measures.groups import LOG_LOSS, measure_groups
 from miscal.study.measures.paired import PairedModels
 from miscal.study.measures.rankings import CALIBRATION_COST, HIDDEN_COST, RANKED, measure_rankings
 from miscal.study.measures.transfer_shifts import measure_transfer_shifts
@@ -19,7 +19,7 @@ from ..made_models import GROUPS, equal_models, model, teachers
 
 
 def test_every_row_has_the_columns_of_its_table():
-    for way in TOGETHER:
+    for way in (*TOGETHER, *COMPARING):
         for name, rows in way(teachers(0)).items():
             assert all(set(row) == set(TABLES[name].columns) for row in rows), name
 
@@ -70,15 +70,14 @@ def test_answers_to_one_question_count_as_one():
 def test_groups_name_who_is_ahead_and_leave_out_the_few():
     rng = np.random.default_rng(4)
     models = equal_models(4, n=2000, m=3)
-    law = models[0].groups["topic", "law"]
+    topic = models[0].columns["topic"]
+    law = topic == "law"
     # the first model is right about itself on law alone
     f = models[0].rows.confidence.copy()
     f[law] = models[0].visible[law]
-    y = (rng.random(2000) < np.where(np.isin(np.arange(2000), law), f, models[0].visible)).astype(float)
-    models[0] = model("m0", f, y, visible=models[0].visible, groups=models[0].groups)
-    models[1:] = [
-        model(one.named["model"], np.full(2000, 0.9), one.rows.correct, groups=one.groups) for one in models[1:]
-    ]
+    y = (rng.random(2000) < np.where(law, f, models[0].visible)).astype(float)
+    models[0] = model("m0", f, y, visible=models[0].visible, topic=topic)
+    models[1:] = [model(one.named["model"], np.full(2000, 0.9), one.rows.correct, topic=topic) for one in models[1:]]
     rows = measure_group_rankings(models)["group_rankings"]
     assert {row["value"] for row in rows} <= set(GROUPS)
     assert all(row["n"] >= 20 for row in rows)
@@ -88,9 +87,9 @@ def test_groups_name_who_is_ahead_and_leave_out_the_few():
 
 
 def test_rows_that_all_agree_do_not_prove_an_order():
-    right = {("topic", "law"): np.arange(25)}
-    one = model("a", np.full(100, 1.0), np.ones(100), groups=right)
-    other = model("b", np.full(100, 0.98), np.ones(100), groups=right)
+    topic = np.repeat(["law", "art"], [25, 75]).astype(object)
+    one = model("a", np.full(100, 1.0), np.ones(100), topic=topic)
+    other = model("b", np.full(100, 0.98), np.ones(100), topic=topic)
     rows = measure_group_rankings([one, other])["group_rankings"]
     assert {(row["best_rank"], row["worst_rank"]) for row in rows} == {(1, 2)}
 
@@ -125,3 +124,26 @@ def test_equal_models_are_told_apart_in_at_most_5_percent():
         told["groups"] += any(row["best_rank"] > 1 for row in measure_group_rankings(models)["group_rankings"])
     limit = binom.ppf(0.99, draws, 0.05)
     assert all(times <= limit for times in told.values()), told
+
+
+def test_numbers_are_cut_alike_for_all_models_though_each_has_other_ones():
+    rng = np.random.default_rng(7)
+    models = [
+        replace(model(name, np.full(400, 0.5), rng.integers(0, 2, 400).astype(float)), columns={"length": length})
+        for name, length in (("a", rng.normal(0, 1, 400)), ("b", rng.normal(3, 1, 400)))
+    ]
+    rows = measure_groups(models)["groups"]
+    cells = {(row["model"], row["value"]): row for row in rows}
+    ends = {value for _, value in cells}
+    assert len(ends) == 10
+    assert sum(row["n"] for row in rows) == 800
+    # the shortest of all are of the first model, the longest of the second
+    assert cells["a", min(ends, key=lambda value: cells.get(("b", value), {"n": 0})["n"])]["n"] >= 75
+    assert all(row["bin"] for row in rows)
+
+
+def test_columns_of_one_model_alone_name_no_groups():
+    one, other = teachers(8)[:2]
+    own = replace(one, columns=one.columns | {"own": np.repeat(["x", "y"], 750).astype(object)})
+    assert {row["column"] for row in measure_groups([own, other])["groups"]} == {"topic"}
+    assert {row["column"] for row in measure_groups([own])["groups"]} == {"topic", "own"}

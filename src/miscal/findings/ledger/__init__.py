@@ -8,12 +8,20 @@ of an estimated hidden field are tested given those (`cuts`). What is found is d
 
 from miscal.findings.ledger.clusters import Clusters, clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
-from miscal.findings.ledger.groups import Groups, named_groups, readable, with_clusters, with_features
+from miscal.findings.ledger.groups import (
+    ColumnGroups,
+    Groups,
+    column_groups,
+    named_groups,
+    readable,
+    with_clusters,
+    with_features,
+)
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, find
 from miscal.findings.ledger.scan import slope_places
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin
-from miscal.findings.ledger.values import ColumnValue
+from miscal.findings.ledger.values import ColumnValue, value_words
 
 __all__ = [
     "ADJUSTMENTS",
@@ -25,6 +33,7 @@ __all__ = [
     "SHIFT",
     "SLOPE",
     "Clusters",
+    "ColumnGroups",
     "ColumnValue",
     "ConfidenceBin",
     "Finding",
@@ -33,11 +42,13 @@ __all__ = [
     "LedgerSettings",
     "SequentialField",
     "clusters_of",
+    "column_groups",
     "find",
     "named_groups",
     "number_of_cuts",
     "readable",
     "slope_places",
+    "value_words",
     "with_clusters",
     "with_features",
 ]

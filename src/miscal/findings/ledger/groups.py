@@ -122,6 +122,32 @@ class ColumnGroups:
         return self.codes == cell
 
 
+def column_groups(
+    columns: Mapping[str, np.ndarray], settings: LedgerSettings = LEDGER_DEFAULTS
+) -> tuple[ColumnGroups, ...]:
+    """List the values of columns, and bins of about equal counts where a column holds many numbers or dates.
+
+    Parameters
+    ----------
+    columns : mapping of str to array of shape (n,)
+        Text, numbers, booleans or dates, with missing values.
+    settings : LedgerSettings, optional
+
+    Returns
+    -------
+    tuple of ColumnGroups
+        Without columns of texts that name rows, not groups.
+
+    Examples
+    --------
+    >>> kind, number = column_groups({"kind": np.array(["b", "a"] * 2, object), "number": np.arange(4.0)})
+    >>> [one.words for one in kind.cells], kind.codes.tolist()
+    (['kind = a', 'kind = b', 'kind = (missing)'], [1, 0, 1, 0])
+    """
+    found = (_cells(name, values, settings)[0] for name, values in columns.items())
+    return tuple(one for one in found if one is not None)
+
+
 def named_groups(
     columns: Mapping[str, np.ndarray],
     text: Sequence[str] | None = None,

@@ -12,7 +12,7 @@ from miscal.base.document import Measure, Part, Text
 from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions import Stored
+from miscal.findings.conditions import Condition, Stored
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings
@@ -85,16 +85,8 @@ class ColumnValue(Part):
 
     @property
     def value(self) -> str:
-        """The value in words, without its column: ``"law"``, ``"from 20 to below 30"``, ``"(missing)"``.
-
-        Examples
-        --------
-        >>> law, zero = Value("subject", "law", "text"), Measure(value=0.0, interval=(-0.1, 0.1))
-        >>> means = {"share": 0.1, "accuracy": 0.5, "confidence": 0.5, "residual": zero, "hidden": zero}
-        >>> ColumnValue(column="subject", condition=law, n=9, **means, mark=FEW_ROWS).value
-        'law'
-        """
-        return clean_text(self.condition.words).removeprefix(f"{self.column} ").removeprefix("= ")
+        """The value in words, without its column."""
+        return value_words(self.column, self.condition)
 
     @property
     def observed_over_expected(self) -> Measure:
@@ -119,6 +111,17 @@ class ColumnValue(Part):
     def is_text(self) -> bool:
         """Whether it is a value of a column of texts, which has no order of its own."""
         return isinstance(self.condition, Value) and self.condition.of == "text"
+
+
+def value_words(column: str, condition: Condition) -> str:
+    """Write a value in words, without its column: ``"law"``, ``"from 20 to below 30"``, ``"(missing)"``.
+
+    Examples
+    --------
+    >>> value_words("subject", Value("subject", "law", "text"))
+    'law'
+    """
+    return clean_text(condition.words).removeprefix(f"{column} ").removeprefix("= ")
 
 
 def _told(mark: str, finding: int | None, in_part: bool = False) -> str:

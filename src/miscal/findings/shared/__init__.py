@@ -2,7 +2,7 @@
 
 from miscal.findings.shared.model_tests import ModelEffect, ModelTests
 from miscal.findings.shared.shared_findings import DIFFERING, SHARED, SharedFinding, find_shared
-from miscal.findings.shared.stacked import ModelAnswers, Stacked, stacked
+from miscal.findings.shared.stacked import ModelAnswers, Stacked, shared_columns, stacked
 
 __all__ = [
     "DIFFERING",
@@ -13,5 +13,6 @@ __all__ = [
     "SharedFinding",
     "Stacked",
     "find_shared",
+    "shared_columns",
     "stacked",
 ]

@@ -112,7 +112,7 @@ def stacked(models: Sequence[ModelAnswers]) -> Stacked:
     return Stacked(
         tuple(one.model for one in models),
         _joined([one.rows for one in models], part, group),
-        _shared_columns(models),
+        shared_columns([one.columns for one in models]),
         None if any(one.text is None for one in models) else [text for one in models for text in one.text or ()],
         _joined(corrected, part, group) if len(corrected) == len(models) else None,
     )
@@ -153,12 +153,24 @@ def _hanging_together(models: Sequence[ModelAnswers]) -> Ints:
     return connected_components(edges, directed=False)[1][question].astype(np.int64)
 
 
-def _shared_columns(models: Sequence[ModelAnswers]) -> dict[str, np.ndarray]:
-    """Join the columns that all models have, unless one holds numbers where another holds text or dates."""
+def shared_columns(models: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Join the columns that all models have, unless one holds numbers where another holds text or dates.
+
+    Parameters
+    ----------
+    models : sequence of mapping of str to array of shape (n,)
+        The columns of each model.
+
+    Examples
+    --------
+    >>> one, two = {"kind": np.array(["a"]), "age": np.ones(1)}, {"kind": np.array(["b"])}
+    >>> {name: values.tolist() for name, values in shared_columns([one, two]).items()}
+    {'kind': ['a', 'b']}
+    """
     found = {}
-    for name in models[0].columns:
-        if all(name in one.columns for one in models):
-            parts = [one.columns[name] for one in models]
+    for name in models[0]:
+        if all(name in one for one in models):
+            parts = [one[name] for one in models]
             kinds = {(numbers is None, dates) for numbers, dates in map(numbers_of, parts)}
             if len(kinds) == 1:
                 found[name] = np.concatenate(parts)

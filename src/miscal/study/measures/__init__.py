@@ -25,17 +25,19 @@ MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
     slices.measure_histograms,
     corrections.measure_deferral,
     groups.measure_board,
-    groups.measure_groups,
 )
 """What is measured of every pair."""
 
 INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (purity.measure, spaces.measure_layouts)
 """What takes long, and is measured only of the pairs that a plan names under ``interpret``."""
 
-TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (
+TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (groups.measure_groups,)
+"""What is measured of all pairs on a data set at once."""
+
+COMPARING: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (
     shared.measure_shared,
     rankings.measure_rankings,
     group_rankings.measure_group_rankings,
     transfer_shifts.measure_transfer_shifts,
 )
-"""What is measured of all pairs on a data set at once."""
+"""What sets the pairs on a data set side by side, of which there must be two."""

@@ -19,7 +19,7 @@ from miscal.evidence.simultaneous import DRAWS, critical_value, error_draws, sta
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.study.measures.paired import PairedModels
 from miscal.study.pair_result import TableRows
-from miscal.study.pairs_together import ModelRows
+from miscal.study.pairs_together import ModelRows, common_groups
 
 Floats = NDArray[np.float64]
 
@@ -84,16 +84,11 @@ def measure_group_rankings(models: Sequence[ModelRows]) -> TableRows:
 
 
 def _groups(paired: PairedModels) -> Iterator[_Group]:
-    keys = dict.fromkeys(key for one in paired.models for key in one.groups)
-    for key in keys:
-        inside = {
-            k: np.flatnonzero(np.isin(paired.at[k], one.groups[key]))
-            for k, one in enumerate(paired.models)
-            if key in one.groups
-        }
-        inside = {k: rows for k, rows in inside.items() if len(rows) >= LEDGER_DEFAULTS.min_rows}
+    for group in common_groups(paired.models):
+        compared = [np.flatnonzero(np.isin(at, rows)) for at, rows in zip(paired.at, group.rows, strict=True)]
+        inside = {k: rows for k, rows in enumerate(compared) if len(rows) >= LEDGER_DEFAULTS.min_rows}
         if len(inside) > 1:
-            yield _Group(key, paired, inside)
+            yield _Group((group.column, group.value), paired, inside)
 
 
 def _residual(paired: PairedModels, k: int) -> Floats:

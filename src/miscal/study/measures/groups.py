@@ -1,20 +1,21 @@
-"""What a pair adds to the tables ``board`` and ``groups``: what models are compared by, and its named groups."""
+"""The tables ``board`` and ``groups``: what models are compared by, and the values of the columns that they share."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from miscal.base.document import Measure
-from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
-from miscal.discovery.column_tables import tables_of
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.judging import hidden_residual, strata_of
-from miscal.findings.ledger import LEDGER_DEFAULTS, ColumnValue
+from miscal.findings.ledger import LEDGER_DEFAULTS
+from miscal.findings.ledger.sizes import left_by, residual_size
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.study.pair_result import PairResult, TableRows, labelled_rows, named_columns
+from miscal.study.pair_result import PairResult, TableRows
+from miscal.study.pairs_together import CommonGroup, ModelRows, common_groups
 
 RESIDUAL, SMECE, LOG_LOSS = "residual", "smece", "log_loss_corrected"
 """Measures of the table ``board``."""
@@ -49,46 +50,46 @@ def _mean(values: np.ndarray, unit: np.ndarray) -> tuple[float, float | None, fl
     return float(mean.value[0]), low, high
 
 
-def measure_groups(result: PairResult) -> TableRows:
-    """Measure every value of the named columns, and test it against rows of equal confidence.
+def measure_groups(models: Sequence[ModelRows]) -> TableRows:
+    """Measure every value of the columns that all models have, and test it against rows of equal confidence.
 
     Returns
     -------
     TableRows
-        Table ``groups``. The hidden residual, its interval and its p-value are those of
-        :func:`miscal.findings.judging.hidden_residual`; groups of fewer rows than the ledger tests have no p-value.
-        ``p_adjusted`` is filled in once all pairs are known.
+        Table ``groups``, a row for each model and each group that it has rows of. The hidden residual, its interval and
+        its p-value are those of :func:`miscal.findings.judging.hidden_residual`; groups of fewer rows than the ledger
+        tests have no p-value. ``p_adjusted`` is filled in once all pairs are known.
     """
-    tables = tables_of(result.found.columns)
-    if not tables:
-        return {"groups": []}
-    rows, frame = labelled_rows(result), named_columns(result)
-    stratum = strata_of(rows)
-    found = [
-        _row(result, one, rows, one.condition.rows(frame), stratum) for values in tables.values() for one in values
-    ]
-    return {"groups": found}
+    groups = common_groups(models)
+    return {"groups": [row for place, one in enumerate(models) for row in _of_model(one, place, groups)]}
 
 
-def _row(
-    result: PairResult, one: ColumnValue, rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray
-) -> dict[str, Any]:
-    n, least = int(inside.sum()), LEDGER_DEFAULTS.min_rows
-    hidden = hidden_residual(rows, inside, stratum)
-    tested = min(n, len(inside) - n) >= least
-    return result.named | {
-        "column": one.column,
-        "value": one.value,
-        "bin": not isinstance(one.condition, Value),
-        "n": n,
-        **_ends("residual", one.residual),
+def _of_model(model: ModelRows, place: int, groups: Sequence[CommonGroup]) -> Iterator[dict[str, Any]]:
+    stratum = strata_of(model.rows)
+    for group in groups:
+        if len(group.rows[place]):
+            yield _row(model, group, group.rows[place], stratum)
+
+
+def _row(model: ModelRows, group: CommonGroup, at: np.ndarray, stratum: np.ndarray) -> dict[str, Any]:
+    inside = np.zeros(len(model), dtype=bool)
+    inside[at] = True
+    hidden = hidden_residual(model.rows, inside, stratum)
+    tested = min(len(at), len(model) - len(at)) >= LEDGER_DEFAULTS.min_rows
+    return {
+        **model.named,
+        "column": group.column,
+        "value": group.value,
+        "bin": not isinstance(group.condition, Value),
+        "n": len(at),
+        **_ends("residual", residual_size(model.rows.take(at), LEDGER_DEFAULTS.significance)),
         "hidden": hidden.value,
         "low": None if hidden.interval is None else hidden.interval[0],
         "high": None if hidden.interval is None else hidden.interval[1],
         "p_value": hidden.p_value if tested else None,
         "p_adjusted": None,
-        **_ends("after", one.after),
-        "finding": one.finding,
+        **_ends("after", left_by(model.after, at, LEDGER_DEFAULTS.significance)),
+        "finding": model.findings.get(group.condition),
     }
 
 

@@ -6,11 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from miscal.calibration.labelled_rows import LabelledRows
-from miscal.data.triples import Triples
-from miscal.discovery.estimating import expected_outcome
 from miscal.findings.shared import ModelAnswers, ModelEffect, SharedFinding, find_shared
 from miscal.study.pair_result import TableRows
 from miscal.study.pairs_together import ModelRows
@@ -24,7 +19,7 @@ def measure_shared(models: Sequence[ModelRows], seed: int = 0) -> TableRows:
     models : sequence of ModelRows
         Of one data set and one method.
     seed : int, default 0
-        Of the order of rows of equal confidence, and of the folds of E[y | corrected confidence].
+        Of the order of rows of equal confidence.
 
     Returns
     -------
@@ -33,7 +28,7 @@ def measure_shared(models: Sequence[ModelRows], seed: int = 0) -> TableRows:
         (:func:`miscal.findings.shared.find_shared`).
     """
     pairs = {one.named["pair"]: one for one in models}
-    found = find_shared([_answers(one, seed) for one in models], seed=seed)
+    found = find_shared([_answers(one) for one in models], seed=seed)
     return {
         "shared_findings": [
             _of_finding(finding, number) | _of_model(effects[pair], one.named)
@@ -44,12 +39,8 @@ def measure_shared(models: Sequence[ModelRows], seed: int = 0) -> TableRows:
     }
 
 
-def _answers(one: ModelRows, seed: int) -> ModelAnswers:
-    """Take the rows of a pair as a model's answers; E[y | corrected confidence] is learned from its other questions."""
-    rows = one.rows
-    asked = Triples(one.question[:, None].astype(np.float64), one.corrected, rows.correct, group=one.question)
-    corrected = LabelledRows(rows.correct, one.corrected, expected_outcome(asked, seed), design=rows.design)
-    return ModelAnswers(one.named["pair"], rows, one.question, one.columns, one.text, corrected)
+def _answers(one: ModelRows) -> ModelAnswers:
+    return ModelAnswers(one.named["pair"], one.rows, one.question, one.columns, one.text, one.after)
 
 
 def _of_finding(finding: SharedFinding, number: int) -> dict[str, Any]:
