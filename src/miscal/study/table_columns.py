@@ -313,7 +313,7 @@ TABLES: Mapping[str, StudyTable] = {
         },
     ),
     "groups": StudyTable(
-        "a pair's rows of one value of a column that all pairs of its data set have, against its rows of equal confidence",
+        "a pair's rows of one value of a column that all have, against its rows of equal confidence",
         _PAIR | _METHOD | {
             "column": ("text", "column that all pairs of the data set have"),
             "value": ("text", "its value, or a bin of its numbers or dates, the same for all pairs"),
