@@ -58,7 +58,11 @@ def test_a_study_by_both_methods(data, tmp_path):
     # both methods are judged on the same rows
     assert judged == [(pair, method, 24) for pair in ("one.a", "one.bb") for method in ("paper", "auto")]
     assert read_tables(out)["pairs"]["seconds"].min() > 0
-    again = ran(plan, out, "--json")
+    assert not (out / "board.md").exists()
+    again = ran(plan, out, "--json", "--markdown")
+    # all cells are done: the board is written from the tables that are there
+    assert (out / "board.md").read_text().count("| rank |") == 3
+    assert len((out / "board.csv").read_text().splitlines()) == 1 + 2
     assert again.returncode == 0
     assert json.loads(again.stdout) == json.loads((out / "summary.json").read_text())
 

@@ -251,9 +251,12 @@ def run_toy(plan, out, folder, *more) -> subprocess.CompletedProcess:
 
 
 def test_the_command_says_where_the_page_is_and_fails_by_its_status(toy, plan, data, tmp_path, capsys):
-    ended = run_toy(plan, tmp_path / "out", tmp_path)
+    ended = run_toy(plan, tmp_path / "out", tmp_path, "--markdown")
     assert (ended.returncode, ended.stdout.splitlines()[0]) == (0, "a verdict")
     assert ended.stdout.splitlines()[1].startswith("30 of 30 cells computed now, 30 done in all: ")
+    written = [line.removeprefix("to hand on: ") for line in ended.stdout.splitlines()[2:]]
+    assert written == [str(tmp_path / "out" / name) for name in ("board.md", "board.csv")]
+    assert all(Path(path).is_file() for path in written)
     assert len(ended.stderr.splitlines()) == 30
     poisoned = plan | {"pairs": [*plan["pairs"], entry(data, models=("missing",))]}
     # in this process, which has imported all that takes long

@@ -1,5 +1,6 @@
 """``miscal study``: many models on many sets, and what their owner wants to know of them."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -37,6 +38,14 @@ Paper = Annotated[
         "--paper", help="Draw paper.html, the paper's claims beside what is found, even if no pair is the paper's."
     ),
 ]
+Board = Annotated[
+    bool,
+    typer.Option(
+        "--markdown",
+        help="Write board.md and board.csv beside index.html, too: answers, ranks and groups for a README or a "
+        "leaderboard, and a line of numbers for each pair.",
+    ),
+]
 Out = Annotated[
     str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished study of the same plan is resumed.")
 ]
@@ -67,6 +76,7 @@ def command(
     by: By = None,
     sets: Sets = None,
     paper: Paper = False,
+    markdown: Board = False,
     engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
     ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
     jobs: Jobs = 1,
@@ -119,14 +129,24 @@ def command(
         except (Stopped, KeyboardInterrupt) as stop:
             stop.add_note("run the same command again to go on from here")
             raise
+    board = _written(done.folder) if markdown else []
     if json:
         print((done.folder / "summary.json").read_text(encoding="utf-8"), end="")
     else:
         print("\n".join(done.lines))
         print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_done} done in all: {done.page}")
+        print("\n".join(f"to hand on: {path}" for path in board), end="\n" if board else "")
     if not done.failures:
         return DONE
     return USERS_TO_FIX if all(failure.mendable for failure in done.failures) else OUR_FAULT
+
+
+def _written(folder: Path) -> list[Path]:
+    """Write the board to hand on; it draws nothing, but what it rests on does, and comes after hours of computing."""
+    from miscal.study.pages.board_files import CSV, write_board
+
+    page = write_board(folder)
+    return [page, page.with_name(CSV)]
 
 
 def _asked(

@@ -1,5 +1,9 @@
-"""Pages of a study, made from its tables alone: ``index.html``, a sheet for each data set, and ``summary.json``."""
+"""Pages of a study, made from its tables alone: ``index.html``, a sheet for each data set, and ``summary.json``.
 
+And ``board.md`` with ``board.csv``, for those who hand the board on.
+"""
+
+from miscal.study.pages.board_files import write_board
 from miscal.study.pages.write import write_pages
 
-__all__ = ["write_pages"]
+__all__ = ["write_board", "write_pages"]

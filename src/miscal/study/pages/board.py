@@ -121,10 +121,5 @@ def _shade(cell: Cell | None, out: Path) -> Shade:
     link = report_link(out, cell["pair"], cell["method"])
     if link is not None and cell["finding"] is not None:
         link += f"#finding-{cell['finding']}"
-    after = "" if cell["after"] is None else _brief(cell["after"])
-    return Shade(_brief(value), after, kind, holds(cell), told, link)
-
-
-def _brief(value: float) -> str:
-    """Write a residual in whole points, to fit a narrow cell."""
-    return f"{round(100 * value):+d}".replace("-", "\u2212").replace("+0", "0")
+    after = "" if cell["after"] is None else points(cell["after"], 0)
+    return Shade(points(value, 0), after, kind, holds(cell), told, link)

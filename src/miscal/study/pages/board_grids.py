@@ -44,9 +44,14 @@ def _columns(words: StudyVocabulary) -> tuple[Heading, ...]:
         Heading("Model", number=False, hint="links to the report of the pair"),
         Heading("Data set", number=False),
         *of_all_rows(words),
-        Heading("Calibration cost", hint=f"log loss that a map of the {words.probability} alone saves, and its rank"),
-        Heading("Hidden cost", hint="log loss that the correction saves beyond it, and its rank"),
-        Heading("Log loss after", hint=f"log loss of the corrected {words.probabilities}, and its rank"),
+        Heading(
+            "Calibration cost",
+            hint=f"log loss that a map of the {words.probability} alone saves, and its rank, where all answered",
+        ),
+        Heading("Hidden cost", hint="log loss that the correction saves beyond it, and its rank, where all answered"),
+        Heading(
+            "Log loss after", hint=f"log loss of the corrected {words.probabilities}, and its rank, where all answered"
+        ),
         Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
         Heading(
             "Would be found",
