@@ -179,6 +179,20 @@ def test_values_of_texts_come_before_bins_of_equal_rank():
     assert [line.value for line in matrix.lines] == ["c", "d", "a", "b"]
 
 
+def test_cells_lead_to_findings_and_models_to_reports(tmp_path):
+    found = [one | {"finding": 2 if one["value"] == "law" else None} for one in CELLS]
+    out = save(tmp_path, made(groups=found))
+    for model in "abc":
+        place = out / "pairs" / f"d.{model}" / "auto"
+        place.mkdir(parents=True)
+        (place / "report.html").write_text("")
+    write_pages(out)
+    page = (out / "index.html").read_text()
+    matrix = page[page.index('id="matrix"') : page.index('id="pairs"')]
+    assert matrix.count('#finding-2"') == 3
+    assert matrix.count('report.html"') == 3
+
+
 def test_one_model_alone_shares_nothing():
     alone = [one for one in CELLS if one["model"] == "a"]
     assert sentence("together", made(groups=alone)).startswith("No column names groups")

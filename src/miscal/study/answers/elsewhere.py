@@ -41,8 +41,7 @@ def _shifted(tables: Tables, shifts: pl.DataFrame) -> str:
         f"{better.height or 'none'} of {tries}, and harms in {worse.height or 'none'}."
     )
     if better.height and better.height < shifts.height:
-        pairs = better.sort("saved", descending=True).iter_rows(named=True)
-        said += f" Most of all {listed([_name(tables, one) for one in pairs])}."
+        said += f" Most of all {listed(_names(tables, better.sort('saved', descending=True)))}."
     own = int((shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum())
     return f"{said} A model's own correction does at least as well in {own}."
 
@@ -61,14 +60,16 @@ def _applied(fields: pl.DataFrame) -> str:
 def _bars(tables: Tables, some: pl.DataFrame) -> tuple[Bar, ...]:
     known = some.drop_nulls(["saved", "saved_low", "saved_high"]).sort("saved", descending=True).head(_DRAWN)
     return tuple(
-        Bar(_name(tables, one), one["saved"], one["saved_low"], one["saved_high"], one["pair_to"])
-        for one in known.iter_rows(named=True)
+        Bar(name, one["saved"], one["saved_low"], one["saved_high"], one["pair_to"])
+        for name, one in zip(_names(tables, known), known.iter_rows(named=True), strict=True)
     )
 
 
-def _name(tables: Tables, row: dict) -> str:
-    models = dict(tables["pairs"].select("pair", "model").iter_rows())
-    return f"from {short(models.get(row['pair_from'], ''), 30)} to {short(models.get(row['pair_to'], ''), 30)}"
+def _names(tables: Tables, some: pl.DataFrame) -> list[str]:
+    """Name the two models of each try."""
+    models = {pair: short(model, 30) for pair, model in tables["pairs"].select("pair", "model").iter_rows()}
+    tries = some.select("pair_from", "pair_to").iter_rows()
+    return [f"from {models.get(one, '')} to {models.get(other, '')}" for one, other in tries]
 
 
 def _note(words: StudyVocabulary, shifts: pl.DataFrame) -> str:

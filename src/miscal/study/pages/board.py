@@ -53,10 +53,13 @@ class Shade:
 
 @dataclass(frozen=True)
 class DrawnMatrix:
-    """A matrix as drawn: models, and for each group its words and cells; `left` groups are in the table alone."""
+    """A matrix as drawn: models with their reports, and for each group its words and cells.
+
+    `left` groups are in the table alone.
+    """
 
     dataset: str
-    models: Sequence[str]
+    models: Sequence[tuple[str, str | None]]
     lines: Sequence[tuple[str, Sequence[Shade]]]
     left: int
 
@@ -105,7 +108,14 @@ def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:
         for line in matrix.lines[:MOST_LINES]
     ]
     left = max(0, len(matrix.lines) - MOST_LINES)
-    return DrawnMatrix(matrix.dataset, [short(model, 40) for model in matrix.models], lines, left)
+    models = [(short(model, 40), _report(matrix, k, out)) for k, model in enumerate(matrix.models)]
+    return DrawnMatrix(matrix.dataset, models, lines, left)
+
+
+def _report(matrix: GroupMatrix, k: int, out: Path) -> str | None:
+    """Return the address of the report of a model's pair, which each of its cells names."""
+    pair = next(line.cells[k]["pair"] for line in matrix.lines if line.cells[k] is not None)
+    return report_link(out, pair, matrix.method)
 
 
 def _shade(cell: Cell | None, out: Path) -> Shade:
@@ -118,8 +128,8 @@ def _shade(cell: Cell | None, out: Path) -> Shade:
     told += f"; p {cell['p_adjusted']:.2g} after adjustment" if tested else "; too few rows to be tested"
     if cell["after"] is not None:
         told += f"; {points(cell['after'])} after the correction"
-    link = report_link(out, cell["pair"], cell["method"])
-    if link is not None and cell["finding"] is not None:
+    link = None if cell["finding"] is None else report_link(out, cell["pair"], cell["method"])
+    if link is not None:
         link += f"#finding-{cell['finding']}"
     after = "" if cell["after"] is None else points(cell["after"], 0)
     return Shade(points(value, 0), after, kind, holds(cell), told, link)
