@@ -73,6 +73,7 @@ BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calib
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls class_nulls class_whole_runs top_label dependent_rows audit_groups validity validity_fits small_maps \
+	shared_findings \
 	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -96,6 +97,10 @@ bench/bench_calibrate: $(VENV)/.done-bench
 
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
+
+bench/shared_findings: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/shared_findings.py --what size --jobs $(WORKERS)
+	$(BIN)/python benchmarks/shared_findings.py --what power --jobs $(WORKERS)
 
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))

@@ -1,5 +1,7 @@
 """The owner's questions: what the answers, the matrix and the page say of made-up tables."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -30,12 +32,30 @@ def cell(model, value, hidden, p, **more):
     } | more  # fmt: skip
 
 
+VALUE = {"kind": "value", "column": "topic", "of": "text"}
 CELLS = [
     cell("a", "law", -0.2, 1e-6), cell("b", "law", -0.15, 1e-5), cell("c", "law", -0.1, 0.3),
     cell("a", "art", 0.2, 1e-6), cell("b", "art", -0.2, 1e-6), cell("c", "art", 0.0, 0.9),
     cell("a", "sums", 0.01, 0.8), cell("b", "sums", 0.0, 0.7), cell("c", "sums", 0.3, 1e-9),
     cell("a", "few", 0.4, None), cell("b", "few", 0.4, None), cell("c", "few", 0.4, None),
 ]  # fmt: skip
+
+
+def shared(finding, kind, words, condition, effects, **more):
+    """Rows of the table of shared findings, one for each model."""
+    known = {"dataset": "d", "method": "auto", "finding": finding, "kind": kind, "description": words, "n": 600}
+    known |= {"condition": json.dumps(condition), "models": 3, "effect": -0.15, "effect_low": -0.2, "effect_high": -0.1}
+    known |= {"p_shared": 1e-9, "p_shared_adjusted": 1e-7, "p_difference": 0.4, "p_difference_adjusted": 1.0} | more
+    return [
+        known | {"pair": f"d.{model}", "model": model, "n_model": 200, "model_effect": effect}
+        for model, effect in zip("abc", effects, strict=True)
+    ]  # fmt: skip
+
+
+SHARED = shared(1, "shared", "topic = law", VALUE | {"value": "law"}, (-0.2, -0.15, 0.01)) + shared(
+    2, "differing", "topic = art", VALUE | {"value": "art"}, (0.2, -0.2, None),
+    p_shared_adjusted=None, p_difference=1e-6, p_difference_adjusted=1e-4,
+)  # fmt: skip
 
 
 def made(**more):
@@ -51,13 +71,13 @@ def made(**more):
          "value": value, "low": value - 0.04, "high": value + 0.04}
         for model, value in zip("abc", (-0.1, 0.01, 0.06), strict=True)
     ]  # fmt: skip
-    found = frames({"pairs": pairs, "board": board, "groups": CELLS} | more)
+    found = frames({"pairs": pairs, "board": board, "groups": CELLS, "shared_findings": SHARED} | more)
     return found | {"groups": adjusted(found["groups"])}
 
 
 def sentence(name, found=None):
     known = found or made()
-    every = answers(known, "auto", matrices(known["groups"]), ANSWERS)
+    every = answers(known, "auto", matrices(known["groups"], known["shared_findings"]), ANSWERS)
     return next(one for one in every if one.name == name).sentence
 
 
@@ -76,8 +96,9 @@ def test_all_tested_cells_of_a_method_are_one_family(p_values, data):
         assert np.array_equal(tested["p_adjusted"].to_numpy(), holm(tested["p_value"].to_numpy()))
 
 
-def test_the_matrix_begins_with_what_most_models_share():
-    (matrix,) = matrices(made()["groups"])
+def test_the_matrix_begins_with_what_all_models_share():
+    found = made()
+    (matrix,) = matrices(found["groups"], found["shared_findings"])
     assert matrix.models == ("a", "b", "c")
     assert [line.value for line in matrix.lines][:1] == ["law"]
     assert {line.value: line.shared for line in matrix.lines} == {
@@ -93,9 +114,12 @@ def test_each_question_is_answered_by_its_numbers():
     assert sentence("promises") == (
         "1 of 3 pairs promises more than it keeps: a by 10.0 points. c by 6.0 points keeps more than it promises."
     )
-    assert "topic = law (2 of 3)" in sentence("together")
-    assert "topic = sums (c)" in sentence("together")
-    assert "art" not in sentence("together")
+    assert sentence("together") == (
+        "Taken together, the models of a data set err on 1 group, beyond chance: topic = law, accuracy 15.0 points "
+        "lower (10.0 to 20.0) than on questions of equal confidence, in this direction in 2 of 3 models. They differ "
+        "from each other on topic = art, from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by "
+        "itself: topic = sums (c)."
+    )
     # the half-width of b is .04, of which 2 points are half
     assert "b (about 1,500 more rows)" in sentence("few")
     assert "3 of 12 cells" in sentence("few")
@@ -195,7 +219,22 @@ def test_cells_lead_to_findings_and_models_to_reports(tmp_path):
 
 def test_one_model_alone_shares_nothing():
     alone = [one for one in CELLS if one["model"] == "a"]
-    assert sentence("together", made(groups=alone)).startswith("No column names groups")
+    assert sentence("together", made(groups=alone, shared_findings=[])).startswith("No column names groups")
+
+
+def test_nothing_is_said_of_what_models_share_where_that_failed():
+    assert "no group is found" in sentence("together", made(shared_findings=[])).lower()
+    failed = [{"pair": "d.a", "dataset": "d", "model": "a", "step": "together auto", "message": "a bug"}]
+    said = sentence("together", made(shared_findings=[], failures=failed)).lower()
+    assert "no group is found" not in said
+    assert "failures" in said
+
+
+def test_a_group_of_a_shared_finding_stands_first_and_is_no_matter_of_one_model():
+    found = made(shared_findings=shared(1, "shared", "topic = sums", VALUE | {"value": "sums"}, (0.1, 0.1, 0.3)))
+    (matrix,) = matrices(found["groups"], found["shared_findings"])
+    assert [line.value for line in matrix.lines if line.shared] == [matrix.lines[0].value] == ["sums"]
+    assert "by itself" not in sentence("together", found)
 
 
 def test_the_page_of_ones_own_study_does_not_speak_of_the_paper(tmp_path):

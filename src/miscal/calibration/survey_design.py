@@ -173,9 +173,12 @@ class SurveyDesign:
             return np.asarray(sums.multiply(sums).sum(0)).ravel()
 
         squared = csc_array((member.data**2, member.indices, member.indptr), shape=member.shape)
-        base = np.maximum(squared.T @ variance, np.finfo(float).tiny)
+        known = squared.T @ variance
+        # as of one sum: rows whose outcomes cannot vary have nothing in common
+        base = np.where(known > 0, known, 1.0)
         groups = base**2 / np.maximum(squares(squared, variance), np.finfo(float).tiny)
-        return self._effect(base, squares(member, np.sqrt(variance)), squares(member, residual), base, groups)
+        found = self._effect(base, squares(member, np.sqrt(variance)), squares(member, residual), base, groups)
+        return np.where(known > 0, found, 1.0)
 
     def _effect(self, own: Sums, together: Sums, seen: Sums, base: Sums, groups: Sums) -> Sums:
         """Larger of the two variances over that of independent rows, `base`, made larger where groups are few.

@@ -10,6 +10,7 @@ import polars as pl
 
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
+from miscal.study.shared_table import shared_lines
 
 Cell = dict[str, Any]
 """A row of the table ``groups``."""
@@ -25,11 +26,14 @@ class GroupLine:
         Which group.
     cells : tuple of dict or None
         Its row of the table ``groups`` under each model; None where the model has none.
+    finding : int or None
+        Number of the shared finding that it is, in the table ``shared_findings``.
     """
 
     column: str
     value: str
     cells: tuple[Cell | None, ...]
+    finding: int | None = None
 
     @property
     def marked(self) -> tuple[Cell, ...]:
@@ -38,9 +42,8 @@ class GroupLine:
 
     @property
     def shared(self) -> bool:
-        """Whether at least two models are marked, all in one direction, and at least all known ones point there."""
-        signs = {np.sign(one["hidden"]) for one in self.cells if one is not None and one["p_value"] is not None}
-        return len(self.marked) > 1 and len(signs) == 1
+        """Whether all models together err there, by the ledger over all models."""
+        return self.finding is not None
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class GroupMatrix:
     models : tuple of str
         Its columns, in the order of the plan.
     lines : tuple of GroupLine
-        What is shared most comes first.
+        Shared findings come first; then what is marked for most models.
     """
 
     dataset: str
@@ -94,21 +97,41 @@ def adjusted(groups: pl.DataFrame) -> pl.DataFrame:
     return groups.with_columns(pl.Series("p_adjusted", values, pl.Float64).fill_nan(None))
 
 
-def matrices(groups: pl.DataFrame) -> list[GroupMatrix]:
-    """Lay out the table ``groups``: a matrix for each data set and method."""
-    found = []
+def matrices(groups: pl.DataFrame, shared: pl.DataFrame | None = None) -> list[GroupMatrix]:
+    """Lay out the table ``groups``: a matrix for each data set and method.
+
+    Parameters
+    ----------
+    groups : polars.DataFrame
+    shared : polars.DataFrame, optional
+        The table ``shared_findings``.
+    """
+    found, findings = [], _shared_values(shared)
     for (dataset, method), some in groups.group_by("dataset", "method", maintain_order=True):
         models = tuple(dict.fromkeys(some["model"].to_list()))
         cells: dict[tuple[str, str], dict[str, Cell]] = {}
         for row in some.iter_rows(named=True):
             cells.setdefault((row["column"], row["value"]), {})[row["model"]] = row
-        lines = [GroupLine(*key, tuple(own.get(model) for model in models)) for key, own in cells.items()]
+        lines = [
+            GroupLine(*key, tuple(own.get(model) for model in models), findings.get((dataset, method, *key)))
+            for key, own in cells.items()
+        ]
         found.append(GroupMatrix(str(dataset), str(method), models, tuple(sorted(lines, key=_rank))))
     return found
 
 
-def _rank(line: GroupLine) -> tuple[int, bool, float]:
-    """Sort by marks in the commoner direction, bins after values of texts, then by the mean standard score."""
+def _shared_values(shared: pl.DataFrame | None) -> dict[tuple, int]:
+    """Find the numbers of shared findings that are a value of a column, by data set, method, column and value."""
+    lines = [] if shared is None else shared_lines(shared)
+    return {
+        (one.finding["dataset"], one.finding["method"], *one.value): one.finding["finding"]
+        for one in lines
+        if one.shared and one.value is not None
+    }
+
+
+def _rank(line: GroupLine) -> tuple[float, int, bool, float]:
+    """Sort by the number of the shared finding, marks in the commoner direction, bins after texts, the mean score."""
     known = [one for one in line.cells if one is not None]
     signs = [np.sign(one["hidden"]) for one in line.marked]
     most = max((signs.count(sign) for sign in (-1, 1)), default=0)
@@ -117,4 +140,5 @@ def _rank(line: GroupLine) -> tuple[int, bool, float]:
         for one in known
         if one["hidden"] is not None and one["low"] is not None
     ]
-    return -most, any(one["bin"] for one in known), -abs(float(np.mean(scores))) if scores else 0.0
+    size = abs(float(np.mean(scores))) if scores else 0.0
+    return line.finding or np.inf, -most, any(one["bin"] for one in known), -size

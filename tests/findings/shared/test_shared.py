@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.shared import DIFFERING, SHARED, ModelTests, find_shared, stacked
+from miscal.findings.shared import DIFFERING, SHARED, ModelAnswers, ModelTests, find_shared, stacked
 
 from .worlds import study
 
@@ -176,3 +176,18 @@ def test_p_values_of_differences_are_uniform_at_most():
     for level in (0.05, 0.2, 0.5):
         assert binomtest(int((found <= level).sum()), len(found), level, alternative="greater").pvalue > 0.001
         assert (found <= level).mean() > 0.4 * level
+
+
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_a_group_whose_outcomes_cannot_vary_is_no_finding(right):
+    subject, f = np.repeat(["law", "art"], 100).astype(object), np.random.default_rng(0).random(200)
+    y = np.where(subject == "law", right, f > 0.5).astype(float)
+    rows = LabelledRows(y, f, np.where(subject == "law", right, 0.5))
+    assert find_shared([ModelAnswers(name, rows, np.arange(200), {"subject": subject}) for name in "ab"]) == ()
+
+
+def test_models_without_rows_or_dates_say_nothing():
+    none, dates = np.zeros(0), np.full(60, np.datetime64("NaT", "s"))
+    assert find_shared([ModelAnswers("a", LabelledRows(none, none, none), np.zeros(0, int), {"subject": none})]) == ()
+    half = np.full(60, 0.5)
+    assert find_shared([ModelAnswers("a", LabelledRows(half * 2, half, half), np.arange(60), {"day": dates})]) == ()

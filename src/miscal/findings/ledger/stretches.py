@@ -77,6 +77,8 @@ def stretches(column: str, values: np.ndarray, few: int) -> Iterator[Stretch]:
 
 def _of_dates(column: str, seconds: np.ndarray) -> Iterator[Stretch]:
     known = seconds[np.isfinite(seconds)]
+    if len(known) == 0:
+        return
     for part, many in PARTS.items():
         values = part_of(seconds, part)
         if np.ptp(known) < _ROUNDS * _SECONDS[part] or len(np.unique(values[values >= 0])) < _LEAST_LEVELS:

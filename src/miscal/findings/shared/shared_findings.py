@@ -111,7 +111,7 @@ def find_shared(
     """
     together = stacked(models)
     own = together.settings(settings)
-    groups = named_groups(together.columns, together.text, own)
+    groups = named_groups(together.columns, together.text, own) if len(together.rows) else ()
     if len(groups) == 0:
         return ()
     chosen = find(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).findings

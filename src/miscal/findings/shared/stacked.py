@@ -78,7 +78,8 @@ class Stacked:
         A group needs as many questions as it needs rows of one model, and what names questions names no groups. Slopes
         and combinations beyond pairs are left out: they cost every other group its significance.
         """
-        per_question = len(self.rows) / (len(self.rows) if self.rows.group is None else len(np.unique(self.rows.group)))
+        group = self.rows.group
+        per_question = 1.0 if group is None else len(group) / len(np.unique(group))
         return replace(
             base,
             min_rows=int(np.ceil(base.min_rows * per_question)),

@@ -14,7 +14,7 @@ from miscal.study.answers.elsewhere import whom_corrections_serve
 from miscal.study.answers.few import which_have_too_few
 from miscal.study.answers.promises import which_promise_more
 from miscal.study.answers.ranked import who_is_ahead
-from miscal.study.answers.together import _together
+from miscal.study.answers.together import where_they_fail_together
 from miscal.study.matrix import GroupMatrix
 from miscal.study.measures.groups import LOG_LOSS
 from miscal.study.tables import Tables
@@ -43,7 +43,7 @@ def answers(tables: Tables, method: str, matrices: Sequence[GroupMatrix], words:
     return [
         which_promise_more(tables, method, words),
         *(one for one in ranked if one.name != LOG_LOSS),
-        _together(matrices, words),
+        where_they_fail_together(tables, method, matrices, words),
         which_is_best(tables, method, words),
         what_correcting_leaves(tables, method),
         *(one for one in ranked if one.name == LOG_LOSS),

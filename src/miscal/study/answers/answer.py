@@ -88,12 +88,13 @@ def pairs_in_words(n: int) -> str:
     return f"{n} pair{'' if n == 1 else 's'}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """List names; beyond the first few, count them."""
+def listed(names: Sequence[str], between: str = ", ") -> str:
+    """List names; beyond the first few, count them. Names that hold commas take something else in between."""
     first = list(names[:_NAMED])
+    last = " and " if between == ", " else f"{between}and "
     if len(names) > _NAMED:
-        return f"{', '.join(first)} and {len(names) - _NAMED} more"
-    return first[0] if len(first) == 1 else f"{', '.join(first[:-1])} and {first[-1]}"
+        return f"{between.join(first)}{last}{len(names) - _NAMED} more"
+    return first[0] if len(first) == 1 else f"{between.join(first[:-1])}{last}{first[-1]}"
 
 
 def group_name(line: GroupLine) -> str:

@@ -4,38 +4,97 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miscal.report.formatting import count
+import polars as pl
+
+from miscal.report.formatting import count, points, size
 from miscal.report.texts import short
-from miscal.study.answers.answer import Answer, group_name, listed
-from miscal.study.matrix import GroupLine, GroupMatrix
+from miscal.study.answers.answer import Answer, Bar, group_name, listed
+from miscal.study.matrix import GroupMatrix
+from miscal.study.shared_table import SharedLine, shared_lines
+from miscal.study.tables import Tables, of_method
 from miscal.study.vocabulary import StudyVocabulary
 
+_LONGEST = 70
 
-def _together(matrices: Sequence[GroupMatrix], words: StudyVocabulary) -> Answer:
+
+def where_they_fail_together(
+    tables: Tables, method: str, matrices: Sequence[GroupMatrix], words: StudyVocabulary
+) -> Answer:
+    """Say in which groups the models of a data set err together, in which they differ, and where one stands alone."""
     question = "Where do all of them fail together, and where only one?"
+    found = shared_lines(of_method(tables["shared_findings"], method))
     lines = [(matrix, line) for matrix in matrices for line in matrix.lines if len(matrix.models) > 1]
-    if not lines:
+    if not lines and not found:
         return Answer("together", question, "No column names groups that two models on one data set share.")
-    cells = sum(one is not None and one["p_value"] is not None for _, line in lines for one in line.cells)
-    shared = [(matrix, line) for matrix, line in lines if line.shared]
-    alone = [(matrix, line) for matrix, line in lines if len(line.marked) == 1]
-    said = (
-        f"Several models err in one direction, and none in the other, on {listed([_shared(*one) for one in shared])}."
-        if shared
-        else "On no group do two models err in one direction beyond chance, with none in the other."
-    )
+    many = tables["pairs"]["dataset"].n_unique() > 1
+    together = [one for one in found if one.shared]
+    apart = [one for one in found if one.differs]
+    alone = [line for _, line in lines if len(line.marked) == 1 and not line.shared]
+    said = [_missing(tables, method) or " ".join([_err_together(together, many, words), _differ(apart, many)])]
     if alone:
-        named = [f"{group_name(line)} ({short(line.marked[0]['model'], 30)})" for _, line in alone]
-        said += f" Beyond chance for one model alone: {listed(named)}."
-    return Answer(
-        "together",
-        question,
-        said,
-        note=f"Each group is compared with rows of equal {words.probability}. A mark holds after Holm's adjustment "
-        f"over all {count(cells)} tested cells of the matrix below, which are one family. That a model has no mark "
-        "does not prove that nothing is hidden there.",
+        named = [f"{group_name(line)} ({short(line.marked[0]['model'], 30)})" for line in alone]
+        said.append(f"Beyond chance for one model by itself: {listed(named)}.")
+    bars = [_bar(one, many) for one in together]
+    return Answer("together", question, " ".join(said), tuple(bars), note=_note(lines, bars != [], words))
+
+
+def _missing(tables: Tables, method: str) -> str:
+    """Say that the models of a data set could not be looked at together; nothing where they were."""
+    failed = tables["failures"].filter(pl.col("step") == f"together {method}")
+    return "What models share could not be computed: see the failures." if failed.height else ""
+
+
+def _err_together(found: Sequence[SharedLine], many: bool, words: StudyVocabulary) -> str:
+    if not found:
+        return "No group is found in which the models of a data set, taken together, err in one direction."
+    sizes = [_with_size(one, many, words) for one in found]
+    groups = f"{count(len(found))} group{'' if len(found) == 1 else 's'}"
+    return f"Taken together, the models of a data set err on {groups}, beyond chance: {listed(sizes, '; ')}."
+
+
+def _with_size(one: SharedLine, many: bool, words: StudyVocabulary) -> str:
+    effect, low, high = (one.finding[name] for name in ("effect", "effect_low", "effect_high"))
+    way = "lower" if effect < 0 else "higher"
+    ends = sorted((abs(low), abs(high)))
+    return (
+        f"{_named(one, many)}, {words.rate} {size(abs(effect))} points {way} ({size(ends[0])} to {size(ends[1])}) than "
+        f"on {words.rows} of equal {words.probability}, in this direction in {one.agreeing} of {len(one.models)} models"
     )
 
 
-def _shared(matrix: GroupMatrix, line: GroupLine) -> str:
-    return f"{group_name(line)} ({len(line.marked)} of {len(matrix.models)})"
+def _differ(found: Sequence[SharedLine], many: bool) -> str:
+    if not found:
+        return "On no group are models found to differ from each other."
+    named = []
+    for one in found:
+        least, most = one.models[0], one.models[-1]
+        ends = " to ".join(f"{points(end['model_effect'])} ({short(end['model'], 30)})" for end in (least, most))
+        named.append(f"{_named(one, many)}, from {ends}")
+    return f"They differ from each other on {listed(named, '; ')}."
+
+
+def _named(one: SharedLine, many: bool) -> str:
+    name = short(one.finding["description"], _LONGEST)
+    return f"{name} on {short(one.finding['dataset'], 30)}" if many else name
+
+
+def _bar(one: SharedLine, many: bool) -> Bar:
+    effect, low, high = (one.finding[name] for name in ("effect", "effect_low", "effect_high"))
+    return Bar(f"{_named(one, many)}, {one.agreeing} of {len(one.models)} models", effect, low, high)
+
+
+def _note(lines: Sequence, drawn: bool, words: StudyVocabulary) -> str:
+    cells = sum(one is not None and one["p_value"] is not None for _, line in lines for one in line.cells)
+    picture = (
+        f"The picture shows how much higher or lower the {words.rate} of all models, taken together, is there, with an "
+        "interval that allows for the choice of the group. " if drawn else ""
+    )  # fmt: skip
+    marks = (
+        f"What holds for one model by itself is marked in the matrix, after Holm's adjustment over all {count(cells)} "
+        "tested cells, which are one family of their own. " if cells else ""
+    )  # fmt: skip
+    return (
+        f"{picture}A model is compared with its own {words.rows} of equal {words.probability} alone, and what models "
+        f"make of one {words.row} is presumed to hang together. Where nothing is hidden, a group is named on at most "
+        f"5 % of data sets. {marks}That nothing is named does not prove that nothing is hidden."
+    )

@@ -19,6 +19,9 @@ MOST_LINES = 120
 _STEPS = (0.02, 0.05, 0.10, 0.20)
 """Absolute hidden residuals at which a cell of the matrix takes a deeper colour."""
 
+_SHARED = " \N{BLACK DIAMOND}"
+"""After the words of a group in which all models together err."""
+
 
 class Interval(NamedTuple):
     """A bar of a picture: its words, where it lies in per cent of the width, and a link."""
@@ -104,7 +107,10 @@ def _interval(one: Bar, answer: Answer, place, method: str, out: Path) -> Interv
 def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:
     """Write the cells of a matrix."""
     lines = [
-        (f"{short(line.column, 30)} = {short(line.value, 50)}", [_shade(one, out) for one in line.cells])
+        (
+            f"{short(line.column, 30)} = {short(line.value, 50)}{_SHARED if line.shared else ''}",
+            [_shade(one, out) for one in line.cells],
+        )
         for line in matrix.lines[:MOST_LINES]
     ]
     left = max(0, len(matrix.lines) - MOST_LINES)

@@ -103,7 +103,7 @@ def summarise(
     n_paper = len(ours)
     words = vocabulary_of(tables["pairs"])
     method = found[-1].method if found else "auto"
-    laid_out = [one for one in matrices(tables["groups"]) if one.method == method]
+    laid_out = [one for one in matrices(tables["groups"], tables["shared_findings"]) if one.method == method]
     other = next((known.note for known in ours.values() if known.differs), "")
     return StudySummary(
         n_pairs=names.height,
