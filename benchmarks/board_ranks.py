@@ -31,14 +31,14 @@ from miscal.study.measures.transfer_shifts import measure_transfer_shifts
 from miscal.study.pairs_together import ModelRows
 
 CASES = [(models, questions) for models in (2, 4, 8) for questions in (300, 2_000)]
-FOLDS, TOPICS, HIDDEN, WORSE = 5, 4, 0.8, 0.7
+FOLDS, HIDDEN, WORSE = 5, 0.8, 0.7
 
 
 def study(rng: np.random.Generator, models: int, questions: int, *, worse: float, alike: bool) -> list[ModelRows]:
     """Draw the rows of all models; `alike` gives all the same hidden feature."""
     hard, feature = rng.normal(size=questions), rng.choice([-1.0, 1.0], questions)
-    topic, fold = rng.integers(TOPICS, size=questions), rng.permutation(questions) % FOLDS
-    groups = {("topic", str(k)): np.flatnonzero(topic == k) for k in range(TOPICS)}
+    topic = np.array(["law", "art", "sums", "birds"], dtype=object)[rng.integers(4, size=questions)]
+    fold = rng.permutation(questions) % FOLDS
     found = []
     for k in range(models):
         own = feature if alike else rng.choice([-1.0, 1.0], questions)
@@ -50,8 +50,8 @@ def study(rng: np.random.Generator, models: int, questions: int, *, worse: float
             for columns in (logit(confidence)[:, None], np.column_stack([logit(confidence), own]))
         )
         named = {"pair": f"m{k}", "dataset": "d", "model": f"m{k}", "method": "auto"}
-        rows = LabelledRows.of(correct, confidence)
-        found.append(ModelRows(named, rows, corrected, {}, None, np.arange(questions), visible, visible, groups))
+        rows, after = (LabelledRows.of(correct, one) for one in (confidence, corrected))
+        found.append(ModelRows(named, rows, after, {"topic": topic}, None, np.arange(questions), visible, visible, {}))
     return found
 
 
