@@ -37,7 +37,7 @@ MOST_BYTES, MOST_SECONDS = 10_000_000, 3.0
 SCREENS = (1280, 390)
 TIMES = 3
 UPRIGHT, ACROSS = 680, 1030
-"""Widths of A4 without its margins, at 96 dots an inch; the matrix is printed on sheets that lie across."""
+"""Widths of A4 without its margins, at 96 dots an inch; the matrix and the table of pairs lie across."""
 ROWS = 6_000
 
 
@@ -153,11 +153,11 @@ def looked_at(browser: Any, page: Path) -> tuple[float, list[str]]:
         view.set_viewport_size({"width": width, "height": 844})
         wide += [f"{width} px"] if view.evaluate(is_wide) else []
     view.emulate_media(media="print")
-    for width, elsewhere in ((ACROSS, "#answers"), (UPRIGHT, "#matrix")):
-        view.evaluate(f"document.querySelector('{elsewhere}').hidden = true")
+    for width, elsewhere in ((ACROSS, "#answers"), (UPRIGHT, "#matrix, #pairs")):
+        view.evaluate(f"document.querySelectorAll('{elsewhere}').forEach((one) => (one.hidden = true))")
         view.set_viewport_size({"width": width, "height": 844})
         wide += ["paper"] if view.evaluate(is_wide) else []
-        view.evaluate(f"document.querySelector('{elsewhere}').hidden = false")
+        view.evaluate(f"document.querySelectorAll('{elsewhere}').forEach((one) => (one.hidden = false))")
     return float(np.median(seconds)), wide
 
 

@@ -68,3 +68,16 @@ def test_the_score_finds_what_is_stated_in_four_draws_of_five(place):
         y = (rng.random(800) < f + off).astype(float)
         found.append(kernel_score(X, y, f, f, settings=FEW, random_state=seed) < 0.05)
     assert np.mean(found) == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [0, 1])
+def test_sizes_shrink_with_the_root_of_the_rows(place):
+    """The board of a study says by this rule how many rows an error of 5 points takes."""
+    sizes = []
+    for n in (1_000, 4_000, 16_000):
+        rng = np.random.default_rng(0)
+        X, f = rng.normal(size=(n, 16)), rng.uniform(0.3, 0.9, n)
+        rows = smoothed_residuals(X, (rng.random(n) < f).astype(float), f, f)
+        sizes.append(detectable_places(rows, 0.05)[place].size * np.sqrt(n))
+    assert max(sizes) / min(sizes) < 1.3
