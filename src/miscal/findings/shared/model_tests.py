@@ -124,9 +124,9 @@ class ModelTests:
         self.strata = Strata.of(cut_into_strata(rows.confidence, width, rng, self.part), rows.residual, rows.mass)
         self.residual = centred(rows.residual, self.strata.stratum, rows.mass)
         question = np.arange(len(rows)) if rows.group is None else rows.group
-        # rows of one question and one model, and the place of each such cell in a table of questions by models
-        self.cell = question * models + self.part
-        self.questions = int(question.max()) + 1
+        # rows of one question and one model are a cell of a table of questions by models
+        at, self.cell = np.unique(question * models + self.part, return_inverse=True)
+        self.place, self.shape = (at // models, at % models), (int(question.max()) + 1, models)
         self.within = [self._own_design(model) for model in range(models)]
         self.spread = np.sqrt(rows.variance)
         self.correlation = self._correlations()
@@ -138,9 +138,7 @@ class ModelTests:
 
     def _by_question(self, values: Floats) -> csr_array:
         """Sum values (n,) over the rows of each question and model, (questions, models)."""
-        at, numbers = np.unique(self.cell, return_inverse=True)
-        sums = np.bincount(numbers.ravel(), values)
-        return csr_array((sums, (at // self.models, at % self.models)), shape=(self.questions, self.models))
+        return csr_array((np.bincount(self.cell, values), self.place), shape=self.shape)
 
     def _products(self, values: Floats) -> Floats:
         """Return the sums over questions of the products of every two models' sums of some values, (models, models)."""

@@ -123,11 +123,10 @@ class _Told:
 
     def __init__(self, together: Stacked, groups: Groups, settings: LedgerSettings, min_rows: int, seed: int) -> None:
         self.together, self.groups = together, groups
-        tests = (
-            rows and ModelTests(rows, len(together.models), settings, seed=seed, min_rows=min_rows)
+        self.tests, self.corrected = (
+            None if rows is None else ModelTests(rows, len(together.models), settings, seed=seed, min_rows=min_rows)
             for rows in (together.rows, together.corrected)
         )
-        self.tests, self.corrected = tests
 
     def findings(self, chosen: Sequence[Finding]) -> list[SharedFinding]:
         shared = {self.groups.places[one.condition]: one for one in chosen}

@@ -35,7 +35,7 @@ def where_they_fail_together(
         named = [f"{group_name(line)} ({short(line.marked[0]['model'], 30)})" for line in alone]
         said.append(f"Beyond chance for one model by itself: {listed(named)}.")
     bars = [_bar(one, many) for one in together]
-    return Answer("together", question, " ".join(said), tuple(bars), note=_note(lines, bars != [], words))
+    return Answer("together", question, " ".join(said), tuple(bars), note=_note(lines, len(together), words))
 
 
 def _missing(tables: Tables, method: str) -> str:
@@ -83,18 +83,19 @@ def _bar(one: SharedLine, many: bool) -> Bar:
     return Bar(f"{_named(one, many)}, {one.agreeing} of {len(one.models)} models", effect, low, high)
 
 
-def _note(lines: Sequence, drawn: bool, words: StudyVocabulary) -> str:
+def _note(lines: Sequence, drawn: int, words: StudyVocabulary) -> str:
     cells = sum(one is not None and one["p_value"] is not None for _, line in lines for one in line.cells)
     picture = (
         f"The picture shows how much higher or lower the {words.rate} of all models, taken together, is there, with an "
         "interval that allows for the choice of the group. " if drawn else ""
     )  # fmt: skip
+    beyond = "Each group is measured beyond those before it. " if drawn > 1 else ""
     marks = (
         f"What holds for one model by itself is marked in the matrix, after Holm's adjustment over all {count(cells)} "
         "tested cells, which are one family of their own. " if cells else ""
     )  # fmt: skip
     return (
-        f"{picture}A model is compared with its own {words.rows} of equal {words.probability} alone, and what models "
-        f"make of one {words.row} is presumed to hang together. Where nothing is hidden, a group is named on at most "
-        f"5 % of data sets. {marks}That nothing is named does not prove that nothing is hidden."
+        f"{picture}{beyond}A model is compared with its own {words.rows} of equal {words.probability} alone, and "
+        f"what models make of one {words.row} is presumed to hang together. Where nothing is hidden, a group is named "
+        f"on at most 5 % of data sets. {marks}That nothing is named does not prove that nothing is hidden."
     )
