@@ -47,6 +47,8 @@ taken not to hang together, which makes differences between them less certain.""
 _STREAM = 35
 _LEAST = float(np.finfo(np.float64).tiny)
 _ROUNDING = 1e-9
+_COLLINEAR = 1e-10
+"""Of columns that others add up to, rounding leaves so much."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,43 @@ class GroupTests:
     total: Floats
     variance: Floats
     gain: Floats
+
+
+class Without:
+    """Takes out of columns, within each model, what the columns of other groups explain of them.
+
+    Parameters
+    ----------
+    given : sequence of (n,) float64
+        The columns of the other groups, centred in strata.
+    within : sequence of int64 arrays
+        The rows of each model.
+    mass : (n,) float64
+        How much each row counts.
+    residual : (n,) float64
+        The residuals, centred in strata.
+
+    Attributes
+    ----------
+    residual : (n,) float64
+        The residuals without what the groups explain of them.
+    """
+
+    def __init__(
+        self, given: Sequence[Floats], within: Sequence[NDArray[np.int64]], mass: Floats, residual: Floats
+    ) -> None:
+        self.within, self.mass = within, mass
+        self.known = [np.column_stack([one[own] for one in given]) for own in within] if given else []
+        products = (known.T @ (mass[own, None] * known) for own, known in zip(within, self.known, strict=False))
+        self.inverse = [np.linalg.pinv(one, rcond=_COLLINEAR, hermitian=True) for one in products]
+        self.residual = self.of(residual)
+
+    def of(self, column: Floats) -> Floats:
+        """Return a column (n,) without what the groups explain of it."""
+        left = column.copy()
+        for own, known, inverse in zip(self.within, self.known, self.inverse, strict=False):
+            left[own] -= known @ (inverse @ (known.T @ (self.mass[own] * column[own])))
+        return left
 
 
 class ModelTests:
@@ -152,7 +191,12 @@ class ModelTests:
         np.fill_diagonal(found, 1.0)
         return found
 
-    def of(self, column: Floats, inside: NDArray[np.bool_], given: Sequence[Floats] = ()) -> GroupTests:
+    def allowing_for(self, given: Sequence[Floats]) -> Without:
+        """Return what takes the effects of other groups, by their columns (n,), out of columns and residuals."""
+        known = [self.strata.centred(one) for one in given]
+        return Without(known, [own for own, _ in self.within], self.rows.mass, self.residual)
+
+    def of(self, column: Floats, inside: NDArray[np.bool_], without: Without | None = None) -> GroupTests:
         """Test a group within each model.
 
         Parameters
@@ -161,11 +205,11 @@ class ModelTests:
             What each row adds to its test: 1 and 0, or the scores of a trend.
         inside : (n,) bool
             Its rows.
-        given : sequence of (n,) float64
-            The columns of other groups, whose effects are allowed for.
+        without : Without, optional
+            Other groups, whose effects are allowed for.
         """
         every = self.strata.centred(column)
-        b, left = self._without([every, self.residual], given)
+        b, left = (every, self.residual) if without is None else (without.of(every), without.residual)
         a = self.rows.mass * b
         total, gain = (np.bincount(self.part, a * by, self.models) for by in (left, b))
         variance = np.bincount(self.part, self.strata.scatter * a**2, self.models)
@@ -176,16 +220,6 @@ class ModelTests:
             variance[model] *= self._own_effect(model, a)
         place = np.flatnonzero(able)
         return GroupTests(place, a, b, left, total[place], variance[place], gain[place])
-
-    def _without(self, columns: Sequence[Floats], given: Sequence[Floats]) -> Sequence[Floats]:
-        """Subtract from some columns what others, centred in strata, explain of them within each model."""
-        if not given:
-            return columns
-        left, others = np.column_stack(columns), np.column_stack([self.strata.centred(one) for one in given])
-        for own, _ in self.within:
-            known, weighed = others[own], others[own] * self.rows.mass[own, None]
-            left[own] -= known @ np.linalg.lstsq(weighed.T @ known, weighed.T @ left[own], rcond=1e-10)[0]
-        return list(left.T)
 
     def _own_effect(self, model: int, factors: Floats) -> float:
         own, design = self.within[model]
@@ -223,9 +257,9 @@ class ModelTests:
         ends = trend._replace(upper=trend.upper[own], lower=trend.lower[own], score=trend.score[own])
         return trend_size(rows, ends, one)
 
-    def difference(self, column: Floats, inside: NDArray[np.bool_], given: Sequence[Floats] = ()) -> float | None:
+    def difference(self, column: Floats, inside: NDArray[np.bool_], without: Without | None = None) -> float | None:
         """P-value of the effects being equal in all models that can test the group; None where fewer than two can."""
-        test = self.of(column, inside, given)
+        test = self.of(column, inside, without)
         if len(test.place) < 2:
             return None
         deviation = np.sqrt(test.variance)

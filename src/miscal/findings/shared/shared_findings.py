@@ -148,29 +148,42 @@ class _Told:
     def _differences(self, shared: Sequence[int]) -> dict[int, tuple[float, float]]:
         """Choose groups in which models differ, one after the other; then add the shared ones in which they do not.
 
-        Each is tested given the shared groups and those chosen before, so that none is an echo of another.
+        Each is tested given the shared groups, and must be beyond the cut; then given those chosen before it, too, so
+        that none is an echo of another.
 
         Returns
         -------
         dict of int to (float, float)
             P-value of equal effects, and adjusted for all candidates, by the place of the group.
         """
-        left = list(dict.fromkeys([*shared, *slope_places(self.groups)]))
-        times, found = len(left) / (1 - SHARE_OF_SHARED), {}
+        candidates = list(dict.fromkeys([*shared, *slope_places(self.groups)]))
+        times = len(candidates) / (1 - SHARE_OF_SHARED)
+        known = self._tested(candidates, shared)
+        left = [place for place, p in known.items() if p * times <= LEDGER_DEFAULTS.significance]
+        found: dict[int, tuple[float, float]] = {}
         while left:
-            tested = {place: self._difference(place, [*shared, *found]) for place in left}
-            known = {place: p_value for place, p_value in tested.items() if p_value is not None}
-            best = min(known, key=lambda place: known[place], default=None)
-            if best is None or known[best] * times > LEDGER_DEFAULTS.significance:
-                return found | {one: (p, min(1.0, p * times)) for one, p in known.items() if one in shared}
+            best = min(left, key=lambda place: known[place])
+            if known[best] * times > LEDGER_DEFAULTS.significance:
+                break
             found[best] = known[best], known[best] * times
-            left.remove(best)
-        return found
+            again = self._tested([place for place in left if place != best], [*shared, *found])
+            known, left = known | again, list(again)
+        told = [place for place in shared if place in known and place not in found]
+        return found | {place: (known[place], min(1.0, known[place] * times)) for place in told}
 
-    def _difference(self, place: int, given: Sequence[int]) -> float | None:
-        column, inside, _ = self._rows(place)
-        others = [self.groups.tested.dense(one) for one in dict.fromkeys(given) if one != place]
-        return self.tests.difference(column, inside, others)
+    def _tested(self, places: Sequence[int], given: Sequence[int]) -> dict[int, float]:
+        """Return the p-values of equal effects given some groups; without those that fewer than two models can test."""
+        given = list(dict.fromkeys(given))
+        columns = {place: self.groups.tested.dense(place) for place in given}
+        every = self.tests.allowing_for(list(columns.values()))
+        found = {}
+        for place in places:
+            others = [column for other, column in columns.items() if other != place]
+            without = self.tests.allowing_for(others) if place in columns else every
+            column, inside, _ = self._rows(place)
+            if (p_value := self.tests.difference(column, inside, without)) is not None:
+                found[place] = p_value
+        return found
 
     def _finding(
         self,
