@@ -45,6 +45,7 @@ def shared(finding, kind, words, condition, effects, **more):
     """Rows of the table of shared findings, one for each model."""
     known = {"dataset": "d", "method": "auto", "finding": finding, "kind": kind, "description": words, "n": 600}
     known |= {"condition": json.dumps(condition), "models": 3, "effect": -0.15, "effect_low": -0.2, "effect_high": -0.1}
+    known |= {"given_others": False}
     known |= {"p_shared": 1e-9, "p_shared_adjusted": 1e-7, "p_difference": 0.4, "p_difference_adjusted": 1.0} | more
     return [
         known | {"pair": f"d.{model}", "model": model, "n_model": 200, "model_effect": effect}

@@ -43,9 +43,15 @@ class SharedLine:
         return adjusted is not None and adjusted <= SIGNIFICANCE
 
     @property
+    def told(self) -> tuple[float, float, float]:
+        """How much more often its rows are right, with its interval: by itself, or given others if it needs them."""
+        name = "beyond" if self.finding["given_others"] else "effect"
+        return self.finding[name], self.finding[f"{name}_low"], self.finding[f"{name}_high"]
+
+    @property
     def agreeing(self) -> int:
         """How many models point where all together do."""
-        return sum(np.sign(one["model_effect"]) == np.sign(self.finding["effect"]) for one in self.models)
+        return sum(np.sign(one["model_effect"]) == np.sign(self.told[0]) for one in self.models)
 
     @property
     def value(self) -> tuple[str, str] | None:

@@ -43,6 +43,22 @@ def test_the_order_of_models_and_rows_does_not_matter():
     assert find_shared(shuffled) == found
 
 
+def test_what_all_show_lies_among_what_each_shows_though_groups_overlap():
+    models = study(4, n=1500, off=lambda model, subject: -0.3 * (subject in ("law", "art")) - 0.1 * (subject == "law"))
+    for one in models:
+        one.columns["field"] = np.where(np.isin(one.columns["subject"], ["law", "art"]), "words", "numbers").astype(
+            object
+        )
+    found = find_shared(models)
+    assert len(found) > 1
+    for one in found:
+        own = [model.effect.value for model in one.models]
+        assert min(own) <= one.effect.value <= max(own)
+        assert one.beyond.interval is None or np.prod(one.beyond.interval) > 0
+    # the second is told beyond the first, which holds most of its rows
+    assert abs(found[1].beyond.value) < abs(found[1].effect.value)
+
+
 def flipped(rows):
     return LabelledRows(1 - rows.correct, 1 - rows.confidence, 1 - rows.expected)
 
@@ -67,7 +83,7 @@ def test_of_one_model_it_is_the_plain_ledger():
     assert [one.condition for one in found] == [one.condition for one in ledger]
     assert len(found) > 0
     for one, two in zip(found, ledger, strict=True):
-        assert (one.p_shared, one.p_shared_adjusted, one.effect) == (two.p_value, two.p_adjusted, two.beyond)
+        assert (one.p_shared, one.p_shared_adjusted, one.beyond) == (two.p_value, two.p_adjusted, two.beyond)
         assert one.p_difference is None
     alone = LabelledRows(only.rows.correct, only.rows.confidence, only.rows.expected, row=np.arange(1_500))
     assert find(alone, named_groups(dict(only.columns)), error=0.5).findings[0].condition == found[0].condition

@@ -235,22 +235,31 @@ class ModelTests:
             for place, total, variance in zip(test.place.tolist(), test.total, test.variance, strict=True)
         }
 
-    def pooled(self, column: Floats, inside: NDArray[np.bool_], trend: TrendRows | None = None) -> MeasureAgainstNull:
-        """Measure the effect of a group over all models, by itself."""
+    def pooled(
+        self, column: Floats, inside: NDArray[np.bool_], trend: TrendRows | None = None, level: float | None = None
+    ) -> MeasureAgainstNull:
+        """Measure the effect of a group over all models, by itself; its interval may miss with probability `level`."""
         test, rows = self.of(column, inside), self.rows
         total, variance = float(test.factors @ rows.residual), float(self.strata.scatter @ test.factors**2)
         if rows.design is not None:
             variance *= rows.design.design_effect(test.factors, rows.residual, rows.variance)
-        found = self._size(test, np.arange(len(rows)), total, variance, trend)
+        found = self._size(test, np.arange(len(rows)), total, variance, trend, level)
         p_value = float(2 * ndtr(-abs(total) / np.sqrt(variance))) if variance > 0 else None
         return MeasureAgainstNull(value=found.value, interval=found.interval, p_value=p_value)
 
     def _size(
-        self, test: GroupTests, own: NDArray[np.int64], total: float, variance: float, trend: TrendRows | None
+        self,
+        test: GroupTests,
+        own: NDArray[np.int64],
+        total: float,
+        variance: float,
+        trend: TrendRows | None,
+        level: float | None = None,
     ) -> Measure:
-        """Return the size that some rows show, with the interval of it alone."""
-        # nothing was chosen by these scores, so that no choice is to be allowed for
-        one = GroupTest(test.factors[own], total, variance, z=0.0, least=float(-ndtri(self.settings.significance / 2)))
+        """Return the size that some rows show, with an interval of the level of the tests where none is given."""
+        least = float(-ndtri((self.settings.significance if level is None else level) / 2))
+        # a score of 0 says that the size is not to be shrunk: what a model shows is told as it is
+        one = GroupTest(test.factors[own], total, variance, z=0.0, least=least)
         rows = self.rows.take(own)
         if trend is None:
             return size(one, rows.expected, direction=test.centred[own])

@@ -1,21 +1,24 @@
 """Where all models err together, and where they differ: one ledger over all models of a data set.
 
 The rows of all models are stacked, each model a part of its own, and tested by one ledger
-(:func:`miscal.findings.ledger.find`): what ten models with 1,000 questions each show together, none may show alone.
-Half of the error of 5 % is for groups in which the models err together; the other half for groups in which they differ,
-by Holm's adjustment over the values and bins of the columns, and the shared findings.
+(:func:`miscal.findings.ledger.scan.scan`): what ten models with 1,000 questions each show together, none may show
+alone. Half of the error of 5 % is for groups in which the models err together; the other half for groups in which they
+differ, by Bonferroni's cut over the values and bins of the columns, and the shared findings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from miscal.base.document import Measure
 from miscal.findings.conditions import Condition, described
-from miscal.findings.ledger import LEDGER_DEFAULTS, Finding, Groups, LedgerSettings, find, named_groups, slope_places
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, slope_places
+from miscal.findings.ledger.scan import scan
+from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.shared.model_tests import ModelEffect, ModelTests
 from miscal.findings.shared.stacked import ModelAnswers, Stacked, stacked
@@ -43,8 +46,11 @@ class SharedFinding:
         Its rows, of all models.
     effect : Measure
         How much more often they are right than rows of equal confidence of the same model, over all models; negative
-        where less often. Where shared, given the findings above it, and the interval allows for the choice: it excludes
-        0 where `p_shared_adjusted` is below the level, and only there. Else by itself, with its own 95 % interval.
+        where less often. By itself, like the effects of the models. Where shared, its interval allows for the choice;
+        else it is the 95 % interval of this one group.
+    beyond : Measure
+        The same given the shared findings above it: what `p_shared` is of. Its interval excludes 0 where
+        `p_shared_adjusted` is below the level, and only there. Undefined where it is no shared finding.
     p_shared : float
         Of no common effect: given the findings above it where shared, else by itself.
     p_shared_adjusted : float or None
@@ -60,6 +66,7 @@ class SharedFinding:
     condition: Condition
     n: int
     effect: Measure
+    beyond: Measure
     p_shared: float
     p_shared_adjusted: float | None
     p_difference: float | None
@@ -70,6 +77,17 @@ class SharedFinding:
     def description(self) -> str:
         """What its rows have in common, in words."""
         return described(self.condition)
+
+    @property
+    def given_others(self) -> bool:
+        """Whether it errs as `beyond` says only once the shared findings above it are allowed for.
+
+        By itself it differs by less than half as much, or its interval includes 0.
+        """
+        if self.beyond.value is None or self.effect.value is None:
+            return False
+        low, high = self.effect.interval or (0.0, 0.0)
+        return bool(low <= 0 <= high or self.effect.value * np.sign(self.beyond.value) < abs(self.beyond.value) / 2)
 
     @property
     def differs(self) -> bool:
@@ -114,7 +132,7 @@ def find_shared(
     groups = named_groups(together.columns, together.text, own) if len(together.rows) else ()
     if len(groups) == 0:
         return ()
-    chosen = find(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).findings
+    chosen = scan(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).chosen
     return tuple(_Told(together, groups, own, settings.min_rows, seed).findings(chosen))
 
 
@@ -128,18 +146,11 @@ class _Told:
             for rows in (together.rows, together.corrected)
         )
 
-    def findings(self, chosen: Sequence[Finding]) -> list[SharedFinding]:
-        shared = {self.groups.places[one.condition]: one for one in chosen}
-        different = self._differences(list(shared))
-        found = [
-            self._finding(SHARED, place, one.beyond, one.p_value, one.p_adjusted, different.get(place))
-            for place, one in shared.items()
-        ]
-        for place, p_values in different.items():
-            if place not in shared:
-                pooled = self.tests.pooled(*self._rows(place))
-                found.append(self._finding(DIFFERING, place, pooled, pooled.p_value, None, p_values))
-        return found
+    def findings(self, chosen: Sequence[TestedGroup]) -> list[SharedFinding]:
+        different = self._differences([one.group for one in chosen])
+        found = [self._shared(one, different.get(one.group)) for one in chosen]
+        known = {one.group for one in chosen}
+        return found + [self._differing(place, told) for place, told in different.items() if place not in known]
 
     def _rows(self, place: int) -> tuple[np.ndarray, np.ndarray, TrendRows | None]:
         """Return what each row adds to the test of a group, its rows, and its trend, if it is one."""
@@ -185,14 +196,18 @@ class _Told:
                 found[place] = p_value
         return found
 
+    def _shared(self, one: TestedGroup, different: tuple[float, float] | None) -> SharedFinding:
+        effect = self.tests.pooled(*self._rows(one.group), level=one.level)
+        tested = {"beyond": one.beyond, "p_shared": one.p_value, "p_shared_adjusted": one.p_adjusted}
+        return self._finding(SHARED, one.group, effect, different, **tested)
+
+    def _differing(self, place: int, different: tuple[float, float]) -> SharedFinding:
+        effect = self.tests.pooled(*self._rows(place))
+        tested = {"beyond": _UNDEFINED, "p_shared": effect.p_value, "p_shared_adjusted": None}
+        return self._finding(DIFFERING, place, effect, different, **tested)
+
     def _finding(
-        self,
-        kind: str,
-        place: int,
-        effect: Measure,
-        p_shared: float,
-        p_adjusted: float | None,
-        different: tuple[float, float] | None,
+        self, kind: str, place: int, effect: Measure, different: tuple[float, float] | None, **tested: Any
     ) -> SharedFinding:
         asked = self._rows(place)
         n = np.bincount(self.tests.part[asked[1]], minlength=len(self.together.models)).tolist()
@@ -203,12 +218,11 @@ class _Told:
             condition=self.groups.conditions[place],
             n=sum(n),
             effect=Measure(value=effect.value, interval=effect.interval),
-            p_shared=p_shared,
-            p_shared_adjusted=p_adjusted,
             p_difference=None if different is None else different[0],
             p_difference_adjusted=None if different is None else different[1],
             models=tuple(
                 ModelEffect(model, n[at], effects.get(at, _UNDEFINED), after.get(at, _UNDEFINED).value)
                 for at, model in enumerate(self.together.models)
             ),
+            **tested,
         )

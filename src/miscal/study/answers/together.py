@@ -53,12 +53,14 @@ def _err_together(found: Sequence[SharedLine], many: bool, words: StudyVocabular
 
 
 def _with_size(one: SharedLine, many: bool, words: StudyVocabulary) -> str:
-    effect, low, high = (one.finding[name] for name in ("effect", "effect_low", "effect_high"))
+    effect, low, high = one.told
     way = "lower" if effect < 0 else "higher"
     ends = sorted((abs(low), abs(high)))
+    given = ", once the groups before it are allowed for" if one.finding["given_others"] else ""
     return (
         f"{_named(one, many)}, {words.rate} {size(abs(effect))} points {way} ({size(ends[0])} to {size(ends[1])}) than "
-        f"on {words.rows} of equal {words.probability}, in this direction in {one.agreeing} of {len(one.models)} models"
+        f"on {words.rows} of equal {words.probability}{given}, in this direction in {one.agreeing} of "
+        f"{len(one.models)} models"
     )
 
 
@@ -79,8 +81,7 @@ def _named(one: SharedLine, many: bool) -> str:
 
 
 def _bar(one: SharedLine, many: bool) -> Bar:
-    effect, low, high = (one.finding[name] for name in ("effect", "effect_low", "effect_high"))
-    return Bar(f"{_named(one, many)}, {one.agreeing} of {len(one.models)} models", effect, low, high)
+    return Bar(f"{_named(one, many)}, {one.agreeing} of {len(one.models)} models", *one.told)
 
 
 def _note(lines: Sequence, drawn: int, words: StudyVocabulary) -> str:
@@ -89,7 +90,7 @@ def _note(lines: Sequence, drawn: int, words: StudyVocabulary) -> str:
         f"The picture shows how much higher or lower the {words.rate} of all models, taken together, is there, with an "
         "interval that allows for the choice of the group. " if drawn else ""
     )  # fmt: skip
-    beyond = "Each group is measured beyond those before it. " if drawn > 1 else ""
+    beyond = "Each group is beyond chance given those before it. " if drawn > 1 else ""
     marks = (
         f"What holds for one model by itself is marked in the matrix, after Holm's adjustment over all {count(cells)} "
         "tested cells, which are one family of their own. " if cells else ""

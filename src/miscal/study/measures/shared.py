@@ -45,6 +45,7 @@ def _answers(one: ModelRows) -> ModelAnswers:
 
 def _of_finding(finding: SharedFinding, number: int) -> dict[str, Any]:
     low, high = finding.effect.interval or (None, None)
+    beyond_low, beyond_high = finding.beyond.interval or (None, None)
     return {
         "finding": number,
         "kind": finding.kind,
@@ -55,6 +56,10 @@ def _of_finding(finding: SharedFinding, number: int) -> dict[str, Any]:
         "effect": finding.effect.value,
         "effect_low": low,
         "effect_high": high,
+        "beyond": finding.beyond.value,
+        "beyond_low": beyond_low,
+        "beyond_high": beyond_high,
+        "given_others": finding.given_others,
         "p_shared": finding.p_shared,
         "p_shared_adjusted": finding.p_shared_adjusted,
         "p_difference": finding.p_difference,
