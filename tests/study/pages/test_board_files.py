@@ -41,10 +41,11 @@ def test_every_measure_has_a_table_of_all_ranks(tmp_path, known):
 
 def test_marks_stand_in_the_matrix_and_many_models_are_counted(tmp_path):
     page = write_board(save(tmp_path / "few", made())).read_text()
-    assert r"| topic = law | −20\* | −15\* | −10 |" in page
+    assert r"| topic = law ◆ | −20\* | −15\* | −10 |" in page
+    assert "a diamond marks" in page
     many = [cell(f"m{k:02}", "law", -0.2, 1e-9) for k in range(MOST_MODELS + 1)]
     page = write_board(save(tmp_path / "many", made(groups=many))).read_text()
-    assert f"| topic = law | {MOST_MODELS + 1} | 0 | {MOST_MODELS + 1} |" in page
+    assert f"| topic = law ◆ | {MOST_MODELS + 1} | 0 | {MOST_MODELS + 1} |" in page
 
 
 @pytest.mark.promise("S1")

@@ -81,7 +81,7 @@ def _named(one: SharedLine, many: bool) -> str:
 
 
 def _bar(one: SharedLine, many: bool) -> Bar:
-    return Bar(f"{_named(one, many)}, {one.agreeing} of {len(one.models)} models", *one.told)
+    return Bar(_named(one, many), *one.told, aside=f"{one.agreeing} of {len(one.models)} models")
 
 
 def _note(lines: Sequence, drawn: int, words: StudyVocabulary) -> str:

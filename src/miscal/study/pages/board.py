@@ -10,7 +10,7 @@ from typing import NamedTuple
 from miscal.report.formatting import change, metric, points
 from miscal.report.texts import short
 from miscal.study.answers import Answer, Bar
-from miscal.study.matrix import Cell, GroupMatrix, holds
+from miscal.study.matrix import Cell, GroupLine, GroupMatrix, holds
 from miscal.study.pages.grid import report_link
 from miscal.study.tables import Tables
 
@@ -20,7 +20,7 @@ _STEPS = (0.02, 0.05, 0.10, 0.20)
 """Absolute hidden residuals at which a cell of the matrix takes a deeper colour."""
 
 _SHARED = " \N{BLACK DIAMOND}"
-"""After the words of a group in which all models together err."""
+"""After the words of a group in which all models, taken together, err."""
 
 
 class Interval(NamedTuple):
@@ -104,15 +104,20 @@ def _interval(one: Bar, answer: Answer, place, method: str, out: Path) -> Interv
     return Interval(one.name, said, place(one.low), place(one.high), place(one.value), side, href)
 
 
+def line_name(line: GroupLine) -> str:
+    """Name the group of a line of the matrix, with a diamond where all models, taken together, err.
+
+    Examples
+    --------
+    >>> line_name(GroupLine("subject", "law", ()))
+    'subject = law'
+    """
+    return f"{short(line.column, 30)} = {short(line.value, 50)}{_SHARED if line.shared else ''}"
+
+
 def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:
     """Write the cells of a matrix."""
-    lines = [
-        (
-            f"{short(line.column, 30)} = {short(line.value, 50)}{_SHARED if line.shared else ''}",
-            [_shade(one, out) for one in line.cells],
-        )
-        for line in matrix.lines[:MOST_LINES]
-    ]
+    lines = [(line_name(line), [_shade(one, out) for one in line.cells]) for line in matrix.lines[:MOST_LINES]]
     left = max(0, len(matrix.lines) - MOST_LINES)
     models = [(short(model, 40), _report(matrix, k, out)) for k, model in enumerate(matrix.models)]
     return DrawnMatrix(matrix.dataset, models, lines, left)

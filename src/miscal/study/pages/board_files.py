@@ -18,7 +18,7 @@ from miscal.study.folder import n_planned
 from miscal.study.matrix import Cell, GroupMatrix, holds
 from miscal.study.measures.groups import RESIDUAL, SMECE
 from miscal.study.measures.rankings import RANKED
-from miscal.study.pages.board import title
+from miscal.study.pages.board import line_name, title
 from miscal.study.pages.summary import StudySummary, summarise
 from miscal.study.tables import LEARNED, Tables, of_method, read_tables
 
@@ -142,7 +142,7 @@ def _matrix(matrix: GroupMatrix, summary: StudySummary) -> Iterator[str]:
     lines = matrix.lines[:MOST_LINES]
     heads = ["group", *(matrix.models if most else ("models lower", "models higher", "models"))]
     rows = [
-        [f"{short(line.column, 30)} = {short(line.value, 50)}",
+        [line_name(line),
          *(map(_cell, line.cells) if most else _counts([one for one in line.cells if one is not None]))]
         for line in lines
     ]  # fmt: skip
@@ -155,7 +155,9 @@ def _matrix(matrix: GroupMatrix, summary: StudySummary) -> Iterator[str]:
     left = len(matrix.lines) - len(lines)
     more = f" The table groups has {left} more groups." if left else ""
     mark = "; a star marks what holds" if most else ", where that holds"
-    yield escaped(f"{said}{mark} after adjustment over all cells.{more}")
+    diamond = "; a diamond marks groups in which all models, taken together, err"
+    shared = diamond if any(line.shared for line in lines) else ""
+    yield escaped(f"{said}{mark} after adjustment over all cells{shared}.{more}")
 
 
 def _cell(cell: Cell | None) -> str:
