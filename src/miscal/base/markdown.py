@@ -16,8 +16,10 @@ _NOTHING = "<!-- -->"
 _LINKED = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=GH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
-def escaped(text: str) -> str:
+def escaped(text: str, longest: int = LONGEST) -> str:
     r"""Return a text as markdown that shows it and does nothing else: no markup, mention, reference or link.
+
+    Beyond `longest` characters it is cut.
 
     Examples
     --------
@@ -26,7 +28,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("- 3 points"), escaped("1. north"))
     \- 3 points 1\. north
     """
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
     line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
     line = _LINKED.sub("\0", line)
     line = _AT_START.sub(r"\1\\", _ACTIVE.sub(r"\\\g<0>", line))

@@ -28,6 +28,9 @@ MOST_LINES = 20
 MOST_MODELS = 12
 """Models up to which ``board.md`` has a column for each; a table of more is too wide to be read."""
 
+_LONGEST = 4_000
+"""Characters of an answer: it names a few groups and models, none of which is long by itself."""
+
 _OF_PAIRS = (
     *("pair", "dataset", "model", "method", "family", "billions", "n_test", "accuracy", "confidence", "log_loss"),
     *("log_loss_saved", "log_loss_saved_low", "log_loss_saved_high"),
@@ -115,7 +118,7 @@ def board_markdown(tables: Tables, summary: StudySummary) -> str:
     blocks = [f"# {escaped(title(tables))}"]
     if summary.n_pairs != summary.n_planned:
         blocks.append(f"{summary.n_pairs} of {summary.n_planned} pairs of the plan are finished.")
-    blocks += ["\n".join(f"- **{escaped(one.question)}** {escaped(one.sentence)}" for one in summary.answers)]
+    blocks += ["\n".join(f"- **{escaped(one.question)}** {escaped(one.sentence, _LONGEST)}" for one in summary.answers)]
     blocks += [block for answer in summary.answers for block in _ranking(tables, answer, summary.method)]
     blocks += [block for matrix in summary.matrices for block in _matrix(matrix, summary)]
     return "\n\n".join(block for block in blocks if block) + "\n"
@@ -133,7 +136,7 @@ def _ranking(tables: Tables, answer: Answer, method: str) -> Iterator[str]:
         for one in own.sort("dataset", "best_rank", "worst_rank", "value", maintain_order=True).iter_rows(named=True)
     ]  # fmt: skip
     yield table(("rank", "model", "log loss per row", "95 % interval"), rows, numbers=(2,))
-    yield escaped(answer.note)
+    yield escaped(answer.note, _LONGEST)
 
 
 def _matrix(matrix: GroupMatrix, summary: StudySummary) -> Iterator[str]:

@@ -55,7 +55,7 @@ def _columns(words: StudyVocabulary) -> tuple[Heading, ...]:
         Heading("Log loss saved", hint="per row by the local correction, with its 95 % interval"),
         Heading(
             "Would be found",
-            hint="hidden error of a tenth of the rows, in points, that is found in 80 % of cases; rows for 5 points",
+            hint="hidden error of a tenth of the rows, in points, that is found in 80 % of cases, and the rows for 5",
         ),
         Heading("Findings", hint=f"groups that differ from rows of equal {words.probability}"),
         Heading("Strongest finding", number=False),
@@ -72,7 +72,7 @@ def _ranked(row: dict[str, Any] | None) -> GridCell:
 def _detectable(row: dict[str, Any]) -> GridCell:
     if row["detectable"] is None:
         return score(None)
-    aside = f"{roughly(row['rows_for_5_points'])} rows for {brief(SOUGHT)}"
+    aside = f"{brief(SOUGHT)} at {roughly(row['rows_for_5_points'])} rows"
     return GridCell(size(row["detectable"]), row["detectable"], aside=aside)
 
 
