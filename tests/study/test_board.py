@@ -116,9 +116,9 @@ def test_each_question_is_answered_by_its_numbers():
         "1 of 3 pairs promises more than it keeps: a by 10.0 points. c by 6.0 points keeps more than it promises."
     )
     assert sentence("together") == (
-        "Taken together, the models of a data set err on 1 group, beyond chance: topic = law, accuracy 15.0 points "
-        "lower (10.0 to 20.0) than on questions of equal confidence, in this direction in 2 of 3 models. They differ "
-        "from each other on topic = art, from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by "
+        "Taken together, the models err on 1 group, beyond chance. Beside questions of equal confidence, the accuracy is "
+        "15.0 points lower on topic = law (10.0 to 20.0; 2 of 3 models). They differ from each other on topic = art, from "
+        "\N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by "
         "itself: topic = sums (c)."
     )
     # the half-width of b is .04, of which 2 points are half
@@ -140,7 +140,8 @@ def ranking(models, **more):
 
 @pytest.mark.parametrize(("models", "said"), [
     ({"a": (0.1, 1, 1), "b": (0.2, 2, 3), "c": (0.21, 2, 3)},
-     "In what is hidden, a (log loss 0.100 per row) is shown to be ahead of all 2 others."),
+     "In what is hidden, a is shown to be ahead of all 2 others: what the correction finds costs 0.100 of log loss per "
+         "row."),
     ({"a": (0.1, 1, 2), "b": (0.11, 1, 2), "c": (0.3, 3, 3)},
      "In what is hidden, a and b tie for the first place; 1 other is shown to be behind."),
     ({"a": (0.1, 1, 3), "b": (0.11, 1, 3), "c": (0.12, 1, 3)},

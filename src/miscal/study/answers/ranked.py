@@ -16,11 +16,12 @@ from miscal.study.vocabulary import StudyVocabulary
 
 
 class Measure(NamedTuple):
-    """A measure that models are ranked by: its question, what it ranks by, in words, and how it is made."""
+    """A measure that models are ranked by: its question, what it ranks by, in words, its size, and how it is made."""
 
     name: str
     question: str
     subject: str
+    size: str
     note: str
 
 
@@ -29,6 +30,7 @@ MEASURES = (
         CALIBRATION_COST,
         "Which {probabilities} are best calibrated, and what does it cost that they are not?",
         "in calibration",
+        "its errors cost {} of log loss per row",
         "What a map of the {probability} alone saves per row, in log loss, where it has not seen the row: what a "
         "reliability diagram can show.",
     ),
@@ -36,6 +38,7 @@ MEASURES = (
         HIDDEN_COST,
         "Which hide the least, and what does it cost?",
         "in what is hidden",
+        "what the correction finds costs {} of log loss per row",
         "What the correction saves per row, in log loss, beyond the best map of the {probability} alone: errors that "
         "cancel among rows of equal {probability}. What the correction did not find is not in it.",
     ),
@@ -43,6 +46,7 @@ MEASURES = (
         LOG_LOSS,
         "Which is best once it is corrected?",
         "once corrected",
+        "its log loss is {} per row",
         "Log loss per row of the corrected {probabilities}, on rows that the correction has not seen: it rewards a "
         "model for telling apart what it knows.",
     ),
@@ -84,9 +88,9 @@ def _sentence(own: pl.DataFrame, measure: Measure, several: bool) -> str:
     alone, tied = _first(own)
     if alone is not None:
         others = own.height - 1
-        said = f"{short(alone['model'], 40)} (log loss {metric(alone['value'])} per row) is shown to be ahead of "
+        said = f"{short(alone['model'], 40)} is shown to be ahead of "
         said += "the other one" if others == 1 else f"all {others} others"
-        return f"{where}{said}."
+        return f"{where}{said}: {measure.size.format(metric(alone['value']))}."
     behind = own.height - len(tied)
     if len(tied) == 1:
         return f"{where}{short(tied[0], 40)} comes first, but is not shown to be ahead of all others."

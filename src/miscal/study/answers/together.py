@@ -45,22 +45,25 @@ def _missing(tables: Tables, method: str) -> str:
 
 
 def _err_together(found: Sequence[SharedLine], many: bool, words: StudyVocabulary) -> str:
+    whose = "the models of a data set" if many else "the models"
     if not found:
-        return "No group is found in which the models of a data set, taken together, err in one direction."
-    sizes = [_with_size(one, many, words) for one in found]
+        return f"No group is found in which {whose}, taken together, err in one direction."
     groups = f"{count(len(found))} group{'' if len(found) == 1 else 's'}"
-    return f"Taken together, the models of a data set err on {groups}, beyond chance: {listed(sizes, '; ')}."
+    sizes = [_with_size(one, many) for one in found]
+    return (
+        f"Taken together, {whose} err on {groups}, beyond chance. Beside {words.rows} of equal {words.probability}, "
+        f"the {words.rate} is {listed(sizes, '; ')}."
+    )
 
 
-def _with_size(one: SharedLine, many: bool, words: StudyVocabulary) -> str:
+def _with_size(one: SharedLine, many: bool) -> str:
     effect, low, high = one.told
     way = "lower" if effect < 0 else "higher"
     ends = sorted((abs(low), abs(high)))
-    given = ", once the groups before it are allowed for" if one.finding["given_others"] else ""
+    given = ", once the groups before it are allowed for," if one.finding["given_others"] else ""
     return (
-        f"{_named(one, many)}, {words.rate} {size(abs(effect))} points {way} ({size(ends[0])} to {size(ends[1])}) than "
-        f"on {words.rows} of equal {words.probability}{given}, in this direction in {one.agreeing} of "
-        f"{len(one.models)} models"
+        f"{size(abs(effect))} points {way}{given} on {_named(one, many)} ({size(ends[0])} to {size(ends[1])}; "
+        f"{one.agreeing} of {len(one.models)} models)"
     )
 
 
