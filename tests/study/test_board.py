@@ -116,10 +116,9 @@ def test_each_question_is_answered_by_its_numbers():
         "1 of 3 pairs promises more than it keeps: a by 10.0 points. c by 6.0 points keeps more than it promises."
     )
     assert sentence("together") == (
-        "Taken together, the models err on 1 group, beyond chance. Beside questions of equal confidence, the accuracy is "
-        "15.0 points lower on topic = law (10.0 to 20.0; 2 of 3 models). They differ from each other on topic = art, from "
-        "\N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by "
-        "itself: topic = sums (c)."
+        "Taken together, the models err on 1 group, beyond chance. Beside questions of equal confidence, the accuracy "
+        "is 15.0 points lower on topic = law (10.0 to 20.0; 2 of 3 models). They differ from each other on topic = "
+        "art, from \N{MINUS SIGN}20.0 (b) to +20.0 (a). Beyond chance for one model by itself: topic = sums (c)."
     )
     # the half-width of b is .04, of which 2 points are half
     assert "b (about 1,500 more rows)" in sentence("few")
