@@ -142,14 +142,20 @@ def ranking(models, **more):
      "In what is hidden, a is shown to be ahead of all 2 others: what the correction finds costs 0.100 of log loss per "
          "row."),
     ({"a": (0.1, 1, 2), "b": (0.11, 1, 2), "c": (0.3, 3, 3)},
-     "In what is hidden, a and b tie for the first place; 1 other is shown to be behind."),
+     "In what is hidden, a and b tie for the first place, and the other one is shown to be behind some model."),
     ({"a": (0.1, 1, 3), "b": (0.11, 1, 3), "c": (0.12, 1, 3)},
-     "In what is hidden, a, b and c tie for the first place: none of them is shown to be behind another."),
+     "In what is hidden, a, b and c tie for the first place, none of them shown to be behind another."),
     ({"a": (0.1, 1, 2), "b": (0.2, 2, 2), "c": (0.15, 2, 3)},
      "In what is hidden, a comes first, but is not shown to be ahead of all others."),
 ])  # fmt: skip
 def test_who_is_ahead_is_said_and_a_tie_is_called_one(models, said):
     assert sentence("hidden_cost", made(rankings=ranking(models))) == said
+
+
+def test_a_few_data_sets_are_told_one_by_one():
+    rows = [row for k in "xy" for row in ranking({"a": (0.1, 1, 1), "b": (0.2, 2, 2)}, dataset=k)]
+    first = "a is shown to be ahead of the other one: what the correction finds costs 0.100 of log loss per row"
+    assert sentence("hidden_cost", made(rankings=rows)) == f"In what is hidden: on x, {first}; on y, {first}."
 
 
 def test_many_data_sets_are_counted():

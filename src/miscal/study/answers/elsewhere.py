@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from miscal.report.texts import short
@@ -17,7 +19,7 @@ _DRAWN = 40
 def whom_corrections_serve(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
     """Say whose hidden part lowers the log loss of which other models, and what saved fields do elsewhere."""
     shifts, fields = (of_method(tables[name], method) for name in ("transfer_shifts", "transfer_corrections"))
-    said = [_shifted(tables, shifts), _applied(fields)]
+    said = [_shifted(tables, shifts, words), _applied(fields)]
     said = [one for one in said if one]
     if not said:
         return Answer(
@@ -31,14 +33,14 @@ def whom_corrections_serve(tables: Tables, method: str, words: StudyVocabulary) 
     return Answer("elsewhere", QUESTION, " ".join(said), bars, "log loss", _note(words, shifts))
 
 
-def _shifted(tables: Tables, shifts: pl.DataFrame) -> str:
+def _shifted(tables: Tables, shifts: pl.DataFrame, words: StudyVocabulary) -> str:
     if shifts.is_empty():
         return ""
     better, worse = shifts.filter(pl.col("saved_low") > 0), shifts.filter(pl.col("saved_high") < 0)
     tries = f"{shifts.height} {'try' if shifts.height == 1 else 'tries'}"
     said = (
-        f"What the correction of one model knows beyond the confidence serves another on the same questions in "
-        f"{better.height or 'none'} of {tries}, and harms in {worse.height or 'none'}."
+        f"What the correction of one model knows beyond the {words.probability} serves another on the same "
+        f"{words.rows} in {better.height or 'none'} of {tries}, and harms in {worse.height or 'none'}."
     )
     if better.height and better.height < shifts.height:
         said += f" Most of all {listed(_names(tables, better.sort('saved', descending=True)))}."
@@ -66,10 +68,19 @@ def _bars(tables: Tables, some: pl.DataFrame) -> tuple[Bar, ...]:
 
 
 def _names(tables: Tables, some: pl.DataFrame) -> list[str]:
-    """Name the two models of each try."""
-    models = {pair: short(model, 30) for pair, model in tables["pairs"].select("pair", "model").iter_rows()}
+    """Name the two models of each try, with their data sets where the study has several."""
+    pairs = {pair: names for pair, *names in tables["pairs"].select("pair", "model", "dataset").iter_rows()}
+    several, unknown = tables["pairs"]["dataset"].n_unique() > 1, ["", ""]
     tries = some.select("pair_from", "pair_to").iter_rows()
-    return [f"from {models.get(one, '')} to {models.get(other, '')}" for one, other in tries]
+    return [_name(pairs.get(one, unknown), pairs.get(other, unknown), several) for one, other in tries]
+
+
+def _name(teacher: Sequence[str], judged: Sequence[str], several: bool) -> str:
+    """Name a try by two models; each is given with its data set."""
+    (one, taught), (other, asked) = ([short(name, 30) for name in names] for names in (teacher, judged))
+    if not several:
+        return f"from {one} to {other}"
+    return f"from {one} to {other} on {asked}" if taught == asked else f"from {one} on {taught} to {other} on {asked}"
 
 
 def _note(words: StudyVocabulary, shifts: pl.DataFrame) -> str:

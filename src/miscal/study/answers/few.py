@@ -31,6 +31,8 @@ def which_have_too_few(tables: Tables, method: str, words: StudyVocabulary) -> A
 
 def _mean_error(tables: Tables, method: str) -> str:
     told = of_method(tables["board"], method).filter(pl.col("measure") == RESIDUAL).drop_nulls(["low", "high"])
+    if told.is_empty():
+        return "No pair has an interval yet."
     short_of = []
     for one in told.iter_rows(named=True):
         half = (one["high"] - one["low"]) / 2

@@ -66,9 +66,7 @@ def who_is_ahead(tables: Tables, method: str, words: StudyVocabulary) -> list[An
 def _answer(tables: Tables, measure: Measure, some: pl.DataFrame, words: StudyVocabulary) -> Answer:
     some = some.sort("dataset", "best_rank", "worst_rank", "value", maintain_order=True)
     parts = [own for _, own in some.group_by("dataset", maintain_order=True)]
-    several = len(parts) > 1
-    each = [_sentence(own, measure, several) for own in parts]
-    said = _overall(parts, measure) if len(parts) > _SAID else " ".join(each)
+    said = _overall(parts, measure) if len(parts) > _SAID else _each(parts, measure)
     bars = [
         Bar(label(tables, one), one["value"], one["low"], one["high"], one["pair"],
             f"rank {ranks(one['best_rank'], one['worst_rank'])}")
@@ -79,27 +77,32 @@ def _answer(tables: Tables, measure: Measure, some: pl.DataFrame, words: StudyVo
 
 
 _SAID = 3
-"""Data sets up to which each has its sentence."""
+"""Data sets up to which a sentence speaks of each."""
 
 
-def _sentence(own: pl.DataFrame, measure: Measure, several: bool) -> str:
-    place = f"{measure.subject} on {short(own['dataset'][0], 30)}" if several else measure.subject
-    where = f"{place[0].upper()}{place[1:]}, "
+def _each(parts: list[pl.DataFrame], measure: Measure) -> str:
+    """Say who is ahead on each data set."""
+    subject = f"{measure.subject[0].upper()}{measure.subject[1:]}"
+    if len(parts) == 1:
+        return f"{subject}, {_standing(parts[0], measure)}."
+    each = [f"on {short(own['dataset'][0], 30)}, {_standing(own, measure)}" for own in parts]
+    return f"{subject}: {'; '.join(each)}."
+
+
+def _standing(own: pl.DataFrame, measure: Measure) -> str:
     alone, tied = _first(own)
+    others = own.height - len(tied)
     if alone is not None:
-        others = own.height - 1
-        said = f"{short(alone['model'], 40)} is shown to be ahead of "
-        said += "the other one" if others == 1 else f"all {others} others"
-        return f"{where}{said}: {measure.size.format(metric(alone['value']))}."
-    behind = own.height - len(tied)
+        behind = "the other one" if others == 1 else f"all {others} others"
+        size = measure.size.format(metric(alone["value"]))
+        return f"{short(alone['model'], 40)} is shown to be ahead of {behind}: {size}"
     if len(tied) == 1:
-        return f"{where}{short(tied[0], 40)} comes first, but is not shown to be ahead of all others."
+        return f"{short(tied[0], 40)} comes first, but is not shown to be ahead of all others"
     said = f"{listed([short(model, 40) for model in tied])} tie for the first place"
-    if behind:
-        said += f"; {count(behind)} other{' is' if behind == 1 else 's are'} shown to be behind"
-    else:
-        said += ": none of them is shown to be behind another"
-    return f"{where}{said}."
+    if not others:
+        return f"{said}, none of them shown to be behind another"
+    each = "the other one is" if others == 1 else f"each of the {count(others)} others is"
+    return f"{said}, and {each} shown to be behind some model"
 
 
 def _first(own: pl.DataFrame) -> tuple[dict | None, list[str]]:
