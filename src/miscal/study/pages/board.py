@@ -72,6 +72,7 @@ def title(tables: Tables) -> str:
 
     Examples
     --------
+    >>> import polars as pl
     >>> title({"pairs": pl.DataFrame({"pair": ["a", "b"], "model": ["x", "y"], "dataset": ["mmlu", "mmlu"]})})
     '2 models on mmlu'
     """
