@@ -53,9 +53,10 @@ def test_rows_of_a_group_count_as_one_question_with_all_that_hangs_on_them():
     assert partition(np.concatenate(same_questions([one, other]))) == {frozenset(range(4))}
 
 
-def test_a_pair_without_groups_leaves_the_questions_as_they_are():
-    first, second = same_questions([asked(["a", "b"], group=[1, 1]), asked(["a", "b"])])
-    assert first.tolist() == second.tolist() == [0, 1]
+def test_what_hangs_together_in_one_pair_does_so_in_a_pair_without_groups():
+    one, other = asked(["a", "b", "c"], group=[1, 1, 2]), asked(["c", "b", "a"])
+    first, second = same_questions([one, other])
+    assert first[0] == first[1] == second[1] == second[2] != first[2] == second[0]
 
 
 @pytest.mark.parametrize(("table", "told"), [(False, True), (True, False)])

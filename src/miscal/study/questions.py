@@ -75,7 +75,7 @@ def same_questions(pairs: Sequence[AskedRows]) -> list[NDArray[np.int64]]:
     Rows are of one question if they have equal keys, where all pairs take them from a column of one name or from the
     rows of one file; else if their texts or embeddings are equal. The first way is taken that finds a partner in
     another pair for a tenth of all rows. Where none does, every row is a question of its own. Rows of one named group
-    count as one question, whatever else they are.
+    count as one question, whatever else they are, and so do the rows of other pairs that have their questions.
 
     Parameters
     ----------
@@ -95,9 +95,8 @@ def same_questions(pairs: Sequence[AskedRows]) -> list[NDArray[np.int64]]:
     pair = np.repeat(np.arange(len(pairs)), [len(one) for one in pairs])
     told = next((number for number in map(_numbers, _ways(pairs)) if _shared(number, pair) >= LEAST), None)
     number = np.arange(len(pair)) if told is None else told
-    groups = [one.group for one in pairs]
-    if all(group is not None for group in groups):
-        number = _joined(number, _numbers(groups))
+    if any(one.group is not None for one in pairs):
+        number = _joined(number, _groups(pairs))
     return np.split(number, np.cumsum([len(one) for one in pairs])[:-1])
 
 
@@ -108,6 +107,14 @@ def _ways(pairs: Sequence[AskedRows]) -> list[list[NDArray]]:
     if all(one.content is not None for one in pairs):
         ways.append([one.content for one in pairs])
     return ways
+
+
+def _groups(pairs: Sequence[AskedRows]) -> NDArray[np.int64]:
+    """Return the number of the named group of each row; where none are named, each row has a group of its own."""
+    named = _numbers([one.group for one in pairs if one.group is not None])
+    found = int(named.max()) + 1 + np.arange(sum(map(len, pairs)))
+    found[np.repeat([one.group is not None for one in pairs], [len(one) for one in pairs])] = named
+    return found
 
 
 def _numbers(parts: Sequence[NDArray]) -> NDArray[np.int64]:

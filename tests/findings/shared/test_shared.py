@@ -161,14 +161,6 @@ def test_models_that_answer_other_questions_are_independent():
     assert 0 < p_of_difference(apart) <= 1
 
 
-def test_groups_of_a_model_join_the_questions_of_all():
-    models = study(10, models=2, n=300)
-    pairs = LabelledRows.of(models[0].rows.correct, models[0].rows.confidence, group=np.arange(300) // 2)
-    together = stacked([replace(models[0], rows=pairs), models[1]])
-    assert len(np.unique(together.rows.group)) == 150
-    assert np.array_equal(together.rows.group[:300:2], together.rows.group[301::2])
-
-
 def test_columns_of_unlike_kinds_or_of_some_models_alone_name_nothing():
     models = study(11, models=2, n=100)
     mine = {"subject": models[1].columns["subject"], "length": models[1].columns["length"].astype(str).astype(object)}

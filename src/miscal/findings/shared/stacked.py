@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions.frame import numbers_of
@@ -28,7 +26,8 @@ class ModelAnswers:
     rows : LabelledRows
         Outcomes, confidences and E[y | f] of this model, learned from other rows.
     question : int64
-        Equal numbers are one question, in all models. Outcomes of one question may hang together.
+        Equal numbers are one question, in all models. Outcomes of one question may hang together; rows of a named group
+        must be of one question, too.
     columns : mapping of str to array
         What may name groups; those that all models have are looked at.
     text : sequence of n str, optional
@@ -108,7 +107,7 @@ def stacked(models: Sequence[ModelAnswers]) -> Stacked:
     """
     models = [_ordered(one) for one in sorted(models, key=lambda one: one.model)]
     part = np.repeat(np.arange(len(models)), [len(one.rows) for one in models])
-    group = _hanging_together(models)
+    group = np.unique(np.concatenate([one.question for one in models]), return_inverse=True)[1].ravel()
     corrected = [one.corrected for one in models if one.corrected is not None]
     return Stacked(
         tuple(one.model for one in models),
@@ -138,20 +137,6 @@ def _joined(rows: Sequence[LabelledRows], part: Ints, group: Ints) -> LabelledRo
     return LabelledRows.of(
         correct, confidence, expected, group=group, weight=weight, part=part, row=np.arange(len(part))
     )
-
-
-def _hanging_together(models: Sequence[ModelAnswers]) -> Ints:
-    """Give one number to rows that a question joins, or a named group of a model, directly or by way of others."""
-    question = np.unique(np.concatenate([one.question for one in models]), return_inverse=True)[1].ravel()
-    if all(one.rows.group is None for one in models):
-        return question
-    first, groups = int(question.max()) + 1, []
-    for one in models:
-        own = np.arange(len(one.rows)) if one.rows.group is None else one.rows.group
-        groups.append(own + first)
-        first += int(own.max(initial=-1)) + 1
-    edges = coo_array((np.ones(len(question)), (question, np.concatenate(groups))), shape=(first, first))
-    return connected_components(edges, directed=False)[1][question].astype(np.int64)
 
 
 def shared_columns(models: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:

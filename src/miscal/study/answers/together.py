@@ -11,7 +11,7 @@ from miscal.report.texts import short
 from miscal.study.answers.answer import Answer, Bar, group_name, listed
 from miscal.study.matrix import GroupMatrix
 from miscal.study.shared_table import SharedLine, shared_lines
-from miscal.study.tables import Tables, of_method
+from miscal.study.tables import LEARNED, Tables, of_method
 from miscal.study.vocabulary import StudyVocabulary
 
 _LONGEST = 70
@@ -24,13 +24,16 @@ def where_they_fail_together(
     question = "Where do all of them fail together, and where only one?"
     found = shared_lines(of_method(tables["shared_findings"], method))
     lines = [(matrix, line) for matrix in matrices for line in matrix.lines if len(matrix.models) > 1]
+    if (missing := _missing(tables, method)) and not found:
+        return Answer("together", question, missing)
     if not lines and not found:
         return Answer("together", question, "No column names groups that two models on one data set share.")
     many = tables["pairs"]["dataset"].n_unique() > 1
     together = [one for one in found if one.shared]
     apart = [one for one in found if one.differs]
     alone = [line for _, line in lines if len(line.marked) == 1 and not line.shared]
-    said = [_missing(tables, method) or " ".join([_err_together(together, many, words), _differ(apart, many)])]
+    said = [missing] if missing else []
+    said += [_err_together(together, many, words), _differ(apart, many)]
     if alone:
         named = [f"{group_name(line)} ({short(line.marked[0]['model'], 30)})" for line in alone]
         said.append(f"Beyond chance for one model by itself: {listed(named)}.")
@@ -39,9 +42,13 @@ def where_they_fail_together(
 
 
 def _missing(tables: Tables, method: str) -> str:
-    """Say that the models of a data set could not be looked at together; nothing where they were."""
+    """Say that the models of a data set have not been looked at together; nothing where they were."""
     failed = tables["failures"].filter(pl.col("step") == f"together {method}")
-    return "What models share could not be computed: see the failures." if failed.height else ""
+    if failed.height:
+        return "What models share could not be computed: see the failures."
+    several = of_method(tables["pairs"], method, LEARNED)["dataset"].is_duplicated().any()
+    empty = all(of_method(tables[name], method).is_empty() for name in ("groups", "rankings"))
+    return "What models share has not been computed." if several and empty else ""
 
 
 def _err_together(found: Sequence[SharedLine], many: bool, words: StudyVocabulary) -> str:
