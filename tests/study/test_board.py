@@ -279,3 +279,21 @@ def test_groups_of_a_pair_agree_with_its_columns(method):
 def test_made_up_studies_without_groups_have_a_page(tmp_path):
     write_pages(save(tmp_path, tables(other_pairs(2))))
     assert "No column names groups" in (tmp_path / "index.html").read_text()
+
+
+def test_of_one_model_nothing_is_asked_that_takes_two():
+    found = made()
+    alone = {
+        name: table.filter(pl.col("model") == "a") if "model" in table.columns else table
+        for name, table in found.items()
+    }
+    alone |= {
+        name: alone[name].clear() for name in ("rankings", "group_rankings", "shared_findings", "transfer_shifts")
+    }
+    said = {
+        one.name: one.sentence
+        for one in answers(alone, "auto", matrices(alone["groups"], alone["shared_findings"]), ANSWERS)
+    }
+    assert list(said) == ["promises", "corrected", "few"]
+    assert said["promises"] == "a promises more than it keeps, by 10.0 points."
+    assert "pair" not in said["corrected"]

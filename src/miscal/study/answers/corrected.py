@@ -21,10 +21,14 @@ def what_correcting_leaves(tables: Tables, method: str) -> Answer:
     helped, harmed = sum(one.low > 0 for one in bars), sum(one.high < 0 for one in bars)
     marked = [one for one in of_method(tables["groups"], method).iter_rows(named=True) if holds(one)]
     left = sum(one["after_low"] is not None and not one["after_low"] <= 0 <= one["after_high"] for one in marked)
-    said = (
-        f"The correction lowers the log loss of {helped or 'none'} of {pairs_in_words(len(bars))} and raises that of "
-        f"{harmed or 'none'}, beyond chance."
-    )
+    if len(bars) == 1:
+        verb = "lowers" if helped else "raises" if harmed else "neither lowers nor raises"
+        said = f"The correction {verb} the log loss of {bars[0].name}, beyond chance."
+    else:
+        said = (
+            f"The correction lowers the log loss of {helped or 'none'} of {pairs_in_words(len(bars))} and raises that "
+            f"of {harmed or 'none'}, beyond chance."
+        )
     if marked:
         said += (
             f" Of {len(marked)} marked {'cell' if len(marked) == 1 else 'cells'} of the matrix, the interval of what "

@@ -18,6 +18,10 @@ def which_promise_more(tables: Tables, method: str, words: StudyVocabulary) -> A
     less = sorted((one for one in bars if one.low > 0), key=lambda one: -one.value)
     if not bars:
         said = "No pair has an interval yet."
+    elif len(bars) == 1:
+        size = _with_size(bars[0]).removeprefix(bars[0].name)
+        verb = f"promises more than it keeps,{size}" if more else "does not promise more than it keeps, beyond chance"
+        said = f"{bars[0].name} {verb}."
     elif not more:
         said = f"None of the {pairs_in_words(len(bars))} promises more than it keeps, beyond chance."
     else:
