@@ -42,7 +42,7 @@ def publish(name: str, study: Path) -> None:
 
 
 def published(name: str) -> dict[str, pl.DataFrame]:
-    """Read the tables back; those that are not there are empty, and columns that came since are null."""
+    """Read the tables back. A table that is not there is empty; a column that was added since is null."""
     paths = {table: FOLDER / name / f"{table}.csv" for table in TABLES}
     return {
         table: pl.read_csv(path, schema=schema(table), missing_columns="insert")

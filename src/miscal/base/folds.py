@@ -57,6 +57,35 @@ def named_units(n: int, groups: Any = None) -> NDArray[np.int64]:
     return np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
 
 
+def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Give one number to what hangs together by two numberings of the same rows, directly or by way of other rows.
+
+    Parameters
+    ----------
+    first, second : (n,) int
+        From 0; the first without gaps.
+
+    Returns
+    -------
+    (k,) int64
+        For each of the k values of `first` the number of what hangs together with it, from 0 without gaps, in the
+        order of these values.
+
+    Examples
+    --------
+    >>> linked(np.array([0, 1, 2, 3]), np.array([7, 8, 7, 9])).tolist()
+    [0, 1, 0, 2]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    k = int(first.max()) + 1
+    nodes = k + int(second.max()) + 1
+    # a graph of the values of both, where each row is an edge between its own two
+    edges = coo_array((np.ones(len(first)), (first, k + second)), shape=(nodes, nodes))
+    return connected_components(edges, directed=False)[1][:k].astype(np.int64)
+
+
 def _blocks(n: int, width: int) -> Iterator[slice]:
     step = max(1, _BLOCK_VALUES // width)
     return (slice(start, start + step) for start in range(0, n, step))

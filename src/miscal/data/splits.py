@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from miscal.base.errors import InputError
-from miscal.base.folds import row_groups
+from miscal.base.folds import linked, row_groups
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.triples import SPLITS, Triples
 
@@ -221,15 +221,7 @@ def _units(ids: np.ndarray, group: np.ndarray | None) -> tuple[np.ndarray, tuple
 
 def _joined(ids: np.ndarray, group: np.ndarray, warnings: list[str]) -> tuple[np.ndarray, tuple[str, ...]]:
     """Rows hang together that share an input or a group, or do so by way of other rows."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    _, codes = np.unique(group, return_inverse=True)
-    n_ids, n = ids.max() + 1, len(ids)
-    nodes = n_ids + codes.max() + 1
-    # a graph of inputs and groups, where each row is an edge between its own two
-    _, component = connected_components(coo_array((np.ones(n), (ids, n_ids + codes)), shape=(nodes, nodes)), False)
-    _, units = np.unique(component[ids], return_inverse=True)
+    n, units = len(ids), linked(ids, np.unique(group, return_inverse=True)[1])[ids]
     largest = np.bincount(units).max()
     if largest > SHARES["test"] * n:
         warnings.append(f"the largest group holds {largest} of {n} rows, so the splits cannot be 80/10/10")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from miscal.base.folds import linked
 from miscal.data.splits import permuted_split, split_by
 from miscal.study.plan import SplitKind
 
@@ -46,7 +46,7 @@ def draw_split(
     at = {key: number for number, key in enumerate(keys)}
     known = {key: side for key, side in (known or {}).items() if key in at}
     alone = np.arange(len(keys))
-    units = alone if kind == "permutation" else _together([(_at(names, at), own) for names, own in parts], len(keys))
+    units = alone if kind == "permutation" else _together([(_at(names, at), own) for names, own in parts])
     if kind == "permutation" and not known:
         return dict(zip(keys, permuted_split(len(keys), seed).tolist(), strict=True))
     # the first key of a unit decides for its new ones
@@ -64,17 +64,10 @@ def _at(names: Sequence[str], at: Mapping[str, int]) -> np.ndarray:
     return np.array([at[name] for name in names], dtype=np.int64)
 
 
-def _together(parts: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> np.ndarray:
+def _together(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Give keys that hang together in some pair, or by way of others, the same number."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    edges: list[Any] = []
-    first = n
-    for keys, units in parts:
-        _, codes = np.unique(units, return_inverse=True)
-        edges.append((keys, first + codes))
-        first += int(codes.max()) + 1
-    rows, columns = (np.concatenate([edge[side] for edge in edges]) for side in (0, 1))
-    _, component = connected_components(coo_array((np.ones(len(rows)), (rows, columns)), shape=(first, first)), False)
-    return component[:n]
+    codes, first = [], 0
+    for _, units in parts:
+        codes.append(first + np.unique(units, return_inverse=True)[1])
+        first = int(codes[-1].max()) + 1
+    return linked(np.concatenate([keys for keys, _ in parts]), np.concatenate(codes))

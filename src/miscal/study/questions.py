@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from miscal.base.folds import linked
 from miscal.data.triples import Triples
 
 LEAST = 0.1
@@ -96,7 +95,7 @@ def same_questions(pairs: Sequence[AskedRows]) -> list[NDArray[np.int64]]:
     told = next((number for number in map(_numbers, _ways(pairs)) if _shared(number, pair) >= LEAST), None)
     number = np.arange(len(pair)) if told is None else told
     if any(one.group is not None for one in pairs):
-        number = _joined(number, _groups(pairs))
+        number = linked(number, _groups(pairs))[number]
     return np.split(number, np.cumsum([len(one) for one in pairs])[:-1])
 
 
@@ -129,11 +128,3 @@ def _shared(number: NDArray[np.int64], pair: NDArray[np.int64]) -> float:
     both = np.unique(np.column_stack([number, pair]), axis=0)
     np.add.at(pairs_of, both[:, 0], 1)
     return float(np.mean(pairs_of[number] > 1))
-
-
-def _joined(number: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give one number to what is linked by equal numbers or equal groups, from 0."""
-    shape = (int(number.max()) + 1, int(group.max()) + 1)
-    links = coo_array((np.ones(len(number)), (number, shape[0] + group)), shape=(sum(shape), sum(shape)))
-    _, component = connected_components(links, directed=False)
-    return np.unique(component[number], return_inverse=True)[1].astype(np.int64)

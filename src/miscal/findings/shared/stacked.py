@@ -66,11 +66,6 @@ class Stacked:
     text: list[str] | None
     corrected: LabelledRows | None
 
-    @property
-    def part(self) -> Ints:
-        """Place of the model of each row."""
-        return np.zeros(len(self.rows), np.int64) if self.rows.part is None else self.rows.part
-
     def settings(self, base: LedgerSettings = LEDGER_DEFAULTS) -> LedgerSettings:
         """Adapt the settings of a ledger to rows of several models.
 
@@ -102,7 +97,7 @@ def stacked(models: Sequence[ModelAnswers]) -> Stacked:
     >>> y, half = np.array([1.0, 0.0]), np.full(2, 0.5)
     >>> one, two = (ModelAnswers(name, LabelledRows(y, half, half), np.arange(2), {}) for name in "ba")
     >>> together = stacked([one, two])
-    >>> together.models, together.part.tolist(), together.rows.group.tolist()
+    >>> together.models, together.rows.part.tolist(), together.rows.group.tolist()
     (('a', 'b'), [0, 0, 1, 1], [0, 1, 0, 1])
     """
     models = [_ordered(one) for one in sorted(models, key=lambda one: one.model)]

@@ -58,14 +58,14 @@ def measure_transfer_shifts(models: Sequence[ModelRows]) -> TableRows:
         return {"transfer_shifts": []}
     paired = PairedModels.of(models)
     shifts = [_shift(one) for one in models]
-    tries = [
-        (one, other)
+    found = [
+        _judged(paired, one, other, shifts[one], both)
         for one, other in permutations(range(len(models)), 2)
-        if np.abs(shifts[one]).max() > _ROUNDING and len(_both(paired, one, other)[0]) >= LEDGER_DEFAULTS.min_rows
+        if np.abs(shifts[one]).max() > _ROUNDING
+        and len((both := _both(paired, one, other))[0]) >= LEDGER_DEFAULTS.min_rows
     ]
-    if not tries:
+    if not found:
         return {"transfer_shifts": []}
-    found = [_judged(paired, one, other, shifts[one]) for one, other in tries]
     margins = simultaneous_margins(np.stack([influence for _, influence in found], axis=1))
     return {
         "transfer_shifts": [
@@ -100,9 +100,11 @@ def _once(question: NDArray[np.int64]) -> NDArray[np.bool_]:
     return times[place] == 1
 
 
-def _judged(paired: PairedModels, one: int, other: int, shift: Floats) -> tuple[dict[str, Any], Floats]:
+def _judged(
+    paired: PairedModels, one: int, other: int, shift: Floats, both: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> tuple[dict[str, Any], Floats]:
     """Return a row of the table, without its interval, and the influence of each cluster on what is saved."""
-    inside, teaching = _both(paired, one, other)
+    inside, teaching = both
     judged, at = paired.models[other], paired.at[other][inside]
     visible = judged.visible[at]
     transferred = expit(_logit(visible) + shift[teaching])
