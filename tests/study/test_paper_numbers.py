@@ -1,13 +1,19 @@
 """The paper's numbers agree with each other as far as the specification of the study says."""
 
 from collections import Counter
+from inspect import signature
 from statistics import fmean, median
 
 import pytest
 
+from miscal.estimators.paper.field import PaperField
 from miscal.scoring.registry import BASE_MODELS
+from miscal.study import paper48
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import LARGE_GAP
+from miscal.study.paper48 import DATASET_ROWS
+from miscal.study.plan import AuditPlan, PairSettings, ScoreOptions, StudyPair, StudyPlan
+from miscal.study.plan_file import read_plan
 
 
 def test_the_counts_of_table_5_are_those_that_the_paper_states():
@@ -54,21 +60,76 @@ def test_every_name_of_a_model_leads_to_its_pair():
     assert paper.paper_pair("mmlu", "Qwen3-8B-Instruct") is None
 
 
-PAPERS = {"dataset": "hh-rlhf", "model": "gemma-3-1b", "method": "paper", "evidence": "test", "min_rows": 1}
+PLAN = read_plan("paper48")
+PAPERS = {
+    "pair": "hh-rlhf.gemma-3-1b", "dataset": "hh-rlhf", "model": "gemma-3-1b", "n": 91_038,
+    "method": "paper", "evidence": "test", "epsilon": 0.05, "min_rows": 1,
+}  # fmt: skip
+OTHER_PAIRS = PAPERS | {"pair": "trivia.gemma-3-1b", "dataset": "trivia"}
 
 
 @pytest.mark.parametrize(("n", "same"), [(91_038, True), (91_038 * 1.04, True), (91_038 * 0.94, False), (None, False)])
 def test_a_pair_is_the_papers_only_on_as_many_rows(n, same):
-    found = paper.reproduced(PAPERS | {"n": n}, "permutation")
-    assert (found is not None) == same
-    assert not same or (found.pair, found.note) == (("hh-rlhf", "gemma-3-1b"), "")
+    assert paper.reproduced(PAPERS | {"n": n}) == (("hh-rlhf", "gemma-3-1b") if same else None)
 
 
-@pytest.mark.parametrize("other", [{"method": "auto"}, {"evidence": "all"}, {"min_rows": 30}])
-def test_other_settings_than_the_papers_are_named(other):
-    found = paper.reproduced(PAPERS | {"n": 91_038} | other, "grouped")
-    ((name, value),) = other.items()
-    assert f"{name} {value} (paper: {PAPERS[name]})" in found.note
-    assert "split grouped (paper: permutation)" in found.note
-    assert len(found.differs) == 2
-    assert len(paper.reproduced(PAPERS | {"n": 91_038} | other).differs) == 1
+def test_the_papers_plan_differs_from_the_paper_in_nothing():
+    rows = [PAPERS | {"pair": one.pair, "dataset": one.dataset, "model": one.model} for one in PLAN.pairs]
+    rows = [row | {"n": DATASET_ROWS[row["dataset"]]} for row in rows]
+    assert [paper.differing(row, PLAN) for row in rows] == [()] * paper.N_PAIRS
+    assert paper.differing(PAPERS) == ()
+
+
+OPTIONS = [name for name in signature(PaperField).parameters if name not in ("random_state", "n_jobs", "device")]
+KEYS = [
+    *StudyPair.model_fields.keys() - {"score", "options"},
+    *StudyPlan.model_fields.keys() - {"pairs", "score", "audit", *PairSettings.model_fields},
+    *(f"score.{name}" for name in ScoreOptions.model_fields),
+    *(f"audit.{name}" for name in AuditPlan.model_fields),
+    *(f"options.{name}" for name in OPTIONS),
+]
+"""Every key of a plan, and every option of the paper's estimator: a new one is compared unless it is left open."""
+
+
+def changed(key):
+    """The paper's plan with another value of one setting of the pair, whatever it is."""
+    head, _, name = key.partition(".")
+    place = next(i for i, one in enumerate(PLAN.pairs) if one.pair == PAPERS["pair"])
+    pair, whole = PLAN.pairs[place], {}
+    if head == "audit":
+        whole = {"audit": PLAN.audit.model_copy(update={name: "another"})}
+    elif head == "score":
+        pair = pair.model_copy(update={"score": pair.score.model_copy(update={name: "another"})})
+    elif head == "options":
+        pair = pair.model_copy(update={"options": {name: "another"}})
+    elif head in StudyPair.model_fields:
+        pair = pair.model_copy(update={head: "another"} if head != "pair" else {})
+    else:
+        whole = {head: "another"}
+    pairs = [*PLAN.pairs[:place], pair, *PLAN.pairs[place + 1 :]]
+    return PLAN.model_copy(update={"pairs": pairs, **whole})
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_any_other_setting_than_the_papers_is_named(key):
+    row = PAPERS | ({key: "another"} if key in PAPERS and key not in paper.LEFT_OPEN else {})
+    found = paper.differing(row, changed(key))
+    assert [one.split(" (paper: ")[0] for one in found] == ([] if key in paper.LEFT_OPEN else [f"{key} another"])
+
+
+def test_what_is_left_open_and_the_options_are_keys_of_a_plan():
+    assert set(KEYS) >= paper.LEFT_OPEN
+    defaults = {name: one.default for name, one in signature(PaperField).parameters.items() if name in OPTIONS}
+    assert ["sigmas", "lambdas", *paper48.OPTIONS] == OPTIONS
+    assert {name: defaults[name] for name in paper48.OPTIONS} == paper48.OPTIONS
+
+
+def test_of_another_pair_only_what_speaks_of_no_data_is_compared():
+    found = paper.differing(OTHER_PAIRS | {"epsilon": 0.3}, PLAN.model_copy(update={"split": "grouped"}))
+    assert found == ("epsilon 0.3 (paper: 0.05)",)
+    pair = {"dataset": "trivia", "model": "gemma-3-1b", "data": "x.csv", "features": "x_*", "where": "a > 1"}
+    plan = read_plan({"pairs": [pair | {"options": {"sigmas": [0.3], "patience": 20}}]})
+    assert paper.differing(OTHER_PAIRS, plan) == (
+        "split grouped (paper: permutation)", "options.sigmas [0.3] (paper: not stated)",
+    )  # fmt: skip

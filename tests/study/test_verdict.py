@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from miscal.study import read_plan
-from miscal.study.folder import n_planned_by_method, planned_split
+from miscal.study.folder import n_planned_by_method, planned
 from miscal.study.verdict import certificates, method_verdict, sentences, verdicts
 from miscal.study.vocabulary import ANSWERS
 
@@ -76,9 +76,9 @@ def test_planned_pairs_are_counted_by_method(tmp_path):
     pairs = [{"method": method} for method in ("both", "paper", "both", "auto", "auto")]
     (tmp_path / "plan.json").write_text(json.dumps({"pairs": pairs}))
     assert n_planned_by_method(tmp_path) == {"paper": 3, "auto": 4}
-    assert planned_split(tmp_path) is None
+    assert planned(tmp_path) is None
     (tmp_path / "plan.json").write_text(read_plan("paper48").model_dump_json())
-    assert (n_planned_by_method(tmp_path), planned_split(tmp_path)) == ({"paper": 48, "auto": 0}, "permutation")
+    assert (n_planned_by_method(tmp_path), planned(tmp_path)) == ({"paper": 48, "auto": 0}, read_plan("paper48"))
 
 
 def test_the_headline_counts_intervals_and_not_signs():

@@ -230,15 +230,18 @@ def n_planned_by_method(out: Path) -> dict[str, int]:
     return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
 
 
-def planned_split(out: Path) -> str | None:
-    """Return the kind of split of the plan, "permutation" or "grouped"; None without a plan in the folder.
+def planned(out: Path) -> StudyPlan | None:
+    """Read the plan; None where there is none in the folder, or one of another version of miscal.
 
     Parameters
     ----------
     out : Path
         Folder of the study.
     """
-    return _plan(out).get("split")
+    try:
+        return StudyPlan.model_validate_json((out / PLAN).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _plan(out: Path) -> dict[str, Any]:

@@ -45,6 +45,12 @@ INTERPRETED = (("mmlu-pro", "qwen3-8b"),)
 """The pair of the paper's figure 15."""
 
 
+OPTIONS: dict[str, Any] = {
+    "max_epochs": 100, "patience": 20, "bank_size": 20_000, "neighbours": None, "min_mass": 0.0, "stop_hopeless": False,
+}  # fmt: skip
+"""What the paper states of the options of its estimator; it states no grid of (sigma, lambda)."""
+
+
 def defaults() -> dict[str, Any]:
     """Return the paper's settings, as keys of a plan, and half precision for the hidden states.
 

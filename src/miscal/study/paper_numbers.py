@@ -6,13 +6,16 @@ They are no targets for other pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Any
 
 from miscal.scoring.registry import BASE_MODELS
 from miscal.study import paper48
+from miscal.study.plan import StudyPair, StudyPlan
+from miscal.study.plan_file import read_plan
 
 SOURCE = "arXiv 2605.13484"
 
@@ -222,69 +225,110 @@ N_TOLERANCE = 0.05
 and other splits by more."""
 
 
-@dataclass(frozen=True)
-class Reproduced:
-    """A pair of a study that is one of the paper's, by its names and its number of rows.
-
-    Attributes
-    ----------
-    pair : (dataset, model)
-        Names as in :data:`DATASETS` and :data:`MODELS`.
-    differs : tuple of str
-        Settings that are not the paper's, in words, as ``"min_rows 30 (paper: 1)"``; empty under the paper's own.
-    """
-
-    pair: PaperPair
-    differs: tuple[str, ...]
-
-    @property
-    def note(self) -> str:
-        """What a reader should know of the settings; empty where they are the paper's."""
-        return f"under other settings than the paper's: {', '.join(self.differs)}" if self.differs else ""
-
-
-def reproduced(row: Mapping[str, Any], split: str | None = None) -> Reproduced | None:
-    """Say whether a pair is one of the paper's: by its names, and by a number of rows within 5 % of the paper's.
+def reproduced(row: Mapping[str, Any]) -> PaperPair | None:
+    """Return which of the paper's pairs a row is of: by its names, and by a number of rows within 5 % of the paper's.
 
     Parameters
     ----------
     row : mapping
-        A row of the table ``pairs``; ``dataset``, ``model``, ``n``, ``method``, ``evidence`` and ``min_rows`` are used.
-    split : {"permutation", "grouped"}, optional
-        Of the plan; None where it is not known, and then it is not compared.
+        A row of the table ``pairs``; ``dataset``, ``model`` and ``n`` are used.
 
     Returns
     -------
-    Reproduced or None
+    (dataset, model) or None
         None for any other pair, and where the number of rows is not known.
 
     Examples
     --------
-    >>> row = {"dataset": "mmlu", "model": "qwen3-8b", "n": 14_042, "method": "paper", "evidence": "test"}
-    >>> reproduced(row | {"min_rows": 1}, "permutation").differs
-    ()
-    >>> reproduced(row | {"min_rows": 30}, "grouped").note
-    "under other settings than the paper's: split grouped (paper: permutation), min_rows 30 (paper: 1)"
-    >>> reproduced(row | {"n": 2_000, "min_rows": 1}) is None
-    True
+    >>> row = {"dataset": "mmlu", "model": "qwen3-8b", "n": 14_042}
+    >>> reproduced(row), reproduced(row | {"n": 2_000})
+    (('mmlu', 'qwen3-8b'), None)
     """
     pair = paper_pair(row["dataset"], row["model"])
     if pair is None or row["n"] is None:
         return None
     papers = paper48.DATASET_ROWS[pair[0]]
-    if abs(row["n"] - papers) > N_TOLERANCE * papers:
-        return None
-    here = {"method": row["method"], "evidence": row["evidence"], "split": split, "min_rows": row["min_rows"]}
-    published = {name: paper48.defaults()[name] for name in here}
-    differs = (name for name, value in here.items() if value is not None and value != published[name])
-    return Reproduced(pair, tuple(f"{name} {here[name]} (paper: {published[name]})" for name in differs))
+    return pair if abs(row["n"] - papers) <= N_TOLERANCE * papers else None
 
 
-def of_papers(rows: Iterable[Mapping[str, Any]], split: str | None = None) -> dict[str, Reproduced]:
-    """Return which pairs are the paper's, by their ids; rows and split as for :func:`reproduced`."""
-    known = {row["pair"]: reproduced(row, split) for row in rows}
-    return {pair: found for pair, found in known.items() if found is not None}
+LEFT_OPEN = frozenset([
+    # names, and what else is measured
+    "pair", "dataset", "model", "family", "billions", "name", "outcome", "encoder", "raw", "interpret", "transfer",
+    "audit.pairs",
+    # the paper does not state them
+    "seed", "score.seed", "audit.seeds", "score.dtype", "score.embeddings_dtype", "score.revision",
+    "score.task_revision",
+    # they change no number but by rounding
+    "device", "score.device", "score.batch_tokens", "score.threads", "score.trust_remote_code",
+    # how the columns of a file are called and read; that there is a file is compared
+    "id", "confidence", "correct", "probability", "event", "positive", "embedding_rows", "names_only", "allow_leak",
+    "on_invalid", "encoding", "csv_escape",
+])  # fmt: skip
+"""Keys of a plan in which it cannot differ from the paper; every other one is compared."""
+
+_OF_ROWS = ("method", "evidence", "epsilon", "min_rows")
+"""Settings that the table ``pairs`` has as they were used, defaults filled in."""
+
+
+def differing(row: Mapping[str, Any], plan: StudyPlan | None = None) -> tuple[str, ...]:
+    """Name the settings of a pair that are not those that the paper states.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of the table ``pairs``; ``method``, ``evidence``, ``epsilon`` and ``min_rows`` are compared.
+    plan : StudyPlan, optional
+        All its settings of the pair are compared, too; of a pair that is not the paper's, those that speak of no
+        model, file or column.
+
+    Returns
+    -------
+    tuple of str
+        In words, as ``"min_rows 30 (paper: 1)"``; empty under the paper's own.
+
+    Examples
+    --------
+    >>> row = {"pair": "p", "dataset": "mmlu", "model": "qwen3-8b", "n": 14_042, "method": "paper", "evidence": "test"}
+    >>> differing(row | {"epsilon": 0.05, "min_rows": 1}), differing(row | {"epsilon": 0.3, "min_rows": 1})
+    ((), ('epsilon 0.3 (paper: 0.05)',))
+    """
+    known = reproduced(row)
+    published = _published(known or EXAMPLE)
+    pair = next((one for one in plan.pairs if one.pair == row["pair"]), None) if plan else None
+    here = ({} if pair is None else _settings(plan, pair)) | {name: row[name] for name in _OF_ROWS}
+    if known is None:
+        here = {name: value for name, value in here.items() if name.partition(".")[0] in _OF_PLANS}
+    return tuple(
+        f"{name} {_plainly(value)} (paper: {_plainly(published[name]) if name in published else 'not stated'})"
+        for name, value in here.items()
+        if name not in LEFT_OPEN and (name not in published or value != published[name])
+    )
+
+
+def _settings(plan: StudyPlan, pair: StudyPair) -> dict[str, Any]:
+    """Return the settings of a pair by their keys, those of a mapping as ``score.limit``."""
+    whole = plan.model_dump(exclude={"pairs", "score"}) | pair.model_dump()
+    flat = {name: value for name, value in whole.items() if not isinstance(value, dict)}
+    for name in whole.keys() - flat.keys():
+        flat |= {f"{name}.{key}": value for key, value in whole[name].items()}
+    if pair.score is not None:
+        flat["score.model"] = _SHORT_NAMES.get(pair.score.model.lower(), pair.score.model.lower())
+        flat["score.form"] = pair.score.form or "letter"
+    return flat
+
+
+@cache
+def _published(pair: PaperPair) -> dict[str, Any]:
+    plan = read_plan(paper48.NAME)
+    own = next(one for one in plan.pairs if (one.dataset, one.model) == pair)
+    stated = {f"options.{name}": value for name, value in paper48.OPTIONS.items()}
+    return {"score": None, "audit": None} | _settings(plan, own) | stated
+
+
+def _plainly(value: Any) -> str:
+    return "none" if value in (None, []) else str(value)
 
 
 _SHORT_NAMES = {model.hub_id.lower(): name for name, model in BASE_MODELS.items()}
 _PAIRS = frozenset(product(DATASETS, MODELS))
+_OF_PLANS = StudyPlan.model_fields.keys() - {"score"}

@@ -93,8 +93,7 @@ def spreads(tables: Tables, method: str) -> list[PaperClaim]:
     """Pairs that the paper names for a field that varies much, beside the other pairs."""
     values: dict[bool, list[float]] = {True: [], False: []}
     for row in of_method(tables["pairs"], method, LEARNED).drop_nulls("delta_std").iter_rows(named=True):
-        known = paper.reproduced(row)
-        values[known is not None and known.pair in VARIED].append(row["delta_std"])
+        values[paper.reproduced(row) in VARIED].append(row["delta_std"])
     named, others = values[True], values[False]
     if not named or not others:
         return []

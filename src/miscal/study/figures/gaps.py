@@ -83,9 +83,7 @@ def _panel(axes: Axes, pairs: pl.DataFrame, models: list[str]) -> None:
 def _published(axes: Axes, row: dict, place: float) -> None:
     known = reproduced(row)
     if known:
-        axes.plot(
-            GAPS[known.pair].mean, place, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)", ls=""
-        )
+        axes.plot(GAPS[known].mean, place, "D", mfc="none", mec=MUTED, ms=5, mew=1, label="published (table 5a)", ls="")
 
 
 FIGURE = StudyFigure(

@@ -140,8 +140,8 @@ def _beside(title: str) -> tuple[Heading, Heading]:
 
 def _cited(table, tables: Tables, row):
     """Return the paper's entry of a row's pair; None where the pair is not the paper's, or it reports nothing of it."""
-    known = paper.of_papers(tables["pairs"].filter(pair=row["pair"]).iter_rows(named=True)).get(row["pair"])
-    return table.get(known.pair) if known else None
+    known = paper.reproduced(tables["pairs"].filter(pair=row["pair"]).row(0, named=True))
+    return table.get(known)
 
 
 def _spread(cited: paper.Refits | None) -> GridCell:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from miscal.study.answers import Answer, answers
 from miscal.study.claims import PaperClaim, claims
 from miscal.study.matrix import GroupMatrix, matrices
-from miscal.study.paper_numbers import N_PAIRS, SOURCE, of_papers
+from miscal.study.paper_numbers import N_PAIRS, SOURCE, differing, reproduced
+from miscal.study.plan import StudyPlan
 from miscal.study.tables import Tables
 from miscal.study.verdict import MethodVerdict, duel_sentence, of_pairs, sentences, verdicts
 from miscal.study.vocabulary import ANSWERS, StudyVocabulary, vocabulary_of
@@ -17,6 +19,7 @@ from miscal.study.vocabulary import ANSWERS, StudyVocabulary, vocabulary_of
 SCHEMA_VERSION = 1
 
 _BY = "the names of data set and model and the number of rows"
+_WITHOUT_PLAN = "; without its plan no more than evidence, epsilon and min_rows could be compared"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class StudySummary:
         Models by groups, one for each data set.
     of_paper : bool
         Whether the paper is spoken of, on a page of its own.
+    settings : str
+        Whether method paper had the settings that the paper states, and what differs, as part of a sentence.
     """
 
     n_pairs: int
@@ -61,6 +66,7 @@ class StudySummary:
     answers: list[Answer] = field(default_factory=list)
     matrices: list[GroupMatrix] = field(default_factory=list)
     of_paper: bool = False
+    settings: str = ""
 
     @property
     def paragraphs(self) -> list[str]:
@@ -79,7 +85,7 @@ def summarise(
     tables: Tables,
     n_planned: int,
     by_method: Mapping[str, int] | None = None,
-    split: str | None = None,
+    plan: StudyPlan | None = None,
     *,
     paper: bool = False,
 ) -> StudySummary:
@@ -92,24 +98,27 @@ def summarise(
         Pairs of the plan.
     by_method : mapping of str to int, optional
         Pairs that the plan has for each method, over which certificates are adjusted.
-    split : {"permutation", "grouped"}, optional
-        Of the plan.
+    plan : StudyPlan, optional
+        Whose settings are compared with those that the paper states.
     paper : bool, default False
         Speak of the paper even if no pair is the paper's.
     """
     names = tables["pairs"].select("pair", "dataset", "model").unique("pair", maintain_order=True)
     found = verdicts(tables, by_method)
-    ours = of_papers(tables["pairs"].iter_rows(named=True), split)
-    n_paper = len(ours)
+    # of a pair under both methods the paper's
+    sorted_rows = tables["pairs"].sort("method", descending=True, maintain_order=True)
+    rows = list(sorted_rows.unique("pair", keep="first", maintain_order=True).iter_rows(named=True))
+    papers = [row for row in rows if reproduced(row)]
+    n_paper = len(papers)
+    by_paper = other_settings([row for row in rows if row["method"] == "paper"], plan)
     words = vocabulary_of(tables["pairs"])
     method = found[-1].method if found else "auto"
     laid_out = [one for one in matrices(tables["groups"], tables["shared_findings"]) if one.method == method]
-    other = next((known.note for known in ours.values() if known.differs), "")
     return StudySummary(
         n_pairs=names.height,
         n_planned=n_planned,
         n_paper=n_paper,
-        opening=opening(names.height, n_paper, other),
+        opening=opening(names.height, n_paper, other_settings(papers, plan)),
         verdicts=found,
         claims={verdict.method: claims(tables, verdict.method) for verdict in found},
         n_failures=tables["failures"].height,
@@ -119,7 +128,28 @@ def summarise(
         answers=answers(tables, method, laid_out, words) if found else [],
         matrices=laid_out,
         of_paper=paper or n_paper > 0,
+        settings=(by_paper or "with the settings that the paper states") + ("" if plan else _WITHOUT_PLAN),
     )
+
+
+def other_settings(rows: Sequence[Mapping[str, Any]], plan: StudyPlan | None = None) -> str:
+    """Name the settings that are not the paper's, and in how many pairs where not in all; empty under the paper's.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Of the table ``pairs``.
+    plan : StudyPlan, optional
+
+    Examples
+    --------
+    >>> row = {"dataset": "a", "model": "m", "n": 9, "method": "paper", "evidence": "test", "epsilon": 0.05}
+    >>> other_settings([row | {"min_rows": 30}])
+    "under other settings than the paper's: min_rows 30 (paper: 1)"
+    """
+    found = Counter(one for row in rows for one in differing(row, plan))
+    named = [one + (f" in {of_pairs(n, len(rows))}" if n < len(rows) else "") for one, n in found.items()]
+    return f"under other settings than the paper's: {', '.join(named)}" if named else ""
 
 
 def opening(n: int, n_paper: int, note: str = "") -> str:

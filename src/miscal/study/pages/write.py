@@ -19,7 +19,7 @@ from miscal.study.aggregates.forgetting import forgetting
 from miscal.study.claims import PaperClaim
 from miscal.study.figures import FIGURES
 from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
-from miscal.study.folder import n_planned, n_planned_by_method, planned_split
+from miscal.study.folder import n_planned, n_planned_by_method, planned
 from miscal.study.pages import board, board_grids, paper_grids, sheets, study_grids
 from miscal.study.pages.grid import Grid
 from miscal.study.pages.sheets import sheet_names
@@ -91,8 +91,8 @@ wrote
     """
     folder = Path(out)
     tables = read_tables(folder)
-    planned = n_planned_by_method(folder)
-    summary = summarise(tables, n_planned(folder, tables), planned, planned_split(folder), paper=paper)
+    by_method = n_planned_by_method(folder)
+    summary = summarise(tables, n_planned(folder, tables), by_method, planned(folder), paper=paper)
     with disk_errors(str(folder)):
         drawn = _draw(tables, folder / "figures", summary.words) if summary.of_paper else []
         names = sheet_names(datasets_in(tables["pairs"]))
@@ -103,7 +103,7 @@ wrote
         replace_file(folder / "summary.json", (content + "\n").encode())
         page, of_paper = folder / "index.html", folder / PAPER
         if summary.of_paper:
-            replace_file(of_paper, _paper(tables, summary, planned, drawn, names, folder).encode())
+            replace_file(of_paper, _paper(tables, summary, by_method, drawn, names, folder).encode())
         else:
             of_paper.unlink(missing_ok=True)
         replace_file(page, _index(tables, summary, names, folder).encode())
@@ -148,7 +148,7 @@ def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Pa
 def _paper(
     tables: Tables,
     summary: StudySummary,
-    planned: Mapping[str, int],
+    by_method: Mapping[str, int],
     drawn: list[FigureSection],
     names: dict[str, str],
     out: Path,
@@ -161,7 +161,7 @@ def _paper(
         summary=summary,
         words=words,
         sentences={verdict.method: sentences(verdict, words) for verdict in summary.verdicts},
-        pairs=study_grids.pairs_grid(tables, planned, out, words),
+        pairs=study_grids.pairs_grid(tables, by_method, out, words),
         figures=drawn,
         beside=_beside(summary),
         missing=[figure.told(words).title for figure in FIGURES if figure.name not in names_drawn],
@@ -170,7 +170,7 @@ def _paper(
         thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),
         gaps=_each(methods, lambda method: [paper_grids.gap_grid(tables, method)]),
         methods=study_grids.methods_grid(tables, words),
-        certificates=_each(methods, lambda method: [study_grids.certificates_grid(tables, planned, method)]),
+        certificates=_each(methods, lambda method: [study_grids.certificates_grid(tables, by_method, method)]),
         deferral=_each(methods, lambda method: [study_grids.deferral_grid(tables, method, words)]),
         fields=_each(methods, lambda method: [study_grids.fields_grid(tables, method, words)]),
         elsewhere=_each(methods, lambda method: [study_grids.elsewhere_grid(tables, method)]),
