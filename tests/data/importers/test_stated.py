@@ -1,4 +1,4 @@
-"""Logs of Inspect whose scores hold the confidence that the model stated."""
+"""Confidences that a model stated: how words are read, and logs of Inspect whose scores hold them."""
 
 import json
 
@@ -6,6 +6,26 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.data.importers import read_log
+from miscal.data.importers.stated_confidences import confidence_of, in_text, shares_of
+from miscal.scoring.open_ended.sources.verbalized import stated
+
+from .golden.formats import HERE
+
+
+def share(found):
+    return None if found is None else shares_of([found])[0]
+
+
+def test_a_confidence_in_words_is_read_right_or_left_out():
+    ways = [line.split("\t") for line in (HERE / "stated.tsv").read_text(encoding="utf-8").split("\n")[1:-1]]
+    for where, written, reading in ways:
+        words = written.replace(r"\r", "\r").replace(r"\n", "\n")
+        means = pytest.approx(None if reading == "left out" else float(reading))
+        assert share(in_text(words if where == "text" else f"Answer: A\nConfidence: {words}")) == means, written
+        if where == "alone":
+            assert share(confidence_of(words)) == means, written
+            # asked from 0 to 100, a decimal of at most 1 is no confidence, and 1 is 1 %
+            assert stated(words) in (None, 0.01 if words == "1" else means), written
 
 
 def written(folder, scores, **sample):

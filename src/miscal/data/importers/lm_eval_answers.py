@@ -21,7 +21,7 @@ from miscal.data.importers.stated_confidences import (
 OUTCOMES = ("exact_match", "em", "acc", "accuracy", "correct", "is_correct")
 """Metrics that tell whether a generated answer is right, in the order of preference."""
 
-NONE = "the answer states no confidence"
+NONE = "the answer states no confidence, or none that can be read"
 
 
 def generated(

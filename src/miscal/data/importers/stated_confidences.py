@@ -14,16 +14,29 @@ from miscal.data.importers.imported_rows import ImportedRow, UnusableLog, Unusab
 _OUTCOMES = ("score", "correct")
 """Keys of a score of several values that hold the outcome, the first of them that is there."""
 
-_STATED = re.compile(
-    r"confidence(?: score| level)?[\s\"'*_`]{0,8}[:=][\s\"'*_`]{0,8}"
-    r"(\d{1,3}(?:\.\d{1,12})?)(?![\d.]*\d)\s{0,2}(%|percent)?",
+_NUMBER = r"([0-9]{1,3}|[0-9]{0,3}\.[0-9]{1,30}|0,[0-9]{1,30}|[0-9]{1,3},(?:[0-9]{1,2}|[0-9]{4,30}))"
+"""A comma before three digits may part thousands, except after a 0."""
+
+_SHARE = rf"{_NUMBER}\s{{0,2}}(?:(%|per ?cent)|(?:/|\(?out of)\s{{0,2}}{_NUMBER}\)?)?"
+_AROUND = r"[\s\"'*_`]{0,8}"
+_WHOLE = re.compile(rf"{_AROUND}{_SHARE}(?:\s{{0,2}}\({_SHARE}\))?{_AROUND}\.?{_AROUND}", re.IGNORECASE)
+"""A confidence and nothing else: a number, its scale, and the same once more in parentheses."""
+
+_MARK = re.compile(r"confidence((?:(?!confidence)[^:=\n]){0,40})[:=]", re.IGNORECASE)
+_BEFORE = re.compile(
+    r"(?:.*(?:[.!?;,|(\[{>]|\s[-\u2013\u2014]))?[\W_]*(?:[0-9]{1,2}[.)]\s)?(?:(?:my|final|overall)\s)?", re.IGNORECASE
+)
+_AFTER = re.compile(
+    rf"(?: score| level)?{_AROUND}"
+    rf"(?:\((?:0 ?(?:-|\u2013|to) ?(?P<top>10{{0,2}}) ?%?|(?P<percent>(?:in )?%))\))?{_AROUND}",
     re.IGNORECASE,
 )
-"""As in the format that Humanity's Last Exam asks for: "Confidence: 85%"."""
+_END = re.compile(r",?|,\s*\"[^\"]*\"\s*:.*|(?:[)\]}>]+\.?|\.)(?:\s[^0-9]*)?")
+"""What a text may go on with, up to the end of the line: a bracket, a full stop, the next key of JSON."""
 
 _RIGHT = {"yes": 1, "no": 0, "true": 1, "false": 0, "correct": 1, "incorrect": 0, "c": 1, "i": 0, "1": 1, "0": 0}
 
-NO_NUMBER = "the stated confidence is no number from 0 to 100"
+NO_NUMBER = "the stated confidence is no number from 0 to 100, or what stands beside the number leaves it open"
 """Why a row is left out that states a confidence which cannot be used."""
 
 IN_TEXT = "confidence_in_text"
@@ -31,7 +44,7 @@ IN_TEXT = "confidence_in_text"
 
 
 class Percent(float):
-    """A confidence that was written with a per cent sign."""
+    """A confidence, in percent, that was written with its scale: 90 %, 9/10, 9 out of 10."""
 
 
 def stated(value: Any, metadata: Any) -> tuple[Any, float | None] | None:
@@ -63,34 +76,88 @@ def stated(value: Any, metadata: Any) -> tuple[Any, float | None] | None:
     return None
 
 
-def confidence_of(value: Any) -> float | None:
-    """Return a confidence as it is written, in [0, 100]; None if it is no number there.
+def confidence_of(value: Any, top: float | None = None) -> float | None:
+    """Return a confidence as it is written, in [0, 100]; None where its meaning is not certain.
+
+    This is the one reader of confidences in words. It reads a number, with a decimal point or comma, alone or followed
+    by a per cent sign, ``/N`` or ``out of N``, and the same once more in parentheses. Anything else, such as a range or
+    "about", is no confidence.
+
+    Parameters
+    ----------
+    value : object
+        A number, or a text that holds nothing else.
+    top : float, optional
+        What certainty is on the scale that was asked for. By default the scale is not known.
+
+    Returns
+    -------
+    float or None
+        A `Percent` where the scale is known.
 
     Examples
     --------
-    >>> confidence_of("75%"), confidence_of(0.5), confidence_of("sure"), confidence_of(101)
-    (75.0, 0.5, None, None)
+    >>> confidence_of("75%"), confidence_of(0.5), confidence_of("0,5"), confidence_of("8/10"), confidence_of("8", 10)
+    (75.0, 0.5, 0.5, 80.0, 80.0)
+    >>> confidence_of("sure"), confidence_of(101), confidence_of("90-95%"), confidence_of("9/10 (80%)")
+    (None, None, None, None)
     """
-    marked = isinstance(value, str) and value.strip().endswith("%")
-    found = number(value.strip().removesuffix("%") if isinstance(value, str) else value)
-    if found is None or not 0.0 <= found <= 100.0:
+    if not isinstance(value, str):
+        found = number(value)
+        return found if found is not None and 0.0 <= found <= 100.0 else None
+    written = _WHOLE.fullmatch(value)
+    if written is None:
         return None
-    return Percent(found) if marked else found
+    first, again = _on_scale(*written.group(1, 2, 3), top=top), _on_scale(*written.group(4, 5, 6), top=top)
+    if written[4] is None:
+        return first
+    # what has no scale of its own may be either: 0.9 (90%), 90 (9/10)
+    said = next((one for one in (first, again) if isinstance(one, Percent)), None)
+    if said is None or first is None or again is None:
+        return None
+    meant = [(one,) if isinstance(one, Percent) else (one, 100.0 * one) for one in (first, again)]
+    return said if all(any(abs(one - said) < 1e-9 for one in either) for either in meant) else None
+
+
+def _on_scale(written: str | None, percent: str | None, of: str | None, *, top: float | None) -> float | None:
+    """Return one number on its own scale, else on that of `top`."""
+    if written is None:
+        return None
+    value = float(written.replace(",", "."))
+    scale = 100.0 if percent else float(of.replace(",", ".")) if of else top
+    if scale is None:
+        return value if value <= 100.0 else None
+    # 50/50 are odds, 90/95 a range, and 0.9/10 or 0.9/100 may be a probability
+    unusual = scale > 20.0 and scale != 100.0
+    if unusual or value > scale or scale == 0.0 or (not percent and scale > 1.0 >= value and not written.isdigit()):
+        return None
+    return Percent(value if scale == 100.0 else 100.0 * value / scale)
 
 
 def in_text(text: Any) -> float | None:
-    r"""Return the last confidence that a text states, as it is written; None if it states none from 0 to 100.
+    r"""Return the confidence that a text states last, as it is written; None if its meaning is not certain.
+
+    It stands behind "Confidence:", at the start of a line or of a part of it, and ends the line or the sentence.
 
     Examples
     --------
-    >>> in_text("Answer: Paris\\nConfidence: 85%"), in_text("**Confidence:** 0.9"), in_text("I am confident.")
+    >>> in_text("Answer: Paris\nConfidence: 85%"), in_text("**Confidence:** 0.9"), in_text("I am confident.")
     (85.0, 0.9, None)
+    >>> in_text("Confidence (0-10): 8"), in_text("Confidence: 80% sure, maybe 85%"), in_text("Lack of confidence: 20%")
+    (80.0, None, None)
     """
-    found = _STATED.findall(text) if isinstance(text, str) else []
-    if not found:
+    marks = list(_MARK.finditer(text)) if isinstance(text, str) else []
+    if not marks:
         return None
-    value, mark = found[-1]
-    return confidence_of(f"{value}%" if mark else value)
+    mark = marks[-1]
+    line = text[max(0, mark.start() - 40) : mark.start()].rpartition("\n")[2]
+    after = _AFTER.fullmatch(mark[1])
+    if after is None or not _BEFORE.fullmatch(line):
+        return None
+    rest = text[mark.end() :].lstrip(" \t\r\n\"'*_`").partition("\n")[0].rstrip()
+    ends = (at for at in range(1, min(len(rest), 60) + 1) if _END.fullmatch(rest, at))
+    top = 100.0 if after["percent"] else float(after["top"]) if after["top"] else None
+    return next((found for at in ends if (found := confidence_of(rest[:at], top)) is not None), None)
 
 
 def outcome_of(value: Any) -> int:

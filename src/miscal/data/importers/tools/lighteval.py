@@ -74,7 +74,7 @@ def read(path: Path) -> Log:
     return log_of(path, [*in_words, *chosen], left_out, notes)
 
 
-NOTHING = "there is neither a stated confidence nor two choices with log-probabilities"
+NOTHING = "there is neither a stated confidence that can be read nor two choices with log-probabilities"
 WORDS = "lighteval: confidence is what the model stated, and correct what the metric says of the answer"
 CHOICES = (
     "lighteval: confidence is the largest share of exp(log-likelihood) over the choices; correct tells whether that "

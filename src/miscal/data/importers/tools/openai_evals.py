@@ -69,7 +69,7 @@ def read(path: Path) -> Log:
     return log_of(path, rows, left_out, [*notes, *certain(path, rows)])
 
 
-NONE = "there is no confidence"
+NONE = "there is no confidence, or none that can be read"
 
 
 def _row(name: str, own: dict[str, dict[str, Any]], origin: dict[str, Any]) -> ImportedRow:

@@ -82,7 +82,7 @@ def read(path: Path) -> Log:
     return log_of(path, rows, left_out, [NOTE, *certain(path, sure)])
 
 
-NONE = "there is neither a stated confidence nor a log-probability"
+NONE = "there is neither a stated confidence that can be read nor a log-probability"
 NOTE = (
     f"promptfoo: correct is success, that all assertions passed; {STATED} is what the model stated, {LIKELIHOOD} the "
     f"product of the probabilities of its tokens, {PER_TOKEN} their geometric mean"

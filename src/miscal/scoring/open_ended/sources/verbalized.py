@@ -6,8 +6,7 @@ answer first, then its probability, so that all confidences of a row are about t
 
 from __future__ import annotations
 
-import re
-
+from miscal.data.importers.stated_confidences import confidence_of
 from miscal.scoring.open_ended.sources.source import ConfidenceSource, FollowUp
 
 TEMPLATE = (
@@ -18,14 +17,12 @@ TEMPLATE = (
 )
 LONGEST = 12
 
-_NUMBER = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?(%?)\.?")
-
 
 def stated(reply: str) -> float | None:
     """Read a confidence that was stated as a number from 0 to 100.
 
-    The reply must be the number and nothing else, but for a per cent sign and a full stop behind it. A decimal of at
-    most 1 without a per cent sign (0.9) may be a probability or a percentage, so it is no confidence either.
+    The reply must be the number and nothing else, but for its scale (85 %, 17/20) and a full stop behind it. A decimal
+    of at most 1 without a scale (0.9) may be a probability or a percentage, so it is no confidence either.
 
     Parameters
     ----------
@@ -39,17 +36,13 @@ def stated(reply: str) -> float | None:
 
     Examples
     --------
-    >>> stated("85"), stated("85%."), stated("0"), stated("0.5 %")
-    (0.85, 0.85, 0.0, 0.005)
+    >>> stated("85"), stated("85%."), stated("0"), stated("0.5 %"), stated("17/20")
+    (0.85, 0.85, 0.0, 0.005, 0.85)
     >>> stated("about 85"), stated("0.9"), stated("101"), stated("")
     (None, None, None, None)
     """
-    found = _NUMBER.fullmatch(reply.strip())
-    if not found or float(found[1]) > 100:
-        return None
-    if "." in found[1] and float(found[1]) <= 1 and not found[2]:
-        return None
-    return float(found[1]) / 100
+    found = confidence_of(reply, top=100.0)
+    return None if found is None else found / 100.0
 
 
 SOURCE = ConfidenceSource(
