@@ -117,15 +117,46 @@ def test_one_class_and_constant_confidence_are_answered(name, outcome, n):
         assert abs(p - outcome) < abs(0.7 - outcome)
 
 
-def test_temperature_minimises_the_log_loss():
-    y, f = distorted(2_000, power=0.4)
-    odds = logit(f)
-
+def best_temperature(y, odds):
     def loss(slope):
         return np.mean(np.logaddexp(0, slope * odds) - y * slope * odds)
 
     best = minimize(lambda s: loss(s[0]), [1.0], method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-12})
-    assert Temperature().fit(y, f).temperature_ == pytest.approx(1 / best.x[0], rel=1e-5)
+    return 1 / best.x[0]
+
+
+def test_temperature_minimises_the_log_loss():
+    y, f = distorted(2_000, power=0.4)
+    assert Temperature().fit(y, f).temperature_ == pytest.approx(best_temperature(y, logit(f)), rel=1e-5)
+
+
+@pytest.mark.parametrize(("spread", "kind", "close"), [(12.0, np.float64, 1e-5), (5.0, np.float32, 1e-3)])
+def test_a_temperature_is_that_of_the_log_odds_a_softmax_gave(spread, kind, close):
+    rng = np.random.default_rng(0)
+    odds = np.clip(rng.normal(scale=spread, size=4_000), -3 * spread, 3 * spread)
+    y = rng.random(4_000) < expit(odds / 5)
+    first, second = np.exp(odds - np.maximum(odds, 0)), np.exp(-np.maximum(odds, 0))
+    f = (first / (first + second)).astype(kind)
+    assert Temperature().fit(y, f).temperature_ == pytest.approx(best_temperature(y, odds), rel=close)
+
+
+@pytest.mark.parametrize(
+    ("others", "clip"), [([0.2, 0.5], 1e-4), ([], 1e-4), ([1e-6], 5e-7), ([1 - 1e-6], 5e-7), ([1e-300], 2.0**-53)]
+)
+def test_zero_and_one_alone_are_moved_by_a_temperature(others, clip):
+    f = np.array([0.0, *others, 1.0])
+    fitted = Temperature().fit(np.arange(len(f)) % 2, f)
+    assert fitted.clip_ == pytest.approx(clip, rel=1e-9)
+    np.testing.assert_array_equal(fitted.predict([0.0, 1.0]), fitted.predict([fitted.clip_, 1 - fitted.clip_]))
+    # 1 - f is exact: powers of two
+    ends = np.array([0.0, 2.0**-40, 2.0**-3, 1 - 2.0**-20, 1.0])
+    y = np.array([0, 1, 0, 1, 0])
+    straight, turned = Temperature().fit(y, ends), Temperature().fit(1 - y, 1 - ends)
+    np.testing.assert_allclose(turned.predict(1 - ends), 1 - straight.predict(ends), rtol=1e-9)
+
+
+def test_a_temperature_saved_by_an_earlier_version_clips_as_it_did():
+    assert Temperature.from_state({"temperature": np.array(2.0)}).predict([1.0]) == expit(logit([1.0]) / 2)
 
 
 def test_inverted_confidence_is_flattened_not_turned_round():

@@ -4,7 +4,8 @@ Each class maps a confidence f to a probability, and a larger f never to a small
 ``fit(correct, confidence, sample_weight=None)`` returns self, ``predict(confidence)`` gives (n,) in [0, 1],
 ``state()`` gives plain arrays and ``from_state(dict)`` rebuilds the map from them.
 
-Where a logit or logarithm of f is taken, f is first clipped to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``).
+Platt and beta scaling clip f to [1e-4, 1 - 1e-4] (``LOGIT_CLIP``) before they take a logit or logarithm. Temperature
+scaling moves 0 and 1 alone (:class:`Temperature`).
 A row of weight 2 counts as two equal rows, so the size of the weights matters; a row of weight 0 counts as absent.
 ``fit`` raises InputError where rows cannot be used (see :mod:`miscal.base.checks`). A single row, outcomes of one class
 and a constant confidence are allowed.
@@ -25,9 +26,12 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.errors import InputError
 
 LOGIT_CLIP = 1e-4
-"""Confidences are clipped to [1e-4, 1 - 1e-4] before a logit is taken: a smaller clip lets a few rows of confidence 0
-or 1 rule the fit, a larger one makes maps blind to differences near the ends. The same as the clip of the log loss
-(`metrics.scores.LOG_LOSS_CLIP`), within which all methods are compared. Not tuned."""
+"""Confidences are clipped to [1e-4, 1 - 1e-4] before a logit is taken, except by a temperature: a smaller clip lets a
+few rows of confidence 0 or 1 rule the fit, a larger one makes maps blind to differences near the ends. The same as the
+clip of the log loss (`metrics.scores.LOG_LOSS_CLIP`), within which all methods are compared. Not tuned."""
+
+_LEAST_TO_ONE = 2.0**-53
+"""What a float64 just below 1 leaves to 1."""
 
 SLOPE_RANGE = (0.01, 100.0)
 """Bounds of 1 / T: where outcomes are of one class or the confidence is inverted, no finite optimum exists, and the fit
@@ -82,24 +86,32 @@ class Calibrator(Protocol):
         ...
 
 
-def logit(confidence: ArrayLike) -> Floats:
-    """Log-odds of confidences clipped to [1e-4, 1 - 1e-4].
+def logit(confidence: ArrayLike, clip: float = LOGIT_CLIP) -> Floats:
+    """Log-odds of confidences clipped to [clip, 1 - clip].
 
     Parameters
     ----------
     confidence : (n,) float in [0, 1]
+    clip : float, default 1e-4
 
     Returns
     -------
-    (n,) float64 in [-9.21, 9.21]
+    (n,) float64
+        With the default in [-9.21, 9.21].
 
     Examples
     --------
     >>> logit([0.5, 1.0]).round(2).tolist()
     [0.0, 9.21]
     """
-    f = np.clip(np.asarray(confidence, dtype=np.float64), LOGIT_CLIP, 1 - LOGIT_CLIP)
+    f = np.clip(np.asarray(confidence, dtype=np.float64), clip, 1 - clip)
     return np.log(f) - np.log1p(-f)
+
+
+def _finest_clip(confidence: Floats) -> float:
+    """Half as far from 0 and 1 as the nearest confidence between them: at most LOGIT_CLIP, at least 2^-53."""
+    inside = confidence[(confidence > 0) & (confidence < 1)]
+    return max(np.minimum(inside, 1 - inside).min(initial=2 * LOGIT_CLIP) / 2, _LEAST_TO_ONE)
 
 
 class _Map:
@@ -163,10 +175,16 @@ class Temperature(_Map):
     The log loss is convex in 1 / T, so the root of its derivative, found by Brent's method, is the optimum that L-BFGS
     would find. 1 / T is kept in [0.01, 100].
 
+    A float64 holds the log-odds that a softmax gave, log f - log(1 - f), so that they are not clipped. A confidence of
+    exactly 0 or 1, which was rounded or stated, counts as 1e-4 away from there, or as half as far as the nearest other
+    one that was learned from: no more is known of it.
+
     Attributes
     ----------
     temperature_ : float
         T. Above 1, the confidence was too far from 0.5 on both sides.
+    clip_ : float
+        Confidences are taken as at least this far from 0 and 1.
 
     Examples
     --------
@@ -176,9 +194,11 @@ class Temperature(_Map):
 
     name: ClassVar[str] = "temperature"
     temperature_: float
+    clip_: float = LOGIT_CLIP
 
     def _learn(self, correct: Floats, confidence: Floats, weight: Floats) -> Self:
-        odds = logit(confidence)
+        self.clip_ = _finest_clip(confidence)
+        odds = logit(confidence, self.clip_)
 
         def gradient(slope: float) -> float:
             return float(weight @ ((expit(slope * odds) - correct) * odds))
@@ -201,17 +221,17 @@ class Temperature(_Map):
     def apply(self, confidence: Floats) -> Floats:
         """Map confidences (n,) to probabilities (n,) in (0, 1)."""
         temperature = _fitted(self, "temperature_")
-        return expit(logit(confidence) / temperature)
+        return expit(logit(confidence, self.clip_) / temperature)
 
     def state(self) -> State:
-        """Return ``temperature``, a scalar array."""
-        return {"temperature": np.array(_fitted(self, "temperature_"))}
+        """Return ``temperature`` and ``clip``, scalar arrays."""
+        return {"temperature": np.array(_fitted(self, "temperature_")), "clip": np.array(self.clip_)}
 
     @classmethod
     def from_state(cls, state: State) -> Self:
-        """Rebuild a fitted map."""
+        """Rebuild a fitted map; those of earlier versions have no clip of their own."""
         self = cls()
-        self.temperature_ = float(state["temperature"])
+        self.temperature_, self.clip_ = float(state["temperature"]), float(state.get("clip", LOGIT_CLIP))
         return self
 
 
