@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from miscal.scoring import Question
 from miscal.scoring.candidates import encode, split_joint
-from miscal.scoring.questions import question_items, text_items
+from miscal.scoring.questions import PreferencePair, pair_items, question_items, text_items
 
 IDS = st.lists(st.integers(0, 3), max_size=6)
 
@@ -43,6 +43,24 @@ def test_a_join_that_merges_is_seen_and_scored_from_before_it():
     assert encoded[0].moved
     assert encoded[0].added == ((1, ord("A")), (1, ord("B")))
     assert encoded[0].context[-1] == ord("s")
+
+
+@pytest.mark.parametrize("tokenize", [by_character, merging])
+def test_a_prompt_that_ends_in_a_blank_keeps_it(tokenize):
+    # the paper's prompt for preferences: the last token read is the blank, and the letters follow bare
+    template = "{prompt} {response_a} {response_b}:"
+    pair = PreferencePair("p", "Which?", "this", "that")
+    for end, letters in ((" ", ("A", "B")), ("", (" A", " B"))):
+        item = pair_items([pair], template=template + end)[0]
+        assert item.candidates == letters
+        encoded, failed = encode([item, item], tokenize, max_length=999, n_lead=1)
+        assert not failed
+        if end:
+            assert encoded[1].context == tuple(tokenize([item.prompt])[0])
+            assert encoded[1].added == ((ord("A"),), (ord("B"),))
+            assert not encoded[1].moved
+        else:
+            assert encoded[1].moved == (tokenize is merging)
 
 
 TEXT = st.text(st.sampled_from("aAB: .\n\t?é中") | st.characters(codec="utf-8"), max_size=12)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from miscal.base.errors import FileError, InputError, TrustError
 from miscal.scoring import HuggingFaceModel, ModelSpec, Question, score
 from miscal.scoring.folder import score_folder
-from miscal.scoring.model_source import asks_for_code, fingerprint, locate, redact, retried
+from miscal.scoring.model_source import asks_for_code, choose_dtype, fingerprint, locate, redact, retried
 from miscal.scoring.scorer import as_items
 
 
@@ -34,6 +34,17 @@ def test_names_that_lead_nowhere(tmp_path):
         locate(ModelSpec(str(tmp_path)))
     with pytest.raises(InputError, match="float16"):
         ModelSpec("x", dtype="float16")
+
+
+@pytest.mark.parametrize(("gpu_has_it", "on_gpu"), [(True, torch.bfloat16), (False, torch.float32)])
+def test_half_precision_is_for_a_gpu_alone_unless_asked_for(monkeypatch, gpu_has_it, on_gpu):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: gpu_has_it)
+    for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: True, raising=False)
+    assert choose_dtype("auto", torch.device("cuda")) == on_gpu
+    assert choose_dtype("auto", torch.device("cpu")) == torch.float32
+    assert choose_dtype("bfloat16", torch.device("cpu")) == torch.bfloat16
 
 
 @pytest.fixture

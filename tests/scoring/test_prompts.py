@@ -30,7 +30,7 @@ def test_preference_prompt_is_the_papers():
         "two",
         "",
         "## Your Choice:",
-        "In this context, the Assistant should respond with Response",
+        "In this context, the Assistant should respond with Response ",
     ]
 
 
@@ -49,11 +49,13 @@ def test_question_and_choices_stay_verbatim(question, choices):
         ("{question} {choices} {other}", "other"),
         ("{question} {choices} is: ", "white space"),
         ("{question.__class__} {choices}", "question"),
+        ("{prompt} {response_a} {response_b}\n", "white space"),
+        ("{prompt} {response_a} {response_b}  ", "white space"),
     ],
 )
 def test_wrong_templates_are_refused(template, said):
     with pytest.raises(InputError, match=said):
-        check_template(template, "choice")
+        check_template(template, "preference" if "{prompt}" in template else "choice")
 
 
 def test_a_template_file_loses_one_line_break_and_nothing_else(tmp_path):

@@ -40,7 +40,7 @@ class ModelSpec:
     revision : str, optional
         Branch, tag or commit on the hub; resolved to a commit and recorded.
     dtype : {"auto", "float32", "bfloat16"}, default "auto"
-        "auto" takes bfloat16 where the machine computes well in it.
+        "auto" takes bfloat16 on a GPU that computes in it, else float32.
     device : str, default "auto"
         "auto" takes the first GPU if there is one.
     trust_remote_code : bool, default False
@@ -100,24 +100,13 @@ def first_line(error: BaseException) -> str:
     return next(iter(redact(error).strip().splitlines()), type(error).__name__)
 
 
-def bfloat16_is_fast(device: torch.device) -> bool:
-    """Tell whether the machine multiplies bfloat16 matrices faster than float32 ones."""
-    import torch
-
-    if device.type == "cuda":
-        return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-    if device.type != "cpu":
-        return False
-    checks = (getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"))
-    return any(check() for check in checks if check is not None)
-
-
 def choose_dtype(dtype: str, device: torch.device) -> torch.dtype:
-    """Turn the name of a dtype into the dtype."""
+    """Turn the name of a dtype into the dtype; on a CPU "auto" is float32, whatever is fast there."""
     import torch
 
     if dtype == "auto":
-        return torch.bfloat16 if bfloat16_is_fast(device) else torch.float32
+        fast = device.type == "cuda" and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if fast else torch.float32
     return getattr(torch, dtype)
 
 

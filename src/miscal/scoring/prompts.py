@@ -1,7 +1,7 @@
 """The two prompts of the paper, letters, and prompt templates read from a file.
 
 Source of the wording: "Discovery of Hidden Miscalibration Regimes" (arXiv 2605.13484), appendix on real data.
-The blank before the answer belongs to the candidate (" A"), so that a prompt never ends in a blank.
+The blank before the answer belongs to the candidate (" A"), but for preferences, whose prompt ends in it in the paper.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PREFERENCE = (
     "\n"
     "## Response B:\n{response_b}\n"
     "\n"
-    "## Your Choice:\nIn this context, the Assistant should respond with Response"
+    "## Your Choice:\nIn this context, the Assistant should respond with Response "
 )
 
 OPEN = (
@@ -101,7 +101,8 @@ def check_template(template: str, kind: str) -> str:
     Raises
     ------
     InputError
-        If a placeholder is missing or unknown, or if the prompt ends in white space (the candidate brings its own).
+        If a placeholder is missing or unknown, or if the prompt ends in white space (the candidate brings its own);
+        that of a preference may end in one blank.
     """
     wanted, named = set(FIELDS[kind]), set(_PLACEHOLDER.findall(template))
     if named != wanted:
@@ -110,9 +111,10 @@ def check_template(template: str, kind: str) -> str:
             f"{', '.join('{' + name + '}' for name in FIELDS[kind])}; missing: {sorted(wanted - named) or 'none'}, "
             f"unknown: {sorted(named - wanted) or 'none'}"
         )
-    if template != template.rstrip():
+    if template.removesuffix(" " if kind == "preference" else "") != template.rstrip():
         raise InputError(
-            "the prompt template must not end in white space, since every candidate begins with a blank; remove it"
+            "the prompt template must not end in white space, since every candidate begins with a blank; remove it "
+            "(of preferences it may end in one blank, and the letters follow without one)"
         )
     return template
 

@@ -185,7 +185,8 @@ def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["pre
     Returns
     -------
     list of Item
-        Candidates " A" and " B"; ``gold`` is 0 where the chosen response is in slot A.
+        Candidates "A" and "B", after a blank where the template does not end in one; ``gold`` is 0 where the chosen
+        response is in slot A.
     """
     check_template(template, "preference")
     items = []
@@ -197,7 +198,7 @@ def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["pre
                 row=row,
                 id=pair.id,
                 prompt=render(template, prompt=pair.prompt, response_a=response_a, response_b=response_b),
-                candidates=(" A", " B"),
+                candidates=("A", "B") if template.endswith(" ") else (" A", " B"),
                 gold=0 if first else 1,
                 rule="first",
                 text=f"{pair.prompt}\n\nA: {response_a}\n\nB: {response_b}",

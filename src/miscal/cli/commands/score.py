@@ -61,7 +61,7 @@ def command(
     ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="Number of CPU processes.")] = None,
     dtype: Annotated[
-        Dtype, typer.Option(help="Precision of the weights; auto: bfloat16 where it is fast.")
+        Dtype, typer.Option(help="Precision of the weights; auto: bfloat16 on a GPU that has it, else float32.")
     ] = Dtype.auto,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda, cuda:1, ...")
