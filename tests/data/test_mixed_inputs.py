@@ -13,6 +13,7 @@ from miscal.base.errors import InputError
 from miscal.data.encoders import FeatureColumns, encoder_from_state
 from miscal.data.encoders.kinds import KINDS
 from miscal.data.readers import read_triples
+from miscal.data.readers.column_readings import KEY
 from miscal.data.readers.leaks import equal_pairs, leaks
 from miscal.data.readers.new_rows import read_inputs
 
@@ -167,7 +168,7 @@ def test_of_an_answer_and_its_key_the_key_is_a_leak():
     assert left_out(data) == {"key": "said"}
     # a name that tells which of the two is the key counts more than their order
     renamed = data.rename({"said": "answer", "key": "predicted"})
-    assert left_out(renamed) == {"answer": "predicted"}
+    assert left_out(renamed, features="age,answer,predicted") == {"answer": "predicted"}
     assert left_out(data, metadata="said,key", features="age") == {"key": "said"}
     assert left_out(data, allow_leak="key") == {"said": "key"}
     assert left_out(data, allow_leak="key,said") == {}
@@ -176,6 +177,22 @@ def test_of_an_answer_and_its_key_the_key_is_a_leak():
     # blanks are no answers
     holes = data.with_columns(said=pl.when(pl.int_range(N) < 5).then(None).otherwise(pl.col("said")))
     assert left_out(holes) == {"key": "said"}
+
+
+def test_right_answers_beside_those_of_the_model_are_no_inputs_unless_a_person_asks():
+    data = keyed().rename({"said": "Response", "key": "target"})
+    at = pl.col("target").replace_strict({c: i for i, c in enumerate("ABCD")})
+    copies = {"number": at, "from_one": (at + 1).cast(pl.Float64), "words": pl.format("letter {}", "target")}
+    data = data.with_columns(**copies, gold=pl.col("target").str.to_lowercase(), kind=(at // 2).cast(pl.String))
+    t = read_triples(data)
+    assert {one["name"] for one in t.source["read_columns"] if one["left_out"] == KEY} == {"target", "gold", *copies}
+    assert not any(one["leak"] for one in t.source["read_columns"])
+    assert t.encoder.columns == ("age", "Response", "kind")
+    assert list(read_triples(data, features="age", metadata="auto").metadata) == ["Response", "kind"]
+    assert "target" in read_triples(data, features="age,target").encoder.columns
+    assert "words" in read_triples(data, allow_leak="words").encoder.columns
+    # without an answer of the model, nothing tells that a column is a key
+    assert "target" in read_triples(data.drop("Response")).encoder.columns
 
 
 def test_answers_that_are_now_and_then_unlike_a_key_are_no_leak():

@@ -48,6 +48,10 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     np.testing.assert_array_equal(triples.correct, table["correct"].to_numpy())
     assert triples.text[0] == table["text"][0]
     assert 0 < table["correct"].mean() < 1
+    # no column of a log that holds the right answer is an input, or an alarm
+    read = read_triples(out, text="text", metadata="auto", embed_model="tfidf")
+    assert not {"answer", "answer_index"} & {*read.metadata}
+    assert not any(one["leak"] for one in read.source["read_columns"])
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["data.parquet"]
 
 

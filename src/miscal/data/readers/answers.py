@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -39,12 +39,15 @@ class AnswerColumns:
         An answer of which its name does not tell whose it is.
     choices : str or None
         Lists of texts, into which answers may be numbers from 0 or letters from A.
+    keys : tuple of str
+        All columns of right answers beside the model's: what tells the outcome, and no row has before it.
     """
 
     given: str | None = None
     right: str | None = None
     unknown: str | None = None
     choices: str | None = None
+    keys: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -84,7 +87,8 @@ def answer_columns(columns: Sequence[str], taken: Iterable[str] = ()) -> AnswerC
         given, either = either, None
     elif given is not None and right is not None:
         either = None
-    return AnswerColumns(given, right, either, choices)
+    named = [free[name] for name in (*_RIGHT, *_EITHER) if name in free and free[name] not in (given, either)]
+    return AnswerColumns(given, right, either, choices, () if given is None or right is None else tuple(named))
 
 
 def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndarray]:

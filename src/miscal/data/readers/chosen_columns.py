@@ -11,14 +11,17 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.data.column_reading import FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders.features import embedding_columns
-from miscal.data.readers.column_readings import LEAK, LIST, read_columns, used
+from miscal.data.readers.column_readings import KEY, LEAK, LIST, read_columns, used
 from miscal.data.readers.leaks import equal_pairs, leaks
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows, XSource
 
+ROWS_OF_A_LEVEL = 10
+"""Rows that each right answer has on average where another column is taken for the same in other words."""
+
 
 def with_readings(
-    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None
+    frame: pl.DataFrame, inputs: XSource, roles: Roles, text: str | None, allowed: Sequence[str]
 ) -> tuple[XSource, tuple[ColumnReading, ...], Roles]:
     """Say what every column is read as, and what x is made of: the columns that say of what kind a row is."""
     names = dict.fromkeys((*inputs.features, *roles.naming))
@@ -27,12 +30,28 @@ def with_readings(
         lists = [name for name in roles.naming if column_of(frame, name).dtype.is_nested()]
         readings = tuple(replace(one, left_out=LIST) if one.name in lists else one for one in readings)
         roles = roles.without([one.name for one in readings if one.left_out is not None])
+    asked = {*inputs.chosen, *(roles.naming if roles.named else ()), *allowed}
+    keys = {one.name for one in readings if one.name not in asked and _is_key(one, frame, roles)}
+    readings = tuple(replace(one, left_out=KEY) if one.name in keys else one for one in readings)
+    roles = roles.without(keys)
     readings = tuple(replace(one, role=_role_in(one, roles)) for one in readings)
     named = [one for one in readings if one.name in inputs.features]
     features = used(named, needed=inputs.kind == "features" and text is None)
     # texts that a person names are seen, too, unless an embedding is there
     of_text = text is not None and inputs.kind == "features" and not embedding_columns(frame, features)
     return replace(inputs, features=features, kind="text" if of_text else inputs.kind), readings, roles
+
+
+def _is_key(reading: ColumnReading, frame: pl.DataFrame, roles: Roles) -> bool:
+    """Whether a column that could be an input holds the right answers, or one value for each of them."""
+    if reading.left_out is not None or reading.name in roles.answers.keys:
+        return reading.left_out is None
+    for key in (column_of(frame, name) for name in roles.answers.keys if name in frame.columns):
+        if 1 < reading.levels == key.drop_nulls().n_unique() <= len(frame) / ROWS_OF_A_LEVEL:
+            pairs = pl.DataFrame({"key": key, "other": column_of(frame, reading.name)}).drop_nulls()
+            if len(pairs) and pairs.n_unique() == reading.levels:
+                return True
+    return False
 
 
 def _role_in(reading: ColumnReading, roles: Roles) -> str:
@@ -58,9 +77,10 @@ def without_leaks(
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
-    found = leaks(frame, [one.name for one in readings if one.name not in allowed], *known, seed)
+    part = {*inputs.features, *roles.naming}
+    found = leaks(frame, [one.name for one in readings if one.name in part.difference(allowed)], *known, seed)
     predicted = () if roles.classes is None else (roles.classes.predicted,)
-    left = [*(one.name for one in readings if one.name not in found), *predicted]
+    left = [*(one.name for one in readings if one.name in part.difference(found)), *predicted]
     # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
     pairs = equal_pairs(frame, left, *known, seed)
     keys = {_key(pair, roles, (*allowed, *predicted)): (pair, area) for pair, area in pairs.items()}

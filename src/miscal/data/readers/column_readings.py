@@ -22,6 +22,7 @@ ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed
 SENTENCE = 3
 """Words that values have in the middle which are taken for texts, and not for names of rows."""
 LEAK = "it tells the outcome nearly perfectly"
+KEY = "it holds the right answer: name it as a feature if new rows have it"
 LIST = "its lists name nothing: name it as a feature"
 
 

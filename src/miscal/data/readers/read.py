@@ -25,7 +25,7 @@ from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
-from miscal.data.readers.column_readings import READ_COLUMNS
+from miscal.data.readers.column_readings import KEY, READ_COLUMNS
 from miscal.data.readers.columns import find, refuse_outcome, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import groups_of, times_of
@@ -221,8 +221,8 @@ def read_triples(
     rows = choose_rows(table, roles.columns, inputs, where)
     scored = read_judge(rows, roles, positive, drop=on_invalid == "drop") if roles.kind == JUDGE else None
     rows = rows if scored is None else scored.rows
-    inputs, readings, roles = with_readings(rows.frame, inputs, roles, text)
     allowed = _allowed(allow_leak, table)
+    inputs, readings, roles = with_readings(rows.frame, inputs, roles, text, allowed)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
     read, of_classes = given_columns(rows.frame.columns, own), ()
@@ -245,7 +245,7 @@ def read_triples(
         "where": where,
     }
     made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
-    unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, inputs.text, inputs.rows})
+    unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows})
     notes = (
         *of_classes,
         *(scored.notes if scored is not None else ()),
@@ -259,7 +259,8 @@ def read_triples(
     columns = triples.source["columns"]
     columns["needed"] = list(given_columns(columns["needed"], own))
     seen = {*inputs.features, *roles.naming}
-    passed_over = {*roles.reserved.keys() - seen, inputs.text, *(one.name for one in readings if one.leak is not None)}
+    known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
+    passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys, *known_later}
     candidates = candidates_of(table, rows, triples, seen, passed_over, seed) if roles.grouping is None else {}
     judged = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=on_invalid == "drop")
     return replace(triples, candidate_groups=candidates, judged=judged)
