@@ -4,7 +4,7 @@
     python benchmarks/paper_experiments.py --experiments resreg --resreg-amplitudes 1 --resreg-capacities 1x64 3x1024
 
 --cache is an output folder of `miscal synthetic`: what it holds already is not computed again, and its page and
-figures are left there. With the paper's settings everything takes hours, most of them residual regression with its
+figures are left there. With the default settings everything takes hours, most of them residual regression with its
 larger networks, which can be had at fewer amplitudes and sizes. Printed is what the page says of each experiment, the
 tables, and what the fits took beside the floor of their matrix products, whose rate is measured when it is printed.
 
@@ -115,7 +115,7 @@ def print_claims(records: Sequence[Record]) -> None:
 
 
 def judge_regret(records: Sequence[Record]) -> bool:
-    """Print the median regret over the paper's settings; those not run count as missed."""
+    """Print the median regret over the paper's 25 settings of (A, k); those not run count as missed."""
     regrets, n = [choice_of(record).regret for record in records], len(cells_of(Settings("selection")))
     median = float(np.median([*regrets, *[np.inf] * (n - len(regrets))]))
     others = "" if len(regrets) == n else f", at most, whatever that of the {n - len(regrets)} not run may be"

@@ -25,7 +25,8 @@ from miscal.synthetic.store import Store
 from .conftest import toy
 
 FIGURES = {
-    *("clusters-field", "clusters-reliability", "sinusoid-recovery", "sinusoid-field"),
+    *("clusters-field", "clusters-reliability", "clusters-hidden"),
+    *("sinusoid-recovery", "sinusoid-field"),
     *("interaction-k3-r", "interaction-k3-loss-r"),
     *("selection-regret", "selection-proxy", "resreg-capacity", "resreg-grid"),
 }

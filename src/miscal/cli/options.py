@@ -261,7 +261,7 @@ MethodSettings = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="Setting of --method paper instead of the paper's own; may be repeated. min_mass=1: rows with hardly any "
+        help="Setting of --method paper instead of its default; may be repeated. min_mass=1: rows with hardly any "
         "neighbour get the estimate by the confidence alone. stop_hopeless=true: stop settings that cannot catch up, "
         "which saves time. neighbours=50: average over the 50 nearest rows. Others are sigmas, lambdas, max_epochs, "
         "patience and bank_size; a list is written as [0.1,0.3].",

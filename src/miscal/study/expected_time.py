@@ -18,8 +18,8 @@ Other cells than ``score`` and those that fit the paper's method take a core, wh
 loading weights is left out.
 
 `CORE_RATE` is what one core of a server of 2023 reaches in products of matrices in float32 with miscal's own smoothing,
-1e11 operations a second; with it the paper's grid takes 7 hours at 70,000 rows and 4,096 columns. A GPU is taken to
-reach `REACHED` of what its data sheet gives without sparsity: an A100 SXM 312e12 operations a second in bfloat16 and
+1e11 operations a second; with it the grid takes 7 hours at 70,000 rows and 4,096 columns. A GPU is taken to reach
+`REACHED` of what its data sheet gives without sparsity: an A100 SXM 312e12 operations a second in bfloat16 and
 19.5e12 in float32, an H100 SXM 989e12 and 67e12.
 """
 
@@ -58,7 +58,7 @@ MACHINES = (CPU, A100, H100)
 """Those that hours are given for."""
 
 GRID_SIZE, EPOCHS = 24, 100
-"""Settings and epochs of the paper's grid, where the options do not say otherwise."""
+"""Settings and epochs of the grid of method paper, where the options do not say otherwise."""
 
 FILE_TOKENS = 150
 """Tokens of a question in a file of the user's."""
@@ -134,7 +134,7 @@ def _score(cell: StudyCell, pair: StudyPair, size: PairSize, machine: Machine) -
 
 
 def paper_seconds(n: int, d: int, *, grid: int = GRID_SIZE, epochs: int = EPOCHS, machine: Machine = CPU) -> float:
-    """Bound the seconds of the paper's grid from above.
+    """Bound the seconds of the grid of method paper from above.
 
     Examples
     --------

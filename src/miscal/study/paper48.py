@@ -52,7 +52,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def defaults() -> dict[str, Any]:
-    """Return the paper's settings, as keys of a plan, and half precision for the hidden states.
+    """Return the settings that the paper states, as keys of a plan, and half precision for the hidden states.
 
     Examples
     --------

@@ -12,7 +12,7 @@ RESREG = "resreg-"
 
 
 class ExperimentCell(NamedTuple):
-    """One fit, or one search over the paper's grid; the key of its record in the store.
+    """One fit, or one search over the grid; the key of its record in the store.
 
     Attributes
     ----------

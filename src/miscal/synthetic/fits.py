@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+import torch
 
 from miscal.base.threads import n_workers, one_thread
 from miscal.calibration.survey_design import correlation
@@ -33,7 +34,7 @@ def compute(cell: ExperimentCell, settings: Settings, *, n_jobs: int = 1) -> Rec
     cell : ExperimentCell
     settings : Settings
     n_jobs : int, default 1
-        Processes for the paper's grid within the cell. Changes no number.
+        Processes for the grid within the cell. Changes no number.
 
     Examples
     --------
@@ -47,14 +48,14 @@ def compute(cell: ExperimentCell, settings: Settings, *, n_jobs: int = 1) -> Rec
         fit = _regression if cell.capacity else _paper if cell.method == "paper" else _auto
         processes = n_workers(n_jobs, len(settings.sigmas) * len(settings.lambdas)) if fit is _paper else 1
         wall, cpu = time.perf_counter(), time.process_time()
-        delta, measure = fit(cell, world, split, settings, n_jobs)
+        delta, coordinates, measure = fit(cell, world, split, settings, n_jobs)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         found = measure()
         if world.coordinate is not None and not cell.capacity:
             limit = known_coordinate_limit(world, np.flatnonzero(~test), np.flatnonzero(test))
             found["facts"] |= {"limit": limit.correlation, "limit_bandwidth": limit.bandwidth}
     truth = world.delta[test]
-    rows = {} if cell.capacity else _columns(world, test, delta)
+    rows = {} if coordinates is None else _columns(world, test, delta, coordinates)
     return Record(
         cell, correlation(delta, truth), rmse(delta, truth), wall * processes, cpu if processes == 1 else None,
         rows=rows, **found,
@@ -70,7 +71,8 @@ def draw(cell: ExperimentCell, rows: int) -> tuple[World, np.ndarray]:
     return world, random_split(rows, random_state=cell.seed)
 
 
-# Each fit returns the field of the test rows, and what measures it beyond that, which is not part of its time.
+# Each fit returns the field of the test rows, their learned coordinates where it has some, and what measures it beyond
+# that, which is not part of its time.
 
 
 def _paper(cell: ExperimentCell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
@@ -98,7 +100,8 @@ def _paper(cell: ExperimentCell, world: World, split: np.ndarray, settings: Sett
         facts = {"sigma": chosen.sigma, "lambda": chosen.penalty, "epoch": chosen.epoch}
         return {"candidates": candidates, "facts": facts | {"epochs_trained": epochs_trained(found.trainings)}}
 
-    return fields[found.chosen], measure
+    phi = found.trainings[found.chosen].best()
+    return fields[found.chosen], phi.embed(torch.from_numpy(world.X[test])).numpy(), measure
 
 
 def epochs_trained(trainings: tuple[Training, ...]) -> int:
@@ -116,13 +119,13 @@ def _auto(cell: ExperimentCell, world: World, split: np.ndarray, settings: Setti
     field = AutoField(random_state=cell.seed)
     field.fit(Triples.of(world.X[known], confidence=world.confidence[known], correct=world.correct[known]))
     X, f = world.X[test], world.confidence[test]
-    delta = field.estimate(X, f).delta
+    found = field.estimate(X, f)
 
     def measure() -> dict[str, Any]:
         candidates = judged_candidates(field, X, f, world.delta[test])
         return {"candidates": candidates, "facts": {"structure": bool(field.structure_)}}
 
-    return delta, measure
+    return found.delta, found.coordinates, measure
 
 
 def _regression(cell: ExperimentCell, world: World, split: np.ndarray, settings: Settings, n_jobs: int):
@@ -133,10 +136,11 @@ def _regression(cell: ExperimentCell, world: World, split: np.ndarray, settings:
         max_epochs=settings.resreg_epochs, patience=settings.resreg_patience, learning_rate=settings.resreg_rate,
     )  # fmt: skip
     facts = {"epoch": network.epoch, "n_epochs": network.n_epochs, "validation_error": network.error}
-    return network.predict(world.X[split == "test"]), lambda: {"facts": facts}
+    return network.predict(world.X[split == "test"]), None, lambda: {"facts": facts}
 
 
-def _columns(world: World, test: np.ndarray, delta: np.ndarray) -> dict[str, list]:
+def _columns(world: World, test: np.ndarray, delta: np.ndarray, coordinates: np.ndarray) -> dict[str, list]:
+    first, second = _plane(coordinates.astype(np.float64), delta).T
     columns = {
         "x_0": world.X[test, 0],
         "x_1": world.X[test, 1],
@@ -144,6 +148,15 @@ def _columns(world: World, test: np.ndarray, delta: np.ndarray) -> dict[str, lis
         "correct": world.correct[test],
         "true_delta": world.delta[test],
         "delta": delta,
+        "phi_0": first,
+        "phi_1": second,
     }
     rows = {name: np.round(np.asarray(values, dtype=np.float64), _DIGITS).tolist() for name, values in columns.items()}
     return rows if world.regime is None else rows | {"cluster": world.regime[test].tolist()}
+
+
+def _plane(coordinates: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """Lay learned coordinates (n, k) out along their two main directions (n, 2), each rising with the field."""
+    left, sizes, _ = np.linalg.svd(coordinates - coordinates.mean(0), full_matrices=False)
+    plane = (left * sizes)[:, :2] * np.where(delta @ left[:, :2] < 0, -1.0, 1.0)
+    return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))

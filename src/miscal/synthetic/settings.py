@@ -1,4 +1,4 @@
-"""What an experiment is run with: the paper's settings unless told otherwise."""
+"""What an experiment is run with: what the paper states, and our grid, unless told otherwise."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Settings:
     amplitudes, frequencies : tuples of float
         A (log-odds) and k (periods per unit of u'x).
     sigmas, lambdas : tuples of float
-        The paper's grid.
+        The grid, by default ours: the paper states none.
     epochs, patience : int
         Of phi.
     capacities : tuple of str

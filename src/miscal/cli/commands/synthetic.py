@@ -88,7 +88,8 @@ def command(
 ) -> None:
     """Run a synthetic experiment of the paper.
 
-    The result is compared with the paper's. Settings that are not given are those of the paper.
+    The result is compared with the paper's. Settings that are not given are as the paper states them. It states no
+    grid of sigma and lambda: the default one is ours.
     """
     chosen = {
         "rows": rows,
