@@ -51,6 +51,33 @@ def test_each_is_a_number_that_drops_rows_of_weight_zero_and_names_what_is_wrong
         metric(2 * y, p, **options)
 
 
+EMPTY = {
+    "no rows": ([], [], [], None, "y_true is empty"),
+    "no slices": ([0, 1], [0.5, 0.5], [], None, "slices has 0"),
+    "one row": ([0], [0.5], ["a"], None, "at least 2 rows|no slice has 30 rows"),
+    "one row of weight": ([0, 1], [0.5, 0.5], ["a", "b"], [1, 0], "at least 2 rows|no slice has 30 rows"),
+    "no weight": ([0, 1], [0.5, 0.5], ["a", "b"], [0, 0], "is zero in all"),
+    "weights in words": ([0, 1], [0.5, 0.5], ["a", "b"], ["a", "b"], "sample_weight must be numbers"),
+    "two slices for each row": ([0, 1], [0.5, 0.5], [["a", "b"], ["c", "d"]], None, "slices must have one value per"),
+    "nothing": (None, None, None, None, "y_true is missing|give either X or slices"),
+}
+
+
+@pytest.mark.promise("I8")
+@pytest.mark.parametrize("case", EMPTY)
+@pytest.mark.parametrize("name", ["worst_slice_gap", "hidden_miscalibration"])
+def test_slices_without_rows_are_refused(name, case):
+    y, p, slices, weight, said = EMPTY[case]
+    with pytest.raises(InputError, match=said):
+        getattr(metrics, name)(y, p, slices=slices, sample_weight=weight)
+
+
+def test_rows_that_pandas_knows_no_slice_of_count_towards_the_whole_alone():
+    y, p = predictions()
+    gaps = [metrics.worst_slice_gap(y, p, slices=["a", gone] * 200) for gone in (None, np.nan, pd.NA)]
+    assert gaps[0] == gaps[1] == gaps[2]
+
+
 def test_hidden_miscalibration_sees_what_the_probability_does_not():
     rng = np.random.default_rng(1)
     kind, p = rng.integers(0, 4, 4000), rng.uniform(0.3, 0.7, 4000)

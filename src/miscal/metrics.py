@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.arrays import is_frame
-from miscal.base.checks import check_lengths
+from miscal.base.arrays import is_frame, numeric
+from miscal.base.checks import check_lengths, check_seed
 from miscal.base.classes import class_column
 from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
@@ -40,7 +40,7 @@ from miscal.calibration.metrics import (
     smooth_reliability_curve,
     worst_slice_gap,
 )
-from miscal.calibration.metrics.checked_rows import check_predictions
+from miscal.calibration.metrics.checked_rows import check_predictions, check_slices
 from miscal.data.readers.input_reading import InputReading
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
@@ -124,14 +124,17 @@ def hidden_miscalibration(
     if (X is None) == (slices is None):
         raise InputError(f"give either X or slices; got {'neither' if X is None else 'both'}")
     n = check_lengths(y_true=y_true, y_prob=y_prob, X=X, slices=slices, sample_weight=sample_weight)
-    kept = np.ones(n, dtype=bool) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) > 0
     rows = check_predictions(y_true, y_prob, sample_weight)
-    folds = assign_folds(np.arange(len(rows)), _FOLDS, np.random.default_rng((random_state, _STREAM)))
+    if len(rows) < 2:
+        raise InputError("hidden_miscalibration judges each row by others: give at least 2 rows of positive weight")
+    seed = check_seed(random_state, name="random_state")
+    folds = assign_folds(np.arange(len(rows)), _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = _expected(rows, folds)
     if slices is not None:
-        side = _sides_of_slices(np.asarray(slices, dtype=object)[kept], rows, rows.correct - expected, folds)
+        side = _sides_of_slices(check_slices(slices, sample_weight), rows, rows.correct - expected, folds)
     else:
-        side = np.sign(_hidden_field(X, rows, kept, random_state))
+        kept = np.ones(n, dtype=bool) if sample_weight is None else numeric(sample_weight, "sample_weight") > 0
+        side = np.sign(_hidden_field(X, rows, kept, seed))
     beside = centred(side, strata(rows.confidence), rows.weight)
     return float(rows.shares @ ((rows.correct - expected) * beside))
 

@@ -333,6 +333,19 @@ def test_outcomes_round_trip(values):
     np.testing.assert_array_equal(check_correct(values), np.array(values, float))
 
 
+@pytest.mark.promise("I7")
+def test_probabilities_of_both_classes_are_refused_with_the_column_that_is_meant():
+    for check in (check_confidence, check_correct):
+        with pytest.raises(InputError, match=re.escape("its shape is (3, 2): ") + r".*second column, p\[:, 1\]$"):
+            check(np.full((3, 2), 0.5), name="p")
+
+
+@pytest.mark.promise("I7")
+def test_nothing_at_all_has_no_length():
+    with pytest.raises(InputError, match=r"y is missing \(None\)"):
+        check_lengths(y=None, weight=None)
+
+
 def test_rows_are_quoted_in_the_callers_numbering():
     with pytest.raises(InputError, match="row 70"):
         check_confidence([0.1, np.nan], rows=np.array([60, 70]))

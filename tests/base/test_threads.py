@@ -1,10 +1,14 @@
-"""The limit of one thread holds inside its blocks alone."""
+"""The limit of one thread, and filters of warnings, hold inside their blocks alone."""
+
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from miscal.base.threads import one_thread
+from miscal.base.threads import one_thread, without_warning
 from miscal.estimators.field import MiscalibrationField
 
 
@@ -58,3 +62,18 @@ def test_python_calls_of_the_field_compute_on_one_thread_and_leave_the_limit_as_
     field.calibrate(X, confidence=f)
     assert seen == [{1}] * 3
     assert blas_threads() == {2}
+
+
+@pytest.mark.promise("D9")
+def test_threads_that_ignore_warnings_hear_none_and_leave_the_filters_as_they_were():
+    before = list(warnings.filters)
+
+    def work(number):
+        with without_warning((UserWarning, RuntimeWarning)[number % 2]):
+            # the other thread is given a turn
+            time.sleep(1e-4)
+            warnings.warn("heard", (UserWarning, RuntimeWarning)[number % 2], stacklevel=1)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(100)))
+    assert warnings.filters == before

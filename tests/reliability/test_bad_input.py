@@ -23,6 +23,9 @@ from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.saved_model import save_model
 from miscal.estimators.field import MiscalibrationField
+from miscal.metrics import hidden_miscalibration, worst_slice_gap
+from miscal.report.displays import FindingsDisplay, ReliabilityDisplay
+from miscal.runs.classifier import LocalCalibratedClassifier
 
 N = 200
 BAD = [5, 7]
@@ -225,6 +228,42 @@ def test_lengths_that_differ(doors, name, letter, length):
     columns = dict(zip("Xyf", good(), strict=True))
     columns[letter] = columns[letter][:length]
     refused(doors[name], *columns.values(), *((str(N),) if length else ()), *([str(length)] if length > 1 else []))
+
+
+IN_ORDER = {
+    "score": lambda X, y, f: MiscalibrationField(confidence_column="a").score(X, y, sample_weight=f),
+    "LocalCalibratedClassifier.fit": lambda X, y, f: LocalCalibratedClassifier().fit(X, y, sample_weight=f),
+    "hidden_miscalibration": lambda X, y, f: hidden_miscalibration(y, f, slices=f),
+    "worst_slice_gap": lambda X, y, f: worst_slice_gap(y, f, slices=f),
+    "ReliabilityDisplay": lambda X, y, f: ReliabilityDisplay.from_predictions(y, f),
+    "FindingsDisplay": lambda X, y, f: FindingsDisplay.from_predictions(y, f, by=X),
+}
+
+
+# scikit-learn's own words on a frame where an array was fitted
+@pytest.mark.filterwarnings("ignore:X has feature names, but MiscalibrationField was fitted without")
+@pytest.mark.promise("I7")
+@pytest.mark.parametrize("name", [*IN_MEMORY, *IN_ORDER])
+def test_the_same_index_in_another_order_is_refused(doors, name):
+    X, y, f = good()
+    index = [f"row {k}" for k in range(N)]
+    columns = {
+        "X": pd.DataFrame(X, columns=["a", "b"], index=index),
+        "y": pd.Series(y, index=index),
+        "f": pd.Series(f, index=index),
+    }
+    call = doors.get(name) or IN_ORDER[name]
+    last = USES.get(name, "yf")[-1]
+    columns[last] = columns[last].sample(frac=1, random_state=0)
+    with pytest.raises(InputError, match=r"index of \w+ in another order.*\.to_numpy\(\) if the places are right"):
+        call(*columns.values())
+
+
+@pytest.mark.promise("I7")
+@pytest.mark.parametrize("name", [name for name in IN_MEMORY if "f" in USES[name] and name != "read_triples"])
+def test_probabilities_of_both_classes(doors, name):
+    X, y, f = good()
+    refused(doors[name], X, y, np.column_stack([1 - f, f]), "second column", "[:, 1]")
 
 
 @pytest.mark.promise("I8")

@@ -56,6 +56,7 @@ KINDS = {
     "polars": pl.from_pandas,
     "lazy": lambda frame: pl.from_pandas(frame).lazy(),
     "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "pyarrow batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
     "nullable": lambda frame: frame.convert_dtypes(),
     "dictionary": lambda frame: {name: frame[name].to_numpy() for name in frame},
     "arrow in pandas": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
@@ -127,11 +128,11 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: together(f, f["defaulted"].sample(frac=1, random_state=0), probability="risk"), "in another order"),
         (
             lambda f: together(f, **EVENT, embeddings=f[["age"]].iloc[::-1]),
-            "embeddings has the index of",
+            "embeddings has the index of data in another order",
         ),
         (
             lambda f: together(np.eye(N), f["defaulted"], confidence=f["risk"][::-1]),
-            "has the index of the other values",
+            "correct has the index of confidence in another order",
         ),
         (lambda f: together(f, f["defaulted"], **EVENT), "outcomes are given twice"),
         (lambda f: together("loans.csv", probability=f["risk"]), "where the data are a file"),

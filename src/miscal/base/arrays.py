@@ -120,7 +120,29 @@ def did_you_mean(name: Any, names: Iterable[str], *, aside: bool = False) -> str
 
 def is_frame(values: Any) -> bool:
     """Whether `values` is a table (pandas, polars, pyarrow) rather than an array."""
-    return hasattr(values, "columns") and not isinstance(values, np.ndarray)
+    return (hasattr(values, "columns") or _arrow(values)) and not isinstance(values, np.ndarray)
+
+
+def _arrow(values: Any) -> bool:
+    """Tell a batch or stream of pyarrow by its name, so that pyarrow need not be installed."""
+    kind = type(values)
+    return kind.__module__.startswith("pyarrow") and kind.__name__ in ("RecordBatch", "RecordBatchReader")
+
+
+def without_batches(values: Any) -> Any:
+    """Return a batch or stream of pyarrow as its table, and anything else as it is.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> without_batches(pyarrow.RecordBatch.from_pydict({"x": [1]})).column_names, without_batches([1])
+    (['x'], [1])
+    """
+    if not _arrow(values):
+        return values
+    import pyarrow
+
+    return values.read_all() if hasattr(values, "read_all") else pyarrow.Table.from_batches([values])
 
 
 def _from_torch(values: Any, name: str) -> np.ndarray:
@@ -156,14 +178,30 @@ def column_of(frame: pl.DataFrame, name: str) -> pl.Series:
 
     Polars takes names such as ``*`` and ``^a$`` for patterns wherever they stand in an expression, and most methods of
     a series are expressions on its name. Columns that a user has named are therefore taken by this function alone.
+    Whole numbers that no number of 64 bits holds exactly are texts, which lose nothing: they name something.
 
     Examples
     --------
     >>> import polars as pl
     >>> column_of(pl.DataFrame({"^a$": [1, None], "a": [2, 3]}), "^a$").is_null().to_list()
     [False, True]
+    >>> wide = pl.DataFrame({"hash": [2**70 + 1], "size": [2**70]})
+    >>> column_of(wide, "hash").to_list(), column_of(wide, "size").to_list()
+    (['1180591620717411303425'], [1.1805916207174113e+21])
     """
-    return frame.get_column(name).alias("")
+    series = frame.get_column(name).alias("")
+    return _in_64_bits(series) if str(series.dtype) in ("Int128", "UInt128") else series
+
+
+def _in_64_bits(series: pl.Series) -> pl.Series:
+    """Whole numbers of 128 bits, which numpy does not have, as numbers where each is one exactly; else as text."""
+    import polars as pl
+
+    for kind in (pl.Int64, pl.UInt64, pl.Float64):
+        numbers = series.cast(kind, strict=False)
+        if numbers.cast(series.dtype, strict=False).eq_missing(series).all():
+            return numbers
+    return series.cast(pl.String)
 
 
 def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, Any]:
@@ -195,7 +233,7 @@ def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, An
     if is_frame(table):
         import narwhals as nw
 
-        frame = nw.from_native(table)
+        frame = nw.from_native(without_batches(table))
         if column not in frame.columns:
             hint = did_you_mean(column, frame.columns)
             raise InputError(f"{name} has no column {column!r}; it has {value_list(frame.columns)}{hint}")
@@ -223,6 +261,7 @@ def frame_columns(frame: Any) -> dict[str, Any]:
     """
     import narwhals as nw
 
+    frame = without_batches(frame)
     given = list(getattr(frame, "column_names", frame.columns))
     # NaN, which pandas makes of None, names nothing
     odd = [name for name in given if not isinstance(name, (str, numbers.Real)) or name != name]

@@ -15,6 +15,7 @@ import numpy as np
 
 from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numeric, row_list, value_list
 from miscal.base.errors import InputError, argument
+from miscal.base.frames import refuse_other_order
 from miscal.base.precision import held, narrowed
 from miscal.base.randomness import LARGEST_SEED
 
@@ -40,10 +41,23 @@ def _vector(values: Any, name: str, *, copy: bool = True) -> np.ndarray:
         raise InputError(f"{name} must be one column; got a table. Select the column, e.g. frame[{name!r}]")
     array = numeric(values, name)
     if array.ndim != 1:
-        raise InputError(f"{name} must be one-dimensional, of shape (n,); its shape is {array.shape}")
+        raise InputError(one_dimensional(name, array.shape))
     if array.size == 0:
         raise InputError(f"{name} is empty; at least one row is needed")
     return array.astype(np.float64, copy=copy)
+
+
+def one_dimensional(name: str, shape: tuple[int, ...]) -> str:
+    """Say that values must be one column, and which one is meant of the two that classifiers return.
+
+    Examples
+    --------
+    >>> one_dimensional("y_prob", (9, 2))
+    'y_prob must be one-dimensional, of shape (n,); its shape is (9, 2): of what predict_proba returns for two classes give the second column, y_prob[:, 1]'
+    """  # noqa: E501
+    two = len(shape) == 2 and shape[1] == 2
+    remedy = f": of what predict_proba returns for two classes give the second column, {name}[:, 1]" if two else ""
+    return f"{name} must be one-dimensional, of shape (n,); its shape is {shape}{remedy}"
 
 
 def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -> None:
@@ -331,7 +345,7 @@ def check_lengths(**arrays: Any) -> int:
     Raises
     ------
     InputError
-        With both lengths; a length of 1 is not broadcast.
+        With both lengths; a length of 1 is not broadcast. Also if two of them have one index in two orders.
 
     Examples
     --------
@@ -343,12 +357,15 @@ def check_lengths(**arrays: Any) -> int:
     miscal.base.errors.InputError: lengths differ: confidence has 2 rows, correct has 1; ...
     """
     lengths = {name: _n_rows(values, name) for name, values in arrays.items() if values is not None}
+    if not lengths:
+        raise InputError(f"{next(iter(arrays))} is missing (None); give one entry per row")
     (first, n), *rest = lengths.items()
     for name, length in rest:
         if length != n:
             raise InputError(
                 f"lengths differ: {first} has {n} rows, {name} has {length}; give one entry per row in each"
             )
+    refuse_other_order(arrays)
     return n
 
 

@@ -107,37 +107,38 @@ def _values(series: pl.Series) -> np.ndarray:
     return series.to_numpy()
 
 
-def refuse_other_order(index: Any, values: Any, name: str) -> None:
-    """Refuse values that carry the same index as the rows, in another order: rows are matched by their place.
+def refuse_other_order(arrays: Mapping[str, Any]) -> None:
+    """Refuse values that carry the index of others in another order: rows are matched by their place.
 
     Parameters
     ----------
-    index : pandas.Index or None
-        Of the rows.
-    values : array-like
-        With an index of its own, or without.
-    name : str
-        What the message calls them.
+    arrays : mapping of str to array-like
+        By what the message calls them, each with an index of its own or without.
 
     Raises
     ------
     InputError
-        If both indexes hold the same labels, in two orders: then the place of a value is not that of its row.
+        If two indexes hold the same labels in two orders: then the place of a value is not that of its row.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> refuse_other_order(pd.Index([0, 1, 2]), pd.Series([0.5, 0.6, 0.7], index=[2, 0, 1]), "confidence")
+    >>> data, f = pd.DataFrame({"x": [1, 2, 3]}), pd.Series([0.5, 0.6, 0.7], index=[2, 0, 1])
+    >>> refuse_other_order({"data": data, "confidence": f})
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: confidence has the index of the other values in another order, ...
+    miscal.base.errors.InputError: confidence has the index of data in another order, ...
     """
-    own = getattr(values, "index", None)
-    # of lists and tuples it is a method
-    if index is None or own is None or callable(own) or len(own) != len(index) or own.equals(index):
-        return
-    if own.is_unique and own.sort_values().equals(index.sort_values()):
-        raise InputError(
-            f"{name} has the index of the other values in another order, and values are matched by their place, never "
-            f"by an index: give {name}.loc[data.index], or {name}.to_numpy() if the places are right as they are"
-        )
+    first = index = None
+    for name, values in arrays.items():
+        own = getattr(values, "index", None)
+        # of lists and tuples it is a method
+        if own is None or callable(own):
+            continue
+        if index is None:
+            first, index = name, own
+        elif len(own) == len(index) and not own.equals(index) and own.is_unique and index.isin(own).all():
+            raise InputError(
+                f"{name} has the index of {first} in another order, and values are matched by their place, never by an "
+                f"index: give {name}.loc[{first}.index], or {name}.to_numpy() if the places are right as they are"
+            )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
 
 from miscal.base.errors import InputError
+
+_FILTERING = RLock()
 
 
 @contextmanager
@@ -33,6 +37,23 @@ def one_thread() -> Iterator[None]:
     finally:
         if torch:
             torch.set_num_threads(before)
+
+
+@contextmanager
+def without_warning(category: type[Warning], message: str = "") -> Iterator[None]:
+    """Ignore warnings of a kind whose text begins so; one thread at a time.
+
+    Filters of warnings belong to the whole process: of two threads that change them at a time, the first to end would
+    bring back the warnings of the other, and the last would leave its own filters behind.
+
+    Examples
+    --------
+    >>> with without_warning(UserWarning, "old"):
+    ...     warnings.warn("older than you think", UserWarning)
+    """
+    with _FILTERING, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message, category)
+        yield
 
 
 def n_workers(n_jobs: int | None, n_tasks: int) -> int:

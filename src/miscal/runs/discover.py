@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from miscal.base.arrays import without_batches
 from miscal.base.errors import InputError, argument
 
 if TYPE_CHECKING:
@@ -189,6 +190,8 @@ def discover(
         "redact_text": redact_text, "threshold": threshold, "cost": cost, "n_jobs": n_jobs,
     }  # fmt: skip
     check_method(method, option, device)
+    # a stream can be read once
+    data = without_batches(data)
     from miscal.data.triples import Triples
     from miscal.discovery.discover import discover as discover_triples
     from miscal.discovery.run import GivenRows, RunContent, RunMemory

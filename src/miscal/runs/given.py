@@ -65,7 +65,7 @@ def together(data: Any, y: Any = None, **options: Any) -> Given:
         options = _with_outcomes(options, y)
     values, options = _values(options)
     frames = FrameKind.of(data)
-    _refuse_other_orders(frames.index, values | {"embeddings": options.get("embeddings")})
+    refuse_other_order({"data": data, **values, "embeddings": options.get("embeddings")})
     if isinstance(data, str) or hasattr(data, "__fspath__"):
         if values:
             raise InputError(
@@ -94,14 +94,6 @@ def _of_array(data: Any, values: dict[str, Any], options: dict[str, Any]) -> Giv
         )
     check_lengths(X=data, **values)
     return Given(values, options | {"embeddings": data}, FrameKind())
-
-
-def _refuse_other_orders(index: Any, values: Mapping[str, Any]) -> None:
-    """Refuse values whose index is that of the data, or of other values where the data have none, in another order."""
-    for name, one in values.items():
-        refuse_other_order(index, one, name)
-        own = getattr(one, "index", None)
-        index = own if index is None and not callable(own) else index
 
 
 def _with_outcomes(options: dict[str, Any], y: Any) -> dict[str, Any]:

@@ -104,6 +104,8 @@ FORMATS = {
     "pandas": lambda data, folder: pd.DataFrame(data.to_dict(as_series=False), index=range(N, 0, -1)),
     "pandas nullable": lambda data, folder: pd.DataFrame(data.to_dict(as_series=False)).convert_dtypes(),
     "pyarrow": lambda data, folder: nw.from_native(data).to_arrow(),
+    "pyarrow batch": lambda data, folder: nw.from_native(data).to_arrow().combine_chunks().to_batches()[0],
+    "pyarrow stream": lambda data, folder: nw.from_native(data).to_arrow().to_reader(),
     "dictionary of arrays": lambda data, folder: {c: data[c].to_numpy() for c in data.columns},
     "dictionary of lists": lambda data, folder: data.to_dict(as_series=False),
 }

@@ -1,9 +1,11 @@
 """Every format carries the same rows."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from safetensors.numpy import save_file
@@ -11,6 +13,7 @@ from safetensors.numpy import save_file
 from miscal.base.errors import CorruptFile, FileError, InputError, MiscalError, TrustError
 from miscal.base.files import digest
 from miscal.data.readers import open_table, read_triples, registry, reread, table
+from miscal.data.readers.in_memory import whole_numbers
 
 from .formats import FORMATS, N, frame, write_csv, write_latin_csv
 
@@ -38,8 +41,45 @@ def test_a_csv_in_another_encoding_is_read_when_named(tmp_path):
     assert read_triples(path, features="x_*", encoding="latin-1").text[0].endswith("é")
     with pytest.raises(FileError, match=r"line 3: byte b'\\xe9' .* is not utf-8.*`encoding`"):
         read_triples(path, features="x_*")
-    with pytest.raises(InputError, match="got 'klingon'"):
-        read_triples(path, features="x_*", encoding="klingon")
+    for unknown in ("klingon", "", "a\0b", "rot13", "hex", "base64", "zlib", "undefined", "idna", "mbcs"):
+        with pytest.raises(InputError, match=f"encoding must be one of texts .*got {re.escape(repr(unknown))}"):
+            read_triples(path, features="x_*", encoding=unknown)
+
+
+LARGE = {
+    "64 bits without a sign": ([2**63 + 2 * i for i in range(N)], False),
+    "hashes": ([2**64 + i for i in range(N)], True),
+    "hashes among small numbers": ([i - 2**70 * (i == 3) - 1 * (i == 3) for i in range(N)], True),
+    "powers of two": ([2 ** (64 + i % 9) for i in range(N)], False),
+    "128 bits without a sign": ([2**127 + i for i in range(N)], True),
+    "beyond 128 bits": ([i + 10**40 * (i == 3) for i in range(N)], True),
+}
+
+
+@pytest.mark.promise("I15")
+@pytest.mark.parametrize("case", LARGE)
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "polars", "pandas", "dictionary"])
+def test_large_whole_numbers_are_read_as_what_they_are_or_refused_by_row(kind, case, tmp_path):
+    values, as_text = LARGE[case]
+    rows = frame().drop("text", "group").to_dict(as_series=False) | {"large": values}
+    table = pl.DataFrame({name: whole_numbers(name, v) if name == "large" else v for name, v in rows.items()})
+    source = {"polars": table, "pandas": pd.DataFrame(rows), "dictionary": rows}.get(kind, tmp_path / f"d.{kind}")
+    if kind == "csv":
+        lines = [",".join(rows), *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True))]
+        source.write_text("\n".join(lines) + "\n")
+    if kind == "jsonl":
+        source.write_text("".join(json.dumps(dict(zip(rows, row, strict=True))) + "\n" for row in table.rows()))
+    if kind == "parquet":
+        table.write_parquet(source)
+    got = read_triples(source, features="x_*", group="large", names_only="large")
+    np.testing.assert_array_equal(pd.factorize(got.group)[0], pd.factorize(pd.Series(values, dtype=object))[0])
+    assert [int(one) for one in got.metadata["large"].tolist()] == values
+    if as_text:
+        with pytest.raises(InputError, match=r"weight \(column 'large'\) must be numbers; .*row \d+\): .*round them"):
+            read_triples(source, features="x_*", weight="large")
+    else:
+        weights = read_triples(source, features="x_*", weight="large").weight
+        np.testing.assert_allclose(weights / weights[0], np.array(values, float) / values[0])
 
 
 def test_a_dataset_dict_brings_its_parts_as_split(tmp_path):

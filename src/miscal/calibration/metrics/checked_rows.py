@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from miscal.base.arrays import numeric
 from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
@@ -40,7 +41,7 @@ def check_rows(
     >>> rows.confidence.tolist(), rows.shares.tolist(), rows.group
     ([0.5, 0.9], [0.25, 0.75], None)
     """
-    n = check_lengths(**dict(zip(names, (correct, confidence), strict=True)), sample_weight=sample_weight)
+    n = check_lengths(**{names[0]: correct, names[1]: confidence}, sample_weight=sample_weight, groups=groups)
     # sums over strided views differ in the last bit
     y = np.ascontiguousarray(check_correct(correct, name=names[0], copy=False))
     f = np.ascontiguousarray(check_confidence(confidence, name=names[1], copy=False))
@@ -108,6 +109,25 @@ def check_groups(groups: Any, n: int) -> np.ndarray | None:
     if array.shape != (n,):
         raise InputError(f"groups must have one value per row, {n} in all; its shape is {array.shape}")
     return np.unique(array, return_inverse=True)[1]
+
+
+def check_slices(slices: Any, sample_weight: Any = None, *, name: str = "slices") -> np.ndarray:
+    """Return the slice of each row that `check_rows` keeps of rows with these weights, object (m,).
+
+    Raises
+    ------
+    InputError
+        If there is not one value per row.
+
+    Examples
+    --------
+    >>> check_slices(["a", "b", None], [1, 0, 2])
+    array(['a', None], dtype=object)
+    """
+    values = np.asarray(slices, dtype=object)
+    if values.ndim != 1:
+        raise InputError(f"{name} must have one value per row, of shape (n,); its shape is {values.shape}")
+    return values if sample_weight is None else values[numeric(sample_weight, "sample_weight") > 0]
 
 
 def take_rows(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:

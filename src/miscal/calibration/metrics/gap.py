@@ -19,7 +19,7 @@ import numpy as np
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_predictions, check_rows
+from miscal.calibration.metrics.checked_rows import check_predictions, check_rows, check_slices
 from miscal.calibration.metrics.confidence_cells import (
     ConfidenceCells,
     Statistic,
@@ -191,14 +191,13 @@ def worst_slice_gap(
     0.5
     """
     check_lengths(y_true=y_true, y_prob=y_prob, slices=slices, sample_weight=sample_weight)
-    names = np.asarray(slices, dtype=object)
-    known = np.array([name is not None and name == name for name in names.tolist()])
+    rows = check_predictions(y_true, y_prob, sample_weight)
+    names = check_slices(slices, sample_weight)
+    # pandas' own sign for a missing value is neither equal to itself nor not
+    known = np.array([name is not None and (name == name) is True for name in names.tolist()])
     found, number = np.unique(names[known].astype(str), return_inverse=True)
     label = np.full(len(names), len(found))
     label[known] = number
-    if sample_weight is not None:
-        label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    rows = check_predictions(y_true, y_prob, sample_weight)
     value = _worst_slice(rows, label, min_rows, found.tolist()).value
     if value is None:
         raise InputError(f"no slice has {min_rows} rows or more: give larger slices, or a smaller min_rows")
@@ -235,8 +234,6 @@ def slice_number(regime: Any) -> np.ndarray:
     [0, 1, 2, 2]
     """
     names = np.asarray(regime, dtype=object)
-    if names.ndim != 1:
-        raise InputError(f"regime must be one-dimensional, of shape (n,); its shape is {names.shape}")
     label = np.full(len(names), len(SIDES))
     for code, name in enumerate(SIDES):
         label[names == name] = code
@@ -247,11 +244,8 @@ def _check(
     correct: Any, confidence: Any, regime: Any, sample_weight: Any, groups: Any = None
 ) -> tuple[LabelledRows, np.ndarray]:
     check_lengths(correct=correct, confidence=confidence, regime=regime, sample_weight=sample_weight)
-    label = slice_number(regime)
-    if sample_weight is not None:
-        # `check_rows` drops rows of weight 0, and labels must match what it keeps
-        label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
-    return check_rows(correct, confidence, sample_weight, groups), label
+    rows = check_rows(correct, confidence, sample_weight, groups)
+    return rows, slice_number(check_slices(regime, sample_weight, name="regime"))
 
 
 def _gap_statistic(cells: ConfidenceCells, names: list[str]) -> Statistic:

@@ -7,6 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +94,20 @@ class Records:
         place = {name: str(i) for i, name in enumerate(self.columns)}
         header = self.separator.join(place.values()).encode() + b"\n"
         with damage(path, "CSV"):
-            frame = pl.read_csv(
-                io.BytesIO(b"".join([header, content])),
-                columns=[place[name] for name in names],
-                separator=self.separator,
-                infer_schema=types is None,
-                infer_schema_length=None,
-                schema_overrides={place[name]: kind for name, kind in (types or {}).items()},
-                raise_if_empty=False,
+            known = {place[name]: kind for name, kind in (types or {}).items()}
+            records = io.BytesIO(b"".join([header, content]))
+            options = {"separator": self.separator, "infer_schema_length": None, "raise_if_empty": False}
+            read = partial(
+                pl.read_csv, records, columns=[place[name] for name in names], infer_schema=types is None, **options
             )
+            try:
+                frame = read(schema_overrides=known)
+            except pl.exceptions.ComputeError:
+                # of whole numbers beyond 128 bits, it knows what they are, and then cannot read them
+                found = pl.scan_csv(records, **options).collect_schema()
+                frame = read(
+                    schema_overrides=known | {c: pl.String() for c, kind in found.items() if kind == pl.Int128}
+                )
         if len(frame) != n_rows:
             raise CorruptFile(
                 f"{path}: of {n_rows} records that were found by their ends, {len(frame)} can be read; save the table "

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import polars as pl
 
-from miscal.base.arrays import frame_columns, is_frame, numeric
+from miscal.base.arrays import frame_columns, is_frame, numeric, without_batches
 from miscal.base.checks import check_lengths
 from miscal.base.errors import InputError
 from miscal.base.frames import narwhals_frame
 from miscal.data.readers.table import Table
+
+# every whole number up to it is a float
+_LARGEST_WHOLE = 2**53
 
 
 def accepts(source: Any) -> bool:
@@ -21,7 +26,8 @@ def accepts(source: Any) -> bool:
 
 
 def collected(source: Any) -> Any:
-    """Return what a lazy frame or query of any library holds, as a polars frame; anything else as it is."""
+    """Return what a lazy frame or query of any library holds, as a polars frame, and batches as a table."""
+    source = without_batches(source)
     frame = narwhals_frame(source)
     return frame.collect(backend="polars").to_native() if isinstance(frame, nw.LazyFrame) else source
 
@@ -52,16 +58,35 @@ def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
 def read(source: Any, *, encoding: str = "utf-8") -> Table:
     """Wrap a table in memory; only the columns asked for are converted."""
     source = collected(source)
-    if isinstance(source, Mapping):
-        if not source:
-            raise InputError("the data have no columns; at least confidence and correct are needed")
-        check_lengths(**{str(name): values for name, values in source.items()})
-        columns = {str(name): values for name, values in source.items()}
-        return Table("arrays", tuple(columns), lambda names: pl.DataFrame([_series(n, columns[n]) for n in names]))
     if isinstance(source, pl.DataFrame):
         return Table("frame", tuple(source.columns), lambda names: source[list(names)])
-    by_name = frame_columns(source)
-    return Table("frame", tuple(by_name), lambda names: pl.DataFrame([_series(n, by_name[n]) for n in names]))
+    arrays = isinstance(source, Mapping)
+    columns = {str(name): one for name, one in source.items()} if arrays else frame_columns(source)
+    if not columns:
+        raise InputError("the data have no columns; at least confidence and correct are needed")
+    check_lengths(**columns)
+    return Table(
+        "arrays" if arrays else "frame",
+        tuple(columns),
+        lambda names: pl.DataFrame([_series(name, columns[name]) for name in names]),
+    )
+
+
+def whole_numbers(name: str, values: Sequence[int | None]) -> pl.Series:
+    """Put whole numbers of any size into a column: of up to 128 bits as numbers, else as text, which loses nothing.
+
+    Examples
+    --------
+    >>> whole_numbers("hash", [1, 2**70]).dtype, whole_numbers("hash", [1, 2**200]).dtype
+    (Int128, String)
+    """
+    column = None
+    with suppress(TypeError, OverflowError, pl.exceptions.PolarsError):
+        column = pl.Series(name, values, strict=False)
+    # what is too large for polars is an error, or null
+    if column is None or column.null_count() != sum(one is None for one in values):
+        return pl.Series(name, [None if one is None else str(one) for one in values], dtype=pl.String)
+    return column
 
 
 def _series(name: str, values: Any) -> pl.Series:
@@ -70,20 +95,28 @@ def _series(name: str, values: Any) -> pl.Series:
         array = numeric(values, name)
     except InputError:
         return _from_objects(name, values)
-    if array.ndim == 1:
-        return pl.Series(name, array.astype(array.dtype.newbyteorder("=")))
-    return _from_objects(name, array)
+    if array.ndim != 1:
+        return _from_objects(name, array)
+    # floats do not hold all of these whole numbers, which may be ids: equal ones would be one
+    if array.dtype.kind == "f" and (np.abs(array) > _LARGEST_WHOLE).any():
+        entries = _entries(values)
+        if all(one is None or isinstance(one, (int, np.integer)) for one in entries):
+            return whole_numbers(name, entries)
+    return pl.Series(name, array.astype(array.dtype.newbyteorder("=")))
 
 
-def _from_objects(name: str, values: Any) -> pl.Series:
+def _entries(values: Any) -> list[Any]:
+    """Python values of a column, None where one is missing."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         gone = series.is_null().to_list()
-        entries = [None if missing else entry for missing, entry in zip(gone, series.to_list(), strict=True)]
-    else:
-        entries = values.tolist() if hasattr(values, "tolist") else list(values)
+        return [None if missing else entry for missing, entry in zip(gone, series.to_list(), strict=True)]
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _from_objects(name: str, values: Any) -> pl.Series:
     try:
-        return pl.Series(name, entries, dtype=_ordered(values))
+        return pl.Series(name, _entries(values), dtype=_ordered(values))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"column {name!r} cannot be used, because its values are of several types ({str(error).splitlines()[0]})"

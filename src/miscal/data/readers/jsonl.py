@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError
+from miscal.data.readers.in_memory import whole_numbers
 from miscal.data.readers.table import Table
 from miscal.data.readers.text_file import text_of
 
@@ -104,6 +105,8 @@ def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Se
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {bool, int, float} and len(kinds) > 1:
         return pl.Series(name, [None if value is None else _float(value) for value in values], dtype=pl.Float64)
+    if kinds == {int}:
+        return whole_numbers(name, values)
     if kinds == {str}:
         values = [None if value is None else _SURROGATE.sub("\ufffd", value) for value in values]
     try:

@@ -301,7 +301,11 @@ def _not_numbers(series: pl.Series, name: str, row: np.ndarray) -> str:
         return f"{name} must be numbers; got {series.dtype}"
     words = (series.str.strip_chars().cast(pl.Float64, strict=False).is_null() & series.is_not_null()).to_numpy()
     if not words.any():
-        return f"{name} must be numbers; got numbers written as text ({value_list(series.head(3))}): remove the quotes"
+        at = int(series.str.len_chars().arg_max() or 0)
+        return (
+            f"{name} must be numbers; got numbers written as text or of too many digits (such as "
+            f"{value_list(series[at : at + 1])} in row {row[at]}): remove the quotes, or round them"
+        )
     return words_among_numbers(series, words, name, row)
 
 
@@ -393,7 +397,8 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"metadata: column {column!r} must hold numbers or text; its type is {series.dtype}")
     if series.dtype.is_numeric():
-        return series.to_numpy() if series.null_count() == 0 else series.cast(pl.Float64).to_numpy()
+        plain = series.null_count() == 0 and not series.dtype.is_decimal()
+        return series.to_numpy() if plain else series.cast(pl.Float64).to_numpy()
     if series.dtype == pl.Boolean and series.null_count() == 0:
         return series.to_numpy()
     dates = read_dates(series)

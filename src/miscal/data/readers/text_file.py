@@ -46,10 +46,12 @@ def python_encoding(name: str) -> str:
     'iso8859-1'
     """
     try:
+        # not all codecs turn bytes into text (hex), and not all that do can hold any text (idna)
+        "a..b".encode(name)
         return codecs.lookup(name).name
-    except LookupError:
+    except (LookupError, ValueError):
         raise InputError(
-            f"the encoding must be one that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got {name!r}"
+            f"the encoding must be one of texts that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got {name!r:.40}"
         ) from None
 
 

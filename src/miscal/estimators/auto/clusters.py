@@ -7,15 +7,14 @@ with few rows borrows from the others, and clusters with nothing wrong agree on 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.threads import without_warning
 from miscal.calibration.global_map import paired_gain
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood
@@ -26,7 +25,6 @@ Array = NDArray[np.floating]
 # stream of the rows and starts of k-means
 _CENTRES = 98
 _BLOCK_ROWS = 4_096
-_FILTERING = Lock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +204,8 @@ def find_centres(rows: NDArray[np.float32], sizes: Sequence[int], seed: int) -> 
     if not sizes:
         # a table too small for clusters is one cluster, and has one shift
         return [rows.mean(0, keepdims=True)]
-    # filters of warnings belong to the whole process: two threads at a time could leave theirs behind
-    with _FILTERING, warnings.catch_warnings():
-        # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # centres of rows that differ by rounding alone coincide; the second of a pair holds no rows, and no shift
+    with without_warning(ConvergenceWarning):
         passes = AUTO.centre_passes
         return [KMeans(k, n_init=1, max_iter=passes, random_state=seed).fit(rows).cluster_centers_ for k in sizes]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.errors import InternalError
+from miscal.base.threads import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
@@ -300,9 +300,8 @@ def _binned(rows: LearningRows, columns: NDArray[np.float32], recipe: TreeRecipe
 def _beside(left: Dataset, right: Dataset) -> Dataset:
     """Put binned columns at the right of a copy of others: the trees are those of all columns binned together."""
     both = left.subset(np.arange(left.num_data())).construct()
-    with warnings.catch_warnings():
-        # it says that the numbers themselves are not kept, which nothing asks for
-        warnings.simplefilter("ignore", UserWarning)
+    # it says that the numbers themselves are not kept, which nothing asks for
+    with without_warning(UserWarning):
         return both.add_features_from(right)
 
 

@@ -13,7 +13,6 @@ differentiation would store and walk. Inputs are taken as they are; the paper do
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from miscal.base.threads import without_warning
 from miscal.estimators.kernel import exponent_factors, smooth, weights_from_factors
 from miscal.estimators.paper.device import average, by_numpy, kernel_weights
 
@@ -395,6 +395,5 @@ def _stream(seed: int, purpose: int, epoch: int = 0) -> np.random.Generator:
 
 def _share(array: np.ndarray) -> Tensor:
     """Wrap an array, which workers hold read-only; nothing here writes to it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
+    with without_warning(UserWarning, "The given NumPy array is not writable"):
         return torch.from_numpy(array)
