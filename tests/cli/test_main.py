@@ -2,13 +2,17 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
 
 from miscal.base import errors
 from miscal.cli import main
+from miscal.cli.app import COMMANDS, build
 from miscal.cli.exit_status import guarded, one_line, verdict_on
 
 from .conftest import run
@@ -34,6 +38,33 @@ def test_help_and_usage_errors_load_nothing_heavy(arguments):
     )
     ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     assert ended.stderr.splitlines()[-1] == "[]"
+
+
+NEW_ROWS = ["calibrate", "monitor", "label-next"]
+SPEAK_TO = {
+    **{f"runs/{one.replace('-', '_')}": [one] for one in ("audit", "compare", "monitor", "show", "label-next")},
+    **{f"cli/commands/{module}.py": [name] for name, module in COMMANDS.items()},
+    **{f"data/readers/{one}.py": NEW_ROWS for one in ("model_inputs", "new_rows", "records")},
+    "runs/correct": ["calibrate"], "data/readers/row_faults.py": ["calibrate", "monitor"], "scoring": ["score"],
+    "study": ["study"], "synthetic": ["synthetic"], "data/importers": ["import"], "discovery": ["discover"],
+    "data/readers/rows.py": ["discover"],
+}  # fmt: skip
+"""Parts of the source whose errors are of these commands."""
+
+
+@pytest.mark.parametrize("part", ["", *SPEAK_TO])
+def test_an_error_names_options_that_its_command_has(part):
+    app = typer.main.get_command(build())
+    has = {name: {option for one in made.params for option in one.opts} for name, made in app.commands.items()}
+    root = Path(errors.__file__).parents[1]
+    files = [path for path in root.rglob("*.py") if path.relative_to(root).as_posix().startswith(part)]
+    assert files
+    found = {
+        name for path in files for name in re.findall(r"argument\(\s*[\"'](\w+)", path.read_text(encoding="utf-8"))
+    }
+    named = {f"--{name.replace('_', '-')}" for name in found}
+    for options in map(has.get, SPEAK_TO.get(part, ())) if part else [set().union(*has.values())]:
+        assert named <= options, named - options
 
 
 def test_version(capsys):

@@ -87,10 +87,16 @@ def test_columns_become_numbers_in_order():
     assert {2, 3, 4} >= set(np.bincount(X[:, 10].astype(int), minlength=10).tolist())
 
 
-def test_an_unknown_category_is_all_zero():
-    encoder = FeatureColumns(["kind"]).fit(FRAME)
-    X = encoder.transform(pl.DataFrame({"kind": ["zzz", "a"]}))
-    np.testing.assert_array_equal(X, [[0, 0, 0, -1], [1, 0, 0, 0]])
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(["a", "b", "c"])], ids=str)
+@pytest.mark.parametrize("held", [["b", "a", "b"], ["b", "a", "b", None]], ids=["without blanks", "with blanks"])
+def test_a_level_that_was_not_seen_is_a_blank(dtype, held):
+    encoder = FeatureColumns(["kind"]).fit(pl.DataFrame({"kind": pl.Series(held, dtype=dtype)}))
+    encoder = encoder.taking_as_blank(["kind"])
+    new, blank = (pl.DataFrame({"kind": [one, "a"]}) for one in ("zzz", None))
+    np.testing.assert_array_equal(encoder.transform(new), encoder.transform(blank))
+    (told,) = encoder.unknown(new, encoder.transform(new))
+    assert (told.as_blank, told.rows.tolist(), told.values) == (True, [0], ("zzz",))
+    assert not encoder.unknown(blank, encoder.transform(blank))
 
 
 def test_columns_that_cannot_be_features_are_refused_with_a_hint():

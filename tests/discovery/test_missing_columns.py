@@ -64,6 +64,22 @@ def test_a_column_taken_as_blank_is_what_the_run_measured(run, absent):
         model.correct(null)
 
 
+@pytest.mark.parametrize("column", ["kind", "free"])
+def test_a_level_that_the_model_never_saw_is_a_blank(run, column):
+    model, new = load_model(run[0]), table(1, 60)
+    level, few = pl.col(column).cast(pl.String), pl.int_range(60) < 5
+    never, holes = (
+        new.with_columns(pl.when(few).then(pl.lit(one)).otherwise(level).alias(column)) for one in ("?", None)
+    )
+    got = model.correct(never)
+    blank = model.correct(holes, missing_as_blank=() if column == "free" else column)
+    assert got.drop("reason").equals(blank.drop("reason"))
+    assert set(got["reason"][:5]) == {f"'?' is a category of {column!r} that the model never saw, and taken as blank"}
+    assert got["reason"][5:].null_count() == 55
+    both = model.correct(new.drop("kind").with_columns(free=pl.lit("?")), missing_as_blank="kind")["reason"][0]
+    assert both == "'kind' taken as blank; '?' is a category of 'free' that the model never saw, and taken as blank"
+
+
 def test_a_blank_here_and_there_is_taken_as_one_and_other_rows_are_as_before(run):
     model, new = load_model(run[0]), table(1, 60)
     holes = new.with_columns(kind=pl.when(pl.int_range(60) < 5).then(None).otherwise(pl.col("kind")))

@@ -136,7 +136,11 @@ def kept_together(triples: Triples) -> tuple[str, ...]:
         largest = int(np.unique(triples.group, return_counts=True)[1].max())
         if largest <= len(triples) / 5:
             return ()
-        return (f"the largest group holds {largest} of {len(triples)} rows, so the folds cannot be even",)
+        return (
+            f"the largest of {len(np.unique(triples.group))} groups holds {largest:,} of {len(triples):,} rows. "
+            "Intervals count groups, and so few prove little: name a column that tells more groups apart, or name none "
+            "if rows are independent",
+        )
     ids = own_ids(triples)
     repeated = int((np.bincount(ids)[ids] > 1).sum())
     if not repeated:

@@ -83,11 +83,15 @@ def alarms(
     ()
     >>> alarms(LabelledRows.of(np.tile([0.0, 0.0, 1.0], 20), np.tile([0.8, 0.85, 0.9], 20)))
     ('The model is far too sure: ...',)
+    >>> print(alarms(LabelledRows.of(np.tile([0.0, 1.0, 1.0], 20), np.tile([0.0, 1.0, 1.0], 20)))[0])
+    The confidence is 0 or 1 in every row, which is a verdict and no probability. The accuracy is 0 % where it is 0 ...
     """
     words = vocabulary(kind)
     check = _what_to_check(correct_column, confidence_column, words)
     found = []
     says, true = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
+    if np.isin(rows.confidence, (0, 1)).all():
+        found.append(_verdicts(rows, words, confidence_column))
     ranked = ranking(rows)
     if _far_apart(rows, says, true, FACTOR[kind]):
         found.append(f"{_level(says, true, ranked, words)}{check}")
@@ -99,6 +103,22 @@ def alarms(
             f"(95 % interval {100 * low:.0f} to {percent(high)}; chance alone gives 50 %). Check {check}"
         )
     return tuple(found)
+
+
+def _verdicts(rows: LabelledRows, words: Vocabulary, column: str | None) -> str:
+    """Say what can be learned of probabilities that are all 0 or 1."""
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    sides = {one: rows.confidence == one for one in (0, 1)}
+    rates = [
+        f"{words.percent(average(rows.correct[at], weight[at]))} where it is {one} ({int(at.sum()):,} rows)"
+        for one, at in sides.items()
+        if at.any()
+    ]
+    return (
+        f"The {words.probability}{'' if column is None else f' (column {column!r})'} is 0 or 1 in every row, which is "
+        f"a verdict and no probability. The {words.rate} is {' and '.join(rates)}: of the {words.probability} alone no "
+        "more can be learned, and what differs beyond that is learned from the inputs"
+    )
 
 
 def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> bool:

@@ -61,6 +61,8 @@ def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None =
     reason = rows.reason.copy()
     local = np.full(len(rows.whole), True)
     for unknown in rows.unknown:
+        if unknown.as_blank:
+            continue
         local[unknown.rows] = False
         # the first thing that is unknown of a row is its reason
         for at, words in zip(rows.whole[unknown.rows], unknown.reasons, strict=True):
@@ -79,7 +81,7 @@ def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None =
         off = rows.whole[~correction.local]
         corrected[off], delta[off] = correction.corrected[~correction.local], correction.delta[~correction.local]
         reason[off] = [words or FAR for words in reason[off]]
-        for at, words in zip(rows.whole, rows.blank, strict=True):
+        for at, words in zip(rows.whole, rows.taken_as_blank, strict=True):
             reason[at] = reason[at] or words
     of_classes: list[pl.Series] = []
     if classes is not None:
@@ -113,4 +115,4 @@ def _corrected_classes(
 
 def only_blank(table: pl.DataFrame, rows: NewRows) -> pl.Series:
     """Rows of a table whose reason is no more than that a column was taken as blank: they have a local estimate."""
-    return table["reason"].is_in([words for words in set(rows.blank) if words is not None])
+    return table["reason"].is_in([words for words in set(rows.taken_as_blank) if words is not None])

@@ -1,6 +1,5 @@
 """The constants of regimes, parts, names and enrichment: what each trades, and where its value comes from."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ EPSILON = 0.05
 """Default least size of a field that counts as miscalibrated: small errors called miscalibrated against errors passed
 over. The paper's number; each run may choose another, and ``miscal audit`` shows how much depends on it."""
 
-RELATIVE: Mapping[Kind, float] = {"answer": math.inf, "event": 0.5, "judge": math.inf}
+RELATIVE: Mapping[Kind, float] = {"event": 0.5}
 """The default is no more than this share of the mean probability, or of what is missing to 1, where that is less: five
 points are no small error of a risk of one in a hundred. A convention, not tuned: with it a risk of 2 in 1,000 counts as
 well calibrated where the event happens in 1 to 3 of 1,000. It meets the usual band at mean risks of 10 and 90 %."""
@@ -29,10 +28,10 @@ def default_epsilon(kind: Kind, mean: float) -> float:
 
     Examples
     --------
-    >>> default_epsilon("event", 0.3), default_epsilon("event", 0.00374), default_epsilon("answer", 0.002)
+    >>> default_epsilon("event", 0.3), default_epsilon("event", 0.00374), default_epsilon("answer", 1.0)
     (0.05, 0.0019, 0.05)
     """
-    relative = RELATIVE[kind] * min(mean, 1 - mean)
+    relative = RELATIVE.get(kind, 0.0) * min(mean, 1 - mean)
     # two digits are enough, and can be told
     return EPSILON if relative >= EPSILON or relative == 0 else float(f"{relative:.1e}")
 

@@ -115,7 +115,7 @@ def test_invalid_rows_are_dropped_and_counted():
         ({}, {"probabilities": ["p_cat", "p_dog"]}, "at least 3 classes"),
         ({}, {"probabilities": None}, "label is of several classes"),
         ({}, {"confidence": "size"}, "give one of the two"),
-        ({}, {"features": "p_cat,size"}, "no input"),
+        ({}, {"features": "p_cat,size"}, "'p_cat' is what the model states"),
         ({}, {"features": "kind"}, "is the outcome"),
         ({}, {"metadata": "kind"}, "is the outcome"),
         ({}, {"metadata": "p_cat"}, "leave it out"),

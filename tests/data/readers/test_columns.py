@@ -85,17 +85,13 @@ def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
 
 
 @pytest.mark.promise("V4")
-@pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "embedding_rows"])
-def test_the_outcome_plays_no_second_part(role):
+@pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "time", "embedding_rows"])
+@pytest.mark.parametrize(("column", "what"), [("correct", "the outcome"), ("confidence", "what the model states")])
+def test_outcome_and_confidence_play_no_second_part(role, column, what):
     asked = {"features": "x"} if role not in ("features", "text", "embedding_rows") else {}
     asked |= {"embeddings": np.zeros((N, 2))} if role == "embedding_rows" else {}
-    with pytest.raises(InputError, match=f"{role}: 'correct' is the outcome, which can play no other part"):
-        read_triples(table(), **asked, **{role: "correct"})
-
-
-def test_the_confidence_names_no_finding():
-    with pytest.raises(InputError, match="metadata: 'confidence' is the confidence"):
-        read_triples(table(), features="x", metadata="x,confidence")
+    with pytest.raises(InputError, match=f"{role}: {column!r} is {what}, which can play no other part"):
+        read_triples(table(), **asked, **{role: column})
 
 
 @pytest.mark.promise("F1")

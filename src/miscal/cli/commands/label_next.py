@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miscal.cli import judge_options, options
+from miscal.cli import class_options, judge_options, options
 
 if TYPE_CHECKING:
     from miscal.runs.label_next import LabelPlan
@@ -25,9 +25,16 @@ def command(
     confidence: options.Confidence = None,
     probability: options.Probability = None,
     judge: judge_options.NewJudge = None,
+    probabilities: class_options.NewProbabilities = None,
     embeddings: options.Embeddings = None,
+    embedding_rows: options.EmbeddingRows = None,
+    features: options.Features = None,
+    text: options.Text = None,
+    missing_as_blank: options.MissingAsBlank = None,
     where: options.Where = None,
     seed: options.Seed = 0,
+    encoding: options.Encoding = "utf-8",
+    csv_escape: options.CsvEscape = None,
     overwrite: options.OverwriteTable = False,
 ) -> None:
     """Choose the rows of a pool whose labels say most.
@@ -37,8 +44,12 @@ def command(
     """
     from miscal.runs.label_next import label_next
 
-    columns = {"confidence": confidence, "probability": probability, "judge": judge, "embeddings": embeddings}
-    plan = label_next(run_dir, pool, labels=labels, seed=seed, out=out, overwrite=overwrite, where=where, **columns)
+    plan = label_next(
+        run_dir, pool, labels=labels, seed=seed, out=out, overwrite=overwrite, where=where, confidence=confidence,
+        probability=probability, judge=judge, probabilities=probabilities, embeddings=embeddings,
+        embedding_rows=embedding_rows, features=features, text=text, encoding=encoding, csv_escape=csv_escape,
+        missing_as_blank=options.several(missing_as_blank),
+    )  # fmt: skip
     for line in plan_lines(plan):
         print(line)
     print(f"table       {out}")

@@ -40,7 +40,7 @@ class FeatureColumns:
     x is what places rows near or far from each other (numbers, dates, few categories one-hot), column by column, and
     then the level of each column that has levels (see :class:`~miscal.data.triples.InputLayout`). Lists and many
     numbered columns are an embedding: they come first, and the other columns stand beside it. A blank is a value like
-    others where any was there at `fit`. A category that was not has zeros in all its columns and the level -1.
+    others where any was there at `fit`. A category that was not is taken as a blank.
 
     Parameters
     ----------
@@ -121,13 +121,21 @@ class FeatureColumns:
 
     def transform(self, values: pl.DataFrame) -> np.ndarray:
         """Put the columns side by side, and then their levels."""
-        series = {kind.column: self._series(values, kind) for kind in self.kinds}
+        series = {kind.column: self._known(values, kind) for kind in self.kinds}
         numbers = [kind.numbers(series[kind.column]) for kind in self._ordered]
         codes = [kind.codes(series[kind.column]) for kind in self._ordered]
         return check_features(np.column_stack([*numbers, *codes]), name="features", narrow=False)
 
     def _series(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
         return _of_kind(column_of(values, kind.column), kind, kind.column in self.with_blanks)
+
+    def _known(self, values: pl.DataFrame, kind: ColumnKind) -> pl.Series:
+        """Return a column, blank where it holds what `fit` did not see."""
+        import polars as pl
+
+        series = self._series(values, kind)
+        unknown = kind.unknown(series)
+        return series.set(pl.Series(unknown), None) if unknown.any() else series
 
     @property
     def column_types(self) -> dict[str, str]:
@@ -187,7 +195,7 @@ class FeatureColumns:
             place, code = place + width, code + levels
 
     def unknown(self, values: pl.DataFrame, X: np.ndarray) -> Sequence[Unknown]:
-        """Categories and blanks that were not there at `fit`."""
+        """Categories that were not there at `fit`, and are taken as blank."""
         found = []
         for kind in self.kinds:
             series = self._series(values, kind)
@@ -197,9 +205,9 @@ class FeatureColumns:
             rows = np.flatnonzero(unknown)
             if len(rows):
                 held = tuple(str(value) for value in series.cast(str)[rows].to_list())
-                never = f"is a category of {kind.column!r} that the model never saw"
+                never = f"is a category of {kind.column!r} that the model never saw, and taken as blank"
                 reasons = tuple(f"{value!r} {never}" for value in held)
-                found.append(Unknown(f"category of {kind.column!r}", rows, held, reasons))
+                found.append(Unknown(f"category of {kind.column!r}", rows, held, reasons, as_blank=True))
         return found
 
     def state(self) -> State:

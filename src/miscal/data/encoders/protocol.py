@@ -27,13 +27,16 @@ class Unknown:
     values : tuple of k str
         What each of the rows holds.
     reasons : tuple of k str
-        Why the row is not supported, in words.
+        Why the row is not supported, or what of it is taken as blank, in words.
+    as_blank : bool
+        Whether it is taken as blank, so that the rest of a row is corrected as ever.
     """
 
     what: str
     rows: np.ndarray
     values: tuple[str, ...]
     reasons: tuple[str, ...]
+    as_blank: bool = False
 
 
 class PlacesAlone:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import InputError, argument
+from miscal.base.errors import InputError
 from miscal.data.importers.imported_rows import ImportedRow, UnusableLog, UnusableRow, number
 
 _OUTCOMES = ("score", "correct")
@@ -206,7 +206,7 @@ def shares_of(confidences: Sequence[float], percent: bool | None = None) -> list
     above = sum(one > 1 for one in bare)
     between = sum(0 < one < 1 for one in bare)
     if percent is False and above:
-        raise InputError(f"{above} confidences are above 1, so that they are percent: leave out {argument('percent')}")
+        raise InputError(f"{above} confidences are above 1, so that they are percent: leave out `percent`")
     if percent is None and above and between:
         raise InputError(
             f"{above} confidences are above 1 and {between} lie between 0 and 1: state them all as percent, or all as "

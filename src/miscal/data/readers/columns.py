@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
@@ -154,7 +154,7 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
     columns : sequence of str
     reserved : dict of str to str
         Column to its role. Patterns pass over these, and over columns without a name and those in which pandas writes
-        a row index (``Unnamed: 0``); naming the outcome is refused.
+        a row index (``Unnamed: 0``); naming the outcome or the confidence is refused.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
     MissingColumn
         If a name or pattern matches nothing.
     InputError
-        If the outcome is named as a feature.
+        If the outcome or the confidence is named as a feature.
 
     Examples
     --------
@@ -179,14 +179,17 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
         chosen.update(dict.fromkeys([pattern] if pattern in known else _matches(pattern, columns, reserved)))
     if not chosen:
         raise InputError("features: no column was named; give names or patterns, e.g. 'x_*'")
-    refuse_outcome("features", chosen, next((c for c, role in reserved.items() if role == "correct"), None))
+    outcome, *_ = *(column for column, role in reserved.items() if role == "correct"), None
+    refuse_told("features", chosen, outcome, [column for column, role in reserved.items() if role == "confidence"])
     return tuple(chosen)
 
 
-def refuse_outcome(role: str, names: Iterable[str], correct: str | None) -> None:
-    """Refuse the outcome in another role: whatever sees it knows the answer."""
-    if correct in names:
-        raise InputError(f"{role}: {correct!r} is the outcome, which can play no other part; leave it out")
+def refuse_told(role: str, names: Iterable[str | None], outcome: str | None, stated: Collection[str] = ()) -> None:
+    """Refuse the outcome in another role, and what the model states, in which rows that are compared are equal."""
+    for name in names:
+        if name is not None and (name == outcome or name in stated):
+            what = "the outcome" if name == outcome else "what the model states"
+            raise InputError(f"{role}: {name!r} is {what}, which can play no other part; leave it out")
 
 
 def unreserved(columns: Iterable[str], reserved: Container[str]) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class NewRows:
     faults : dict of str to int
         Number of rows by what is wrong with them, the first fault of a row alone.
     blank : array of shape (m,)
-        Of the rows in `whole`: in words, which of their columns are taken as blank; None where none is.
+        Of the rows in `whole`: in words, which of their columns were asked to be taken as blank; None where none is.
     digest : str
         Of everything that was read for them, by :func:`~miscal.data.readers.content_digest.content_digest`.
     probability : float64 array of shape (n, K), or None
@@ -88,6 +88,16 @@ class NewRows:
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @property
+    def taken_as_blank(self) -> np.ndarray:
+        """Say of the rows in `whole` what is taken as blank, as was asked or because the model never saw it, (m,)."""
+        words = self.blank.copy()
+        for one in self.unknown:
+            if one.as_blank:
+                both = zip(words[one.rows], one.reasons, strict=True)
+                words[one.rows] = [never if asked is None else f"{asked}; {never}" for asked, never in both]
+        return words
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS
-from miscal.data.readers.columns import find, refuse_outcome, split_names
+from miscal.data.readers.columns import find, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
@@ -215,8 +215,8 @@ def read_triples(
     roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
     given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
     inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
-    refuse_outcome("text", [inputs.text], correct=roles.outcome)
-    refuse_outcome("embedding_rows", [inputs.rows], correct=roles.outcome)
+    for part, column in {"text": inputs.text, "embedding_rows": inputs.rows}.items():
+        refuse_told(part, [column], roles.outcome, roles.probabilities)
     roles.refuse_as_inputs(inputs.features)
     rows = choose_rows(table, roles.columns, inputs, where)
     scored = read_judge(rows, roles, positive, drop=on_invalid == "drop") if roles.kind == JUDGE else None

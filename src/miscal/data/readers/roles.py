@@ -10,7 +10,7 @@ from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns
-from miscal.data.readers.columns import find, match, refuse_outcome, split_names, unreserved
+from miscal.data.readers.columns import find, match, refuse_told, split_names, unreserved
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked
 from miscal.data.readers.rows import AUTO, label, shown_text
@@ -112,8 +112,6 @@ class Roles:
                 f"names_only: {both[0]!r} is named as a feature, too, but what new rows will not have cannot be "
                 "part of the inputs: leave it out of one of the two"
             )
-        if self.classes is not None and (seen := [name for name in self.probabilities if name in features]):
-            raise InputError(f"features: {seen[0]!r} is the probability of a class, which is no input: leave it out")
 
 
 def roles_of(
@@ -141,14 +139,14 @@ def roles_of(
             f"({argument('judge', takes='COL')} {argument('human', takes='COL')})"
         )
     confidence, correct, said = (CONFIDENCE, CORRECT, ()) if classes is not None else asked.found(table.columns)
-    outcome = correct if classes is None else classes.label
+    outcome, stated = (correct, (confidence,)) if classes is None else (classes.label, classes.columns)
     grouping = None if group is None else Grouping.of(group, table.columns)
     grouped = None if grouping is None else grouping.column
     named = {"split": split, "group": grouped, "weight": weight, "time": time, "labelling_probability": labelling}
     for what, name in named.items():
         if name is not None:
             find(name, table.columns, what=what)
-        refuse_outcome(what, [name], outcome)
+        refuse_told(what, [name], outcome, stated)
     taken = [name for name in (confidence, outcome, split, group, weight, labelling) if name is not None]
     return Roles(
         confidence,
@@ -194,13 +192,7 @@ def with_naming(
     for what, names in {"metadata": named, "names_only": only}.items():
         for name in names:
             find(name, table.columns, what=what)
-        refuse_outcome(what, names, roles.outcome)
-        if both := [name for name in roles.probabilities if name in names]:
-            words = vocabulary(roles.kind)
-            raise InputError(
-                f"{what}: {both[0]!r} is the {words.probability}, and findings compare {words.equal_rows()}; "
-                "leave it out"
-            )
+        refuse_told(what, names, roles.outcome, roles.probabilities)
     if roles.time is not None and roles.time not in split_names(features or ()):
         # times name what is found, and are an input only where a person names them as one: what is learned of a day
         # says nothing of later ones

@@ -22,6 +22,7 @@ from miscal.data.readers.mapped import chosen_rows, held_rows
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
 from miscal.data.readers.table import Table
+from miscal.data.splits import MIN_FIT_ROWS
 
 TEXT = "text"
 AUTO = "auto"
@@ -215,7 +216,7 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     Raises
     ------
     InputError
-        If there are no rows, none is kept, or embeddings and data have different lengths.
+        If there are no rows, one alone or none is kept, or embeddings and data have different lengths.
     """
     asked = conditions.columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
@@ -228,6 +229,8 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
     if inputs.rows is not None:
         rows = replace(rows, X=_picked(inputs.embeddings, rows, inputs.rows))
+    if len(rows.row) == 1:
+        raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
     return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
 
 

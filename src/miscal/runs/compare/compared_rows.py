@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command
+from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command, either
 from miscal.base.folds import row_groups
 from miscal.data.readers.columns import find
 from miscal.data.triples import Triples
@@ -115,9 +115,8 @@ def read_rows(run: RunContent, name: str) -> RunRows:
     """
     if run.summary.evidence == TIME:
         raise InputError(
-            f"run {name} was made with {argument('evidence', 'time')}, so its earliest rows have no field to compare: "
-            "discover "
-            f"on its data again with {argument('evidence', 'all')}, and compare that"
+            f"run {name} was made of evidence over time, so its earliest rows have no field to compare: compare a "
+            f"run of {either('`miscal discover --evidence all`', '`miscal.discover` with all evidence')} on its data"
         )
     triples = _again(run, name)
     table = run.table

@@ -145,9 +145,10 @@ def _about_blanks(tally: Tally) -> Iterator[str]:
 def _about_support(tally: Tally) -> Iterator[str]:
     for what, values in tally.unknown.items():
         n = tally.unknown_rows[what]
+        blank = what.startswith("cat")
         yield (
-            f"{n:,} of {tally.asked:,} rows hold {'an unseen' if what.startswith('cat') else 'only unseen'} {what}: "
-            f"{_named(values)}; they get the global correction only"
+            f"{n:,} of {tally.asked:,} rows hold {'an unseen' if blank else 'only unseen'} {what}: {_named(values)}; "
+            f"{'it is taken as blank' if blank else 'they get the global correction only'}"
         )
     if tally.far:
         yield (

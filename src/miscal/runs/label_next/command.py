@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import InputError, argument
+from miscal.base.errors import InputError
 from miscal.base.files import check_new_file
 from miscal.base.vocabulary import Kind
 from miscal.data.readers import Table, open_table
@@ -122,7 +122,8 @@ def label_next(
     opened = model.open(pool, on_invalid="drop", **options)
     (piece,) = opened.pieces(1 << 62)
     new = opened.read(piece)
-    rows = _rows(open_table(pool), content, new.row[new.whole])
+    how = {name: options[name] for name in ("encoding", "csv_escape") if name in options}
+    rows = _rows(open_table(pool, **how), content, new.row[new.whole])
     free = _without_label(rows, content)
     if labels > free.sum():
         raise InputError(f"labels: the pool has {int(free.sum()):,} rows without a label; got {labels:,} to be chosen")
@@ -163,8 +164,8 @@ def _without_label(rows: TableRows, run: RunContent) -> NDArray[np.bool_]:
     free = missing(rows, outcome) | blank(column_of(rows.frame, outcome))
     if not free.any():
         raise InputError(
-            f"every row of the pool has a label in the column {outcome!r}: give rows that nobody has labelled, or drop "
-            f"that column ({argument('pool')})"
+            f"every row of the pool has a label in the column {outcome!r}: give rows that nobody has labelled, or take "
+            "that column out"
         )
     return free
 

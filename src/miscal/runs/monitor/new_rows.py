@@ -16,7 +16,7 @@ from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
-from miscal.data.readers.columns import find, refuse_outcome
+from miscal.data.readers.columns import find, refuse_told
 from miscal.data.readers.computed_columns import with_computed
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.outcomes import Asked, outcomes
@@ -254,7 +254,7 @@ def _roles(
     grouping = None
     if group is not None:
         grouping = Grouping.of(group, columns, what=f"group ({argument('group', takes='COL')} names another column)")
-        refuse_outcome("group", [grouping.column], outcome)
+        refuse_told("group", [grouping.column], outcome, [confidence])
     if by_id and ID not in columns:
         raise MismatchError(
             f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "

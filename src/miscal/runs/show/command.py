@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from miscal.base.arrays import did_you_mean, value_list
-from miscal.base.errors import FileError, InputError, argument, command
+from miscal.base.errors import FileError, InputError, command, either
 from miscal.data.readers.columns import find
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.classes.document import ClassEvent
@@ -89,7 +89,8 @@ def show_class(run_dir: str | Path, name: str) -> ClassEvent:
     numbers = sealed_summary(run_dir).classes
     if numbers is None:
         raise InputError(
-            f"--class: {run_dir} is no run of several classes: discover with {argument('probabilities', takes='NAMES')}"
+            f"--class: {run_dir} is no run of several classes, as "
+            f"{either('`miscal discover --probabilities NAMES`', '`miscal.discover(probabilities=...)`')} makes them"
         )
     known = {one.name: one for one in numbers.classes}
     if name not in known:
