@@ -29,7 +29,11 @@ EXTREME_WEIGHTS = "must have a largest value from 1e-100 to 1e100, so that sums 
 DROP = f"drop those rows with {argument('on_invalid', 'drop')}"
 """What can be done about rows that cannot be used, where they are read from a file."""
 
+DATES = "write them as 2013-12-31"
+"""What can be done about dates that are not read, because countries order them differently."""
+
 _RECODE = "Recode it as 0 and 1, for instance in pandas: frame[column] = (frame[column] == 'yes').astype(int)"
+_EXCHANGED = "These may be probabilities: if so, confidence and outcome were exchanged, so name each for the other"
 
 _LARGEST = float(np.finfo(np.float32).max)
 _BLOCK_VALUES = 1 << 22
@@ -212,7 +216,8 @@ def check_correct(
     if bad.any():
         raise InputError(
             f"{name} must hold only 0/1 or True/False; it holds {value_list(np.unique(array))} "
-            f"(neither of these in {int(bad.sum())} of {len(array)} rows: {row_list(bad, rows)}). {_RECODE}"
+            f"(neither of these in {int(bad.sum())} of {len(array)} rows: {row_list(bad, rows)}). "
+            f"{_RECODE if outside_unit(array).any() else f'{_EXCHANGED}. {_RECODE}'}"
         )
     return array
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.arrays import counted, row_list, value_list
-from miscal.base.checks import check_confidence, check_correct, check_features, check_lengths, check_weight
+from miscal.base.checks import DATES, check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
@@ -316,7 +316,10 @@ def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = Non
     """
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iufM":
-        raise InputError(f"{name} must hold dates, or numbers that rise with time; got {value_list(array)}")
+        raise InputError(
+            f"{name} must hold dates, or numbers that rise with time; got {value_list(array)}; if these are "
+            f"dates, {DATES}"
+        )
     missing = np.isnat(array) if array.dtype.kind == "M" else ~np.isfinite(array)
     if missing.any():
         raise InputError(

@@ -65,13 +65,13 @@ def read_plan(
     if isinstance(source, StudyPlan):
         return source
     if isinstance(source, Mapping):
-        return _checked(_filled(dict(source), sets or {}), Path.cwd())
+        return _checked(_all_filled(dict(source), sets or {}), Path.cwd())
     if not isinstance(source, str | Path):
         raise InputError(f"a plan must be a YAML file, a mapping or {paper48.NAME!r}; got a {type(source).__name__}")
     if str(source) == paper48.NAME:
-        return _checked({"pairs": paper48.NAME}, Path.cwd())
+        return _checked(_all_filled({"pairs": paper48.NAME}, sets or {}), Path.cwd())
     path = Path(source)
-    return _checked(_filled(_parsed(path), sets or {}), path.resolve().parent)
+    return _checked(_all_filled(_parsed(path), sets or {}), path.resolve().parent)
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -105,6 +105,18 @@ def _yaml(text: str, what: str) -> Any:
 
 def _kind(value: Any) -> str:
     return "empty" if value is None else f"a {type(value).__name__}"
+
+
+def _all_filled(content: dict[str, Any], sets: Mapping[str, str]) -> Any:
+    """Put in what stands for ${NAME}, all of which the plan must leave open."""
+    left_open = sorted(set(_SET.findall(json.dumps(content, default=str, ensure_ascii=False))))
+    for name in sets:
+        if name not in left_open:
+            raise InputError(
+                f"--set {name}: the plan has no ${{{name}}} to fill in{did_you_mean(name, left_open, aside=True)}: it "
+                f"leaves open {', '.join(left_open) or 'nothing'}; what it states itself is changed in the plan"
+            )
+    return _filled(content, sets)
 
 
 def _filled(value: Any, sets: Mapping[str, str]) -> Any:

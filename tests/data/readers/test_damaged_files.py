@@ -9,6 +9,7 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.data.readers import open_table, read_triples
+from miscal.data.readers.pieces import open_pieces
 
 from .formats import N, frame, write_csv, write_jsonl, write_parquet
 
@@ -148,9 +149,16 @@ def test_csv_headers_that_cannot_be_used(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,a\n1,2,3\n")
     with pytest.raises(InputError, match="more than once in the header: 'a'"):
         open_table(tmp_path / "d.csv")
-    (tmp_path / "d.csv").write_text("confidence;correct\n0,5;1\n")
-    with pytest.raises(InputError, match="semicolons"):
-        open_table(tmp_path / "d.csv")
+    for ending, mark, said in (
+        ("csv", ";", "by semicolons; save it with commas"),
+        ("csv", "|", "by bars; save it with commas"),
+        ("csv", "\t", r"by tabs; .* ends in \.tsv"),
+        ("tsv", ",", r"by commas; .* ends in \.csv"),
+    ):
+        (tmp_path / f"e.{ending}").write_text(f"confidence{mark}correct\n0.5{mark}1\n")
+        for opened in (open_table, open_pieces):
+            with pytest.raises(InputError, match=said):
+                opened(tmp_path / f"e.{ending}")
     for header in ("confidence,correct\r0.5,1\r", f"confidence,{'x' * 200_000}\n0.5,1\n"):
         (tmp_path / "d.csv").write_text(header, newline="")
         with pytest.raises(CorruptFile, match="the header cannot be read"):

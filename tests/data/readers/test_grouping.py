@@ -78,6 +78,19 @@ def test_days_customers_and_wards_may_mark_groups_and_kinds_of_rows_may_not():
     assert read_triples(data, features="x", group="ward").candidate_groups == {}
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seen", ["x", "auto"])
+def test_a_count_is_no_group_and_a_number_that_names_is_one(seen, seed):
+    rng = np.random.default_rng(seed)
+    # lengths of a few rows each, and shops
+    length, shop = np.round(rng.lognormal(4, 0.7, 2_000)).astype(int), rng.integers(1_000, 1_150, 2_000)
+    odds = 1.5 * np.tanh(length / 50 - 1) + 1.2 * rng.normal(size=150)[shop - 1_000]
+    correct = (rng.random(2_000) < 1 / (1 + np.exp(-odds))).astype(int)
+    data = {"confidence": rng.uniform(0.4, 0.6, 2_000), "correct": correct, "x": rng.random(2_000)}
+    found = read_triples(data | {"length": length, "shop": shop}, features=seen).candidate_groups
+    assert set(found) == {"shop"}
+
+
 def test_rows_without_a_value_belong_to_no_group():
     ward = [None if i % 5 == 0 else float(i % 30) for i in range(N)]
     found = read_triples(table(ward=ward), features="x").candidate_groups["ward"]

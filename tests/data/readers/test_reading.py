@@ -1,5 +1,6 @@
 """Columns are found or refused, conditions keep what they say, and bad values are named, counted and located."""
 
+import re
 from datetime import datetime
 
 import numpy as np
@@ -277,10 +278,34 @@ def test_words_among_numbers_are_named(tmp_path):
 
 
 @pytest.mark.promise("I15")
-def test_numbers_written_as_text_are_refused():
-    data = frame().with_columns(pl.col("confidence").cast(str))
-    with pytest.raises(InputError, match=r"written as text .*remove the quotes"):
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [("{}", r"written as text .*remove the quotes"), ("{} %", "are percentages"), ("{}%", "are percentages")],
+)
+def test_numbers_written_as_text_are_refused(form, said):
+    data = frame().with_columns(pl.format(form, "confidence").alias("confidence"))
+    with pytest.raises(InputError, match=said):
         read_triples(data, features="x")
+
+
+def test_decimals_with_a_comma_are_refused_with_the_remedy():
+    data = frame().with_columns(pl.col("confidence").cast(str).str.replace(".", ",", literal=True))
+    with pytest.raises(InputError, match="write decimals with a point"):
+        read_triples(data, features="x")
+
+
+def test_exchanged_columns_are_named():
+    with pytest.raises(InputError, match="confidence and outcome were exchanged"):
+        read_triples(frame(), confidence="correct", correct="confidence", features="x")
+
+
+def test_dates_with_strokes_are_said_to_be_no_dates():
+    data = frame(day=[f"{1 + i % 12}/{1 + i % 28}/2013" for i in range(N)])
+    said = "'day' holds dates with strokes, .* write them as 2013-12-31"
+    assert sum(bool(re.search(said, note)) for note in read_triples(data).notes) == 1
+    for asked in ({"time": "day"}, {"group": "day:month"}):
+        with pytest.raises(InputError, match="write them as 2013-12-31"):
+            read_triples(data, **asked)
 
 
 @pytest.mark.promise("I5")

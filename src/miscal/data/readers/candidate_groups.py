@@ -27,6 +27,10 @@ LEAST_GROUPS = 20
 FEW_ROWS, MANY_VALUES = 20, 100
 """Of a column that the field or the findings see, a value is a kind of row, unless so many values have so few rows on
 average that hardly anything can be learned of each: they name customers, say."""
+ALIKE = 0.5
+"""Rows of neighbouring numbers that are at least so much as alike as those of one number: the numbers count or measure
+something, so that what their rows share is an effect of it, and no group. Set between what names (0) and what counts
+(nearly 1), not tuned."""
 LARGEST_SHARE = 0.5
 """Of all rows in one group: more, and it is the usual value rather than a group."""
 
@@ -97,12 +101,24 @@ def candidates_of(
     """
     if len(triples) > MOST_ROWS:
         return {}
+    residual = triples.correct - triples.confidence
+    residual -= residual.mean()
     frame = pl.concat([rows.frame, _other_columns(table, rows.frame, rows.row)], how="horizontal")
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
+    numbers = [name for name in found if name in frame.columns and frame[name].dtype.is_numeric()]
+    found = {name: codes for name, codes in found.items() if name not in numbers or not _measures(codes, residual)}
     # columns that play no part have not been asked whether they are known only after the outcome
     asked = [name for name in found if name not in seen and name in frame.columns]
     known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
     return {name: groups for name, groups in found.items() if name not in known_later}
+
+
+def _measures(number: NDArray[np.int64], residual: NDArray[np.float64]) -> bool:
+    """Tell whether rows of neighbouring numbers are nearly as alike as those of one number."""
+    number, residual = number[number >= 0], residual[number >= 0]
+    sums, n = np.bincount(number, residual), np.bincount(number)
+    within = (sums @ sums - residual @ residual) / (n @ n - len(number))
+    return bool(sums[:-1] @ sums[1:] / (n[:-1] @ n[1:]) > ALIKE * within > 0)
 
 
 def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) -> pl.DataFrame:

@@ -9,11 +9,13 @@ from dataclasses import replace
 import polars as pl
 
 from miscal.base.arrays import column_of
+from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
 from miscal.data.column_reading import COORDINATE, ColumnReading
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
+from miscal.data.encoders.kinds.date import STROKED
 
 READ_COLUMNS = "read_columns"
 """Key of ``Triples.source`` that holds the readings, as JSON values."""
@@ -87,6 +89,23 @@ def used(readings: Sequence[ColumnReading], *, needed: bool = True) -> tuple[str
             f"({argument('text', takes='COL')})"
         )
     return kept
+
+
+def stroked_dates(frame: pl.DataFrame, readings: Sequence[ColumnReading]) -> tuple[str, ...]:
+    """Say which columns hold dates that were not read as such.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"day": ["12/31/2013", None], "share": ["1/2", "3/4"]})
+    >>> stroked_dates(table, read_columns(table, table.columns))
+    ("'day' holds dates with strokes, which countries order differently, so they are read as text: write them as ...",)
+    """
+    text = [one.name for one in readings if one.read_as == CategoryColumn.type and one.levels]
+    return tuple(
+        f"{name!r} holds dates with strokes, which countries order differently, so they are read as text: {DATES}"
+        for name in text
+        if column_of(frame, name).drop_nulls().cast(pl.String).str.contains(STROKED).all()
+    )
 
 
 def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:

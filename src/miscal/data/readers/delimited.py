@@ -23,6 +23,14 @@ from miscal.data.readers.text_file import text_of
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # bytes whose line breaks are looked for together
 _BLOCK = 1 << 24
+_BY_COMMAS = "save it with commas between fields and a point as decimal mark"
+_MEANT = {
+    "semicolons": (";", _BY_COMMAS),
+    "tabs": ("\t", "give it a name that ends in .tsv"),
+    "commas": (",", "give it a name that ends in .csv"),
+    "bars": ("|", _BY_COMMAS),
+}
+"""What separates the fields of a file that seems to have one column, and how to mend it."""
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -134,10 +142,9 @@ def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:
         raise InputError(
             f"{path}: column names must be distinct; these occur more than once in the header: {value_list(repeated)}"
         )
-    if len(columns) == 1 and ";" in columns[0]:
-        raise InputError(
-            f"{path} is separated by semicolons; save it with commas between fields and a point as decimal mark"
-        )
+    for other, (mark, remedy) in _MEANT.items():
+        if len(columns) == 1 and mark in columns[0]:
+            raise InputError(f"{path} is separated by {other}; {remedy}")
     return tuple(columns)
 
 

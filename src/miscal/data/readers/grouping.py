@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
+from miscal.base.checks import DATES
 from miscal.base.errors import InputError
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import PERIODS, period_starts
@@ -80,7 +81,7 @@ class Grouping:
         if dates is None:
             raise InputError(
                 f"group: {self.name!r} asks for the {self.period} of {self.column!r}, which must hold dates; its type "
-                f"is {series.dtype}"
+                f"is {series.dtype}; if these are dates, {DATES}"
             )
         starts = period_starts(dates.dt.cast_time_unit("us").to_numpy(), self.period)
         return [None if np.isnat(one) else str(one) for one in starts]

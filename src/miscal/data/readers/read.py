@@ -25,7 +25,7 @@ from miscal.data.readers.answers import answers_of
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
-from miscal.data.readers.column_readings import KEY, READ_COLUMNS
+from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
 from miscal.data.readers.columns import find, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import groups_of, times_of
@@ -254,6 +254,7 @@ def read_triples(
         *clipped,
         *of_labels,
         *unseen,
+        *stroked_dates(rows.frame, readings),
     )
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
     columns = triples.source["columns"]

@@ -17,6 +17,12 @@ _REMEDY = (
     f"with {argument('on_invalid', 'null')}"
 )
 
+_WRITTEN = {
+    r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",
+    r"^\s*-?\d*,\d+\s*$": "write decimals with a point in place of the comma",
+}
+"""Numbers in another form, and how to mend them."""
+
 
 @dataclass
 class RowFaults:
@@ -99,10 +105,12 @@ def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str, *, blank
 
 
 def words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np.ndarray) -> str:
-    """Say which values of a column of text are no numbers, and in which rows they stand."""
-    found = value_list(series.filter(words).to_list())
+    """Say which values of a column of text are no numbers, in which rows they stand, and what they are meant for."""
+    held = series.filter(words)
+    meant = next((f"; {remedy}" for form, remedy in _WRITTEN.items() if held.str.contains(form).all()), "")
     return (
-        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {found} ({row_list(words, row)})"
+        f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {value_list(held.to_list())} "
+        f"({row_list(words, row)}){meant}"
     )
 
 

@@ -18,6 +18,8 @@ _PERIODS = {"month": 12, "weekday": 7, "hour": 24}
 _DAY = 86_400
 _DOTTED = r"^\d{1,2}\.\d{1,2}\.\d{4}( \d{2}:\d{2}(:\d{2})?)?$"
 """Day, month and year, as 31.12.2023: with points they have one order everywhere, with strokes they have two."""
+STROKED = r"^\d{1,2}/\d{1,2}/\d{2,4}\b"
+"""Dates with strokes, which are not read."""
 _FORM = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
 
 
