@@ -102,7 +102,7 @@ def test_what_says_nothing_of_a_rows_kind_names_it_and_is_no_input():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"names_only": "confidence"}, "names_only: 'confidence' is the confidence"),
+        ({"names_only": "confidence"}, "names_only: 'confidence' is what the model states"),
         ({"names_only": "correct"}, "names_only: 'correct' is the outcome"),
         ({"names_only": "topc"}, "names_only: there is no column 'topc' \\(did you mean 'topic'"),
         ({"names_only": "age", "features": "age"}, "names_only: 'age' is named as a feature, too"),

@@ -33,7 +33,7 @@ DATES = "write them as 2013-12-31"
 """What can be done about dates that are not read, because countries order them differently."""
 
 _RECODE = "Recode it as 0 and 1, for instance in pandas: frame[column] = (frame[column] == 'yes').astype(int)"
-_EXCHANGED = "These may be probabilities: if so, confidence and outcome were exchanged, so name each for the other"
+_EXCHANGED = "If these are probabilities, confidence and outcome were exchanged: name each for the other. If not: "
 
 _LARGEST = float(np.finfo(np.float32).max)
 _BLOCK_VALUES = 1 << 22
@@ -217,7 +217,7 @@ def check_correct(
         raise InputError(
             f"{name} must hold only 0/1 or True/False; it holds {value_list(np.unique(array))} "
             f"(neither of these in {int(bad.sum())} of {len(array)} rows: {row_list(bad, rows)}). "
-            f"{_RECODE if outside_unit(array).any() else f'{_EXCHANGED}. {_RECODE}'}"
+            f"{'' if outside_unit(array).any() else _EXCHANGED}{_RECODE}"
         )
     return array
 

@@ -9,7 +9,6 @@ import numpy as np
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.base.folds import assign_folds
-from miscal.base.number_wording import percent
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.copies import copies
@@ -41,8 +40,6 @@ _FOLDS = 5
 
 # stream of the folds of E[y | f]
 _STREAM = 33
-_MOST_WEIGHT = 0.5
-"""Of all weight in one row: more, and a mean is little else than the outcome of that row."""
 
 
 def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:
@@ -144,19 +141,14 @@ def weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
 
     Examples
     --------
-    >>> rows, said = weighed(Triples.of(np.zeros((4, 1)), confidence=[.5] * 4, correct=[1, 0] * 2, weight=[0, 2, 2, 4]))
+    >>> rows, said = weighed(Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[1, 0, 1], weight=[0, 2, 6]))
     >>> rows.weight.tolist(), said
-    ([0.75, 0.75, 1.5], ('1 of 4 rows have weight 0 and were left out',))
+    ([0.5, 1.5], ('1 of 3 rows have weight 0 and were left out',))
     """
     if triples.weight is None:
         return triples, ()
     # by the largest first, so that no sum of very large weights overflows
     weight = triples.weight / triples.weight.max()
-    if (share := 1 / float(weight.sum())) > _MOST_WEIGHT:
-        raise InputError(
-            f"{argument('weight')}: row {triples.row[weight.argmax()]} alone has {percent(share)} of all weight, so "
-            "every rate would be its outcome; correct that weight, or leave the row out"
-        )
     kept = weight > 0
     without = int((~kept).sum())
     rows = triples.take(kept) if without else triples

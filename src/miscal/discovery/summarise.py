@@ -204,7 +204,12 @@ def _remarks(
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
     alike = equal_inputs_warning(rows), warning_of(unnamed, rows.triples.kind)
-    texts = (rare, *_few_count(_weights(rows)), *alike, _drifted(rows) if rows.evidence == TEST else None)
+    texts = (
+        rare,
+        *_few_count(_weights(rows), rows.triples.row[rows.testifies]),
+        *alike,
+        _drifted(rows) if rows.evidence == TEST else None,
+    )
     return [*remarks, *(text for text in texts if text is not None)]
 
 
@@ -220,14 +225,15 @@ def _drifted(rows: FittedRows) -> str | None:
     return drift_warning(found, rows.triples.kind)
 
 
-def _few_count(weights: np.ndarray | None) -> list[str]:
+def _few_count(weights: np.ndarray | None, row: np.ndarray) -> list[str]:
     """Warn where a single row decides much of every number."""
     found = measurements.weight_numbers(weights)
-    if found is None or found.largest < _MUCH_WEIGHT:
+    if weights is None or found is None or found.largest < _MUCH_WEIGHT:
         return []
     return [
         f"a single row has {percent(found.largest)} of all weight, so that means over all {len(weights):,} rows are "
-        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough"
+        f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough. "
+        f"If the weight of row {row[weights.argmax()]} is a mistake, correct it"
     ]
 
 
