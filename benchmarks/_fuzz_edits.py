@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -52,18 +53,23 @@ def places(value: Any, at: tuple = ()) -> list[tuple]:
     return [at, *(place for key, inner in items for place in places(inner, (*at, key)))][:2_000]
 
 
-def changed(value: Any, at: tuple, junk: Any, *, drop: bool) -> Any:
-    """Put junk at a place of a JSON value, or leave the place out."""
+EDITS_OF_VALUES = ("junk", "drop", "wrap", "text", "repeat", "rename")
+
+
+def changed(value: Any, at: tuple, kind: str, junk: Any) -> Any:
+    """Put junk at a place, or leave it out, wrap it in a list, write it as text, call it otherwise, or repeat it."""
     if not at:
         return junk
     value = copy.deepcopy(value)
-    inner = value
-    for key in at[:-1]:
-        inner = inner[key]
-    if drop:
-        del inner[at[-1]]
-    else:
-        inner[at[-1]] = junk
+    inner, key = value, at[-1]
+    for one in at[:-1]:
+        inner = inner[one]
+    old = inner.pop(key)
+    new = {"junk": junk, "wrap": [old], "text": json.dumps(old)}.get(kind, old)
+    if isinstance(inner, list):
+        inner[key:key] = {"drop": [], "repeat": [old, copy.deepcopy(old)]}.get(kind, [new])
+    elif kind != "drop":
+        inner[str(junk) if kind == "rename" else key] = new
     return value
 
 
@@ -71,5 +77,5 @@ def changed(value: Any, at: tuple, junk: Any, *, drop: bool) -> Any:
 def json_edits(draw: Callable, value: Any) -> Any:
     """Draw a JSON value with junk somewhere."""
     for _ in range(draw(st.integers(1, 2))):
-        value = changed(value, draw(st.sampled_from(places(value))), draw(JUNK), drop=draw(st.booleans()))
+        value = changed(value, draw(st.sampled_from(places(value))), draw(st.sampled_from(EDITS_OF_VALUES)), draw(JUNK))
     return value

@@ -33,7 +33,9 @@ def valid_triples(triples: Any) -> bool:
 def valid_import(imported: Any) -> bool:
     """Whether an import can be read as data."""
     table = imported.table
-    if "judge" in table.columns:
+    if not table["id"].is_unique().all():
+        return False
+    if table.columns[2] == "judge":
         return bool(table["judge"].is_finite().all() and table["human"].drop_nulls().is_finite().all())
     return bool(table["confidence"].is_between(0, 1).all() and table["correct"].is_in([0, 1]).all())
 

@@ -15,7 +15,9 @@ from miscal.data.importers import import_log, read_log, tool_names, tools
 from miscal.data.importers.imported_rows import COLUMNS
 from miscal.data.readers import read_triples
 
-from .written import answered, asked, inspected, lines, log_json, run_folder, sample, stats
+from .golden.formats import FORMATS
+from .test_golden import values
+from .written import answered, asked, header, inspected, lines, log_json, run_folder, sample, stats
 
 N = 120
 
@@ -147,17 +149,22 @@ def test_metadata_columns_have_one_type_and_names_of_their_own(tmp_path):
 # --- whatever a log holds, the answer is a table or an error of ours -------------------------------------------------
 
 JUNK = st.sampled_from(
-    [None, True, -1, 10**400, 1e308, float("nan"), "", "x", "-inf", [], [[]], {}, {"a": None}, ["A", 1]]
+    [
+        *(None, True, -1, 2**64, 10**400, 1e308, -0.0, float("nan"), "", "x", "-inf", "\ud800", "90-95%"),
+        *([], [[]], {}, {"a": None}, ["A", 1], [None], {"confidence": 90}, {"": 1}),
+    ]
 )
+STATED = [{"id": k, "input": "?", "scores": {"judge": {"value": "C", "metadata": {"confidence": 90}}}} for k in "ab"]
 RECORDS = {
-    "lm-eval": sample(0, [-1.0, -2.0]),
-    "inspect": {
-        "eval": {"task": "t", "model": "m"},
-        "samples": [inspected("q", answered("B", (0.2, 0.7)), answer="B")],
-    },
-    "helm": [stats("a", max_prob=0.5, exact_match=1.0)],
-    "helm state": {"adapter_spec": {"method": "multiple_choice_joint"}, "request_states": [asked("a")]},
+    "lm-eval": [sample(k, [-1.0, -2.0]) for k in range(2)],
+    "inspect": header() | {"samples": [inspected(k, answered("B", (0.2, 0.7)), answer="B") for k in "qr"]},
+    "inspect stated": header() | {"samples": STATED},
+    "helm": [stats(k, max_prob=0.5, exact_match=1.0) for k in "ab"],
+    "helm state": {"adapter_spec": {"method": "multiple_choice_joint"}, "request_states": [asked(k) for k in "ab"]},
 }
+GOLDEN = {golden.file: golden for golden in FORMATS if golden.path.suffix in (".json", ".jsonl")}
+NEUTRAL = {"input", "doc", "eval", "vars", "messages", "expectedOutput", "prompt", "timestamp", "comment", "run_config"}
+"""Keys below which nothing is a confidence, an outcome or an id."""
 
 
 def places(value, at=()):
@@ -167,37 +174,113 @@ def places(value, at=()):
         yield from places(inner, (*at, key))
 
 
-def changed(value, at, junk):
-    value = copy.deepcopy(value)
-    inner = value
-    for key in at[:-1]:
-        inner = inner[key]
-    if not at:
-        return junk
-    inner[at[-1]] = junk
+def at_place(value, at):
+    for key in at:
+        value = value[key]
     return value
 
 
+def changed(value, at, kind, junk):
+    """Put junk at a place, or leave it out, wrap it in a list, write it as text, call it otherwise, or repeat it."""
+    if not at:
+        return junk
+    value = copy.deepcopy(value)
+    inner, key = at_place(value, at[:-1]), at[-1]
+    old = inner.pop(key)
+    new = {"junk": junk, "wrap": [old], "text": json.dumps(old)}.get(kind, old)
+    if isinstance(inner, list):
+        inner[key:key] = {"drop": [], "repeat": [old, copy.deepcopy(old)]}.get(kind, [new])
+    elif kind != "drop":
+        inner["id" if kind == "rename" else key] = new
+    return value
+
+
+def written_log(kind, record, folder):
+    """Write a record, with what lies beside it; return the tool and the path."""
+    if kind in GOLDEN:
+        golden = GOLDEN[kind]
+        path = folder / golden.path.name
+        many = path.suffix == ".jsonl" and isinstance(record, list)
+        path.write_text("".join(json.dumps(one) + "\n" for one in (record if many else [record])))
+        return golden.tool, path
+    tool = kind.split()[0]
+    if tool == "helm":
+        path = run_folder(folder, RECORDS["helm"], RECORDS["helm state"]["request_states"]) / "per_instance_stats.json"
+        (path if kind == tool else path.with_name("scenario_state.json")).write_text(json.dumps(record))
+        return tool, path
+    path = folder / ("x.jsonl" if tool == "lm-eval" else "x.json")
+    path.write_text(json.dumps(record))
+    return tool, path
+
+
+def record_of(kind):
+    if kind not in GOLDEN:
+        return json.loads(json.dumps(RECORDS[kind]))
+    text = GOLDEN[kind].path.read_text()
+    return [json.loads(line) for line in text.splitlines()] if kind.endswith(".jsonl") else json.loads(text)
+
+
 @pytest.mark.promise("F3")
-@pytest.mark.parametrize("kind", RECORDS)
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("kind", [*RECORDS, *GOLDEN])
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_nothing_else_ever_comes_out(tmp_path_factory, kind, data):
-    record = json.loads(json.dumps(RECORDS[kind]))
-    junk = data.draw(JUNK)
-    record = changed(record, data.draw(st.sampled_from(list(places(record)))), junk)
+    record = record_of(kind)
+    at = data.draw(st.sampled_from(list(places(record))))
+    how = data.draw(st.sampled_from(["junk", "junk", "drop", "wrap", "text", "rename", "repeat"]))
     folder = tmp_path_factory.mktemp("junk")
-    name = {"lm-eval": "x.jsonl", "inspect": "x.json", "helm": "per_instance_stats.json"}.get(
-        kind, "scenario_state.json"
-    )
-    path = folder / name
-    path.write_text(json.dumps(record) + "\n")
-    if kind == "helm state":
-        path = run_folder(folder, RECORDS["helm"]) / "per_instance_stats.json"
+    whole = values(read_log(*written_log(kind, record, folder)).table)
     try:
-        table = read_log(kind.split()[0], path).table
+        table = read_log(*written_log(kind, changed(record, at, how, data.draw(JUNK)), folder)).table
     except MiscalError:
+        return
+    assert table["id"].null_count() == 0
+    assert table["id"].is_unique().all()
+    if NEUTRAL.intersection(at):
+        assert values(table) == whole
+    if table.columns[2] == "judge":
+        assert table["judge"].is_finite().all()
         return
     assert table["confidence"].is_between(0, 1).all()
     assert table["correct"].is_in([0, 1]).all()
-    assert table["id"].null_count() == 0
+    assert all(sum(shares) == pytest.approx(1) for shares in table["choice_probs"].drop_nulls())
+
+
+@pytest.mark.parametrize("kind", [*RECORDS, *GOLDEN])
+def test_values_deep_inside_each_other_are_read_or_refused(tmp_path, kind):
+    record = record_of(kind)
+    for at in list(places(record))[1:40]:
+        deep = json.loads("[" * 900 + "]" * 900)
+        try:
+            read_log(*written_log(kind, changed(record, at, "junk", deep), tmp_path))
+        except MiscalError:
+            continue
+
+
+@pytest.mark.parametrize("kind", ["inspect", "inspect stated"])
+def test_a_sample_that_occurs_twice_is_counted_once(tmp_path, kind):
+    record = record_of(kind)
+    whole = read_log(*written_log(kind, record, tmp_path))
+    twice = read_log(*written_log(kind, record | {"samples": 2 * record["samples"]}, tmp_path))
+    assert twice.table.equals(whole.table)
+    assert any("2 rows left out: their id occurred before" in note for note in twice.notes)
+
+
+@pytest.mark.parametrize(
+    ("top", "words"),
+    [(None, "no top_logprobs"), ([{"token": " B", "logprob": 0.0}, {"token": " A", "logprob": -0.1}], "more than 1")],
+)
+def test_letters_whose_probabilities_are_damaged_are_left_out(tmp_path, top, words):
+    one, other = (inspected(k, answered("B", (0.2, 0.7)), answer="B") for k in "qr")
+    one["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"] = top
+    found = read_log("inspect", log_json(tmp_path / "x.json", [one, other]))
+    assert found.table["id"].to_list() == ["r/epoch 1"]
+    assert any(words in note and "1 rows left out" in note for note in found.notes)
+
+
+def test_the_index_that_pandas_writes_is_no_column(tmp_path):
+    place = tmp_path / "scores.csv"
+    place.write_text(",prompt,response,judge_1,correct\n0,a,b,0.5,1\n1,c,d,0.75,0\n")
+    with_index = read_log("uqlm", place).table
+    place.write_text("prompt,response,judge_1,correct\na,b,0.5,1\nc,d,0.75,0\n")
+    assert with_index.equals(read_log("uqlm", place).table)

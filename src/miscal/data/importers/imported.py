@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 
-from miscal.base.arrays import did_you_mean
-from miscal.base.errors import FileError, InputError
+from miscal.base.arrays import did_you_mean, value_list
+from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.base.files import check_new_file, locked, replace_file, resolve
-from miscal.data.importers.imported_rows import Log, UnusableLog, table_of
+from miscal.data.importers.imported_rows import Log, Row, UnusableLog, table_of
 from miscal.data.importers.refused import REFUSED
 from miscal.data.importers.several_confidences import chosen_confidence
 from miscal.data.importers.tools import importer, tool_names
@@ -149,14 +151,14 @@ def read_log(
     of_tool = importer(tool)
     path = existing(Path(path), what="log")
     if path.is_file():
-        return _assembled([of_tool.read(path)], [], confidence, confidence_columns)
+        return _assembled([_read(of_tool, path)], [], confidence, confidence_columns)
     found = of_tool.logs(path)
     if not found:
         raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {of_tool.LOOKED_FOR}")
     logs, refused = [], []
     for place in found:
         try:
-            logs.append((place, of_tool.read(place)))
+            logs.append((place, _read(of_tool, place)))
         except UnusableLog as error:
             refused.append(error)
     if not logs:
@@ -180,6 +182,15 @@ def check_out(out: str | Path, *, overwrite: bool = False) -> Path:
     return check_new_file(place, overwrite=overwrite)
 
 
+def _read(of_tool: ModuleType, path: Path) -> Log:
+    try:
+        return of_tool.read(path)
+    except RecursionError:
+        raise CorruptFile(
+            f"{path}: its values lie inside each other hundreds of times over, as no tool writes them"
+        ) from None
+
+
 def _named(log: Log, place: Path) -> Log:
     """Put the log's place before the ids: the same question may be in several logs."""
     name = place.with_suffix("").as_posix()
@@ -190,6 +201,11 @@ def _assembled(logs: list[Log], notes: list[str], confidence: str | None, column
     rows = [row for log in logs for row in log.rows]
     if len({type(row) for row in rows}) > 1:
         raise InputError("some of these logs hold confidences and others scores of judges: import them one by one")
-    rows, of_confidences = chosen_confidence(rows, confidence, columns)
+    first: dict[str, Row] = {}
+    for row in rows:
+        first.setdefault(row.id, row)
+    if repeated := [name for name, n in Counter(row.id for row in rows).items() if n > 1]:
+        notes = [f"{len(rows) - len(first):,} rows left out: their id occurred before ({value_list(repeated)})", *notes]
+    rows, of_confidences = chosen_confidence(list(first.values()), confidence, columns)
     distinct = dict.fromkeys([*(note for log in logs for note in log.notes), *of_confidences, *notes])
     return Imported(table_of(rows), tuple(distinct), len(logs))

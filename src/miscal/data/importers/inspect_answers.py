@@ -18,6 +18,9 @@ _AROUND = " \t\r\n:.,;()[]*$\"'`"
 _BLANKS = str.maketrans({"\u0120": " ", "\u2581": " ", "\u010a": "\n"})
 """How byte-level and SentencePiece vocabularies write blank and line break."""
 
+MOST_MASS = 1.01
+"""Sum of probabilities that rounded log-probabilities may reach."""
+
 _SHUFFLED = "Choices were shuffled"
 _OPTIONS = ":\n\n"
 _ANSWERED = "\nShuffled answer:\n"
@@ -124,6 +127,8 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     answered = letter_of(token.get("token"), n_choices)
     if answered is None or mass <= 0:
         raise UnusableRow("no letter has a probability")
+    if mass > MOST_MASS:
+        raise UnusableRow("the probabilities of the letters sum to more than 1")
     shares = tuple(sums.get(at, 0.0) / mass for at in range(n_choices))
     return Letters(shares, min(1.0, mass), n_choices - len(sums), answered)
 

@@ -10,6 +10,7 @@ from miscal.base.errors import InputError
 from miscal.data.importers.imported_rows import UnusableLog
 from miscal.data.importers.json_files import as_dict, as_list, records, whole
 from miscal.data.readers import delimited, parquet
+from miscal.data.readers.columns import unreserved
 from miscal.data.readers.table import not_empty
 
 ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
@@ -23,7 +24,7 @@ def table_files(folder: Path) -> list[Path]:
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
-    """Read a table as a list of rows.
+    """Read a table as a list of rows, without the row index that pandas has written.
 
     JSON may hold a list of objects, objects one per line, an object whose key ``data`` is such a list (as the
     interfaces of Langfuse and Phoenix return it), or columns as ``DataFrame.to_json`` of pandas writes them.
@@ -45,7 +46,8 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     reader = next((one for one in (parquet, delimited) if one.accepts(path)), None)
     if reader is not None:
         table = reader.read(path)
-        found = table.load(table.columns).to_dicts() if table.columns else []
+        names = unreserved(table.columns, ())
+        found = table.load(names).to_dicts() if names else []
     else:
         found = _json(path, lines=kind in _LINES)
     if not found or not all(isinstance(row, dict) for row in found):

@@ -144,7 +144,7 @@ def damage(path: Path, what: str) -> Iterator[None]:
             raise ResourceError(f"{path} does not fit into memory") from None
         first = str(error).strip().splitlines()
         raise CorruptFile(
-            f"{path} cannot be read as {what}: {first[0] if first else type(error).__name__}; "
+            f"{path} cannot be read as {what}: {first[0][:200] if first else type(error).__name__}; "
             "it is damaged, cut short, or not what its name says"
         ) from None
 

@@ -171,6 +171,8 @@ def _row(name: str, sample: dict[str, Any], origin: dict[str, Any], *, shuffled:
     choices = tuple(str(choice) for choice in choices)
     score = verdict(sample.get("scores"))
     token = answer_of(_tokens(sample), len(choices))
+    if len(top_of(token)) < 2:
+        raise UnusableRow(NO_TOP)
     order = sent_order(score, choices, shuffled=shuffled)
     sent = letter_shares(token, len(choices))
     probs = [0.0] * len(choices)
@@ -202,10 +204,7 @@ def _tokens(sample: dict[str, Any]) -> list[dict[str, Any]]:
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list) or not content:
         raise UnusableRow(NO_LOGPROBS)
-    tokens = [token for token in content if isinstance(token, dict)]
-    if not any(len(top_of(token)) > 1 for token in tokens):
-        raise UnusableRow(NO_TOP)
-    return tokens
+    return [token for token in content if isinstance(token, dict)]
 
 
 def _text(given: Any) -> str | None:
