@@ -146,7 +146,7 @@ def test_a_finding_that_differs_only_given_others_is_told_last_and_as_such(make_
     about = {"condition": {"kind": "value", "column": "place", "value": "south", "of": "text"}}
     given = FINDING | about | {"description": "place = south", "hidden": {"value": -0.01, "interval": [-0.05, 0.03]}}
     given |= {"beyond": {"value": -0.3, "interval": [-0.4, -0.2]}, "sign": "over"}
-    folder = make_run(300, edit=with_findings([given, FINDING]))
+    folder = make_run(300, edit=with_findings([FINDING, given]))
     summary = read_summary(folder)
     page = " ".join(render(folder).read_text(encoding="utf-8").split())
     printed = " ".join(" ".join(summary_lines(summary, folder)).split())
@@ -154,3 +154,14 @@ def test_a_finding_that_differs_only_given_others_is_told_last_and_as_such(make_
     assert verdict.index(FINDING["description"]) < verdict.index("place = south, with other findings allowed for")
     assert "30 points less often (20 to 40) than rows of equal confidence, once the findings above" in printed
     assert page.count("once the groups above are allowed for") == 1
+    # nothing is above the first
+    folder = make_run(300, edit=with_findings([given, FINDING]))
+    summary = read_summary(folder)
+    said = (render(folder).read_text(encoding="utf-8"), *summary_lines(summary, folder), verdict_of(summary))
+    assert "allowed for" not in " ".join(said)
+
+
+def test_other_names_of_a_finding_are_whole_names(make_run):
+    names = [f"kind = {letter * 50}" for letter in "abc"]
+    page = render(make_run(300, edit=with_findings([FINDING | {"aliases": names}]))).read_text(encoding="utf-8")
+    assert f"also: {names[0]}; {names[1]}</span>" in page

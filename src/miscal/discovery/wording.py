@@ -15,7 +15,8 @@ from miscal.findings.slope_wording import slope_sentence, slopes_left
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
     shifts, slopes = _by_effect(summary)
-    groups = [_group(one) for one in sorted(shifts, key=lambda one: one.given_others)]
+    given = [one.given_others and one is not summary.findings[0] for one in shifts]
+    groups = [_group(one, others) for others, one in sorted(zip(given, shifts, strict=True), key=lambda pair: pair[0])]
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
@@ -46,14 +47,14 @@ def _state(finding: Finding) -> str | None:
     return mending(finding.sign, finding.after.interval)
 
 
-def _group(finding: Finding) -> Place:
+def _group(finding: Finding, given_others: bool) -> Place:
     """Return a finding as a place of the verdict, which says where its size is not beside all rows."""
-    given = ", with other findings allowed for" if finding.given_others else ""
+    given = ", with other findings allowed for" if given_others else ""
     return Place(f"{finding.phrase}{given}", finding.beyond.value or 0.0, finding.beyond.interval)
 
 
 def decision_of(summary: Summary) -> str:
-    """Write the last sentence of the verdict: which promise is broken at the threshold told first; empty where none."""
+    """Write the last sentence of the verdict: which promise is broken at the threshold asked for; empty where none."""
     return decision_sentence(started(summary.decisions), vocabulary(summary.kind))
 
 

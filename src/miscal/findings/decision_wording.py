@@ -13,7 +13,7 @@ def started(decisions: tuple[Decision, ...]) -> Decision | None:
 
 
 def decision_sentence(decision: Decision | None, words: Vocabulary) -> str:
-    """Say for the verdict that a promise is broken at a threshold; empty where none is, beyond chance.
+    """Say for the verdict that a promise is broken at a threshold asked for; empty where none is, beyond chance.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def decision_sentence(decision: Decision | None, words: Vocabulary) -> str:
     >>> print(decision_sentence(started(found), vocabulary("answer")))
     Of the 100 answers that are accepted at a threshold of 80 %, 50 % are right (40 to 60); the model promised 90 %.
     """
-    if decision is None:
+    if decision is None or decision.source == "grid":
         return ""
     if decision.before.broken:
         return _of_side(decision.before, decision.threshold, "", words)

@@ -157,11 +157,6 @@ class Decision(Part):
     net_benefit: NetBenefit | None = None
     findings: tuple[BrokenPromise, ...] = ()
 
-    @property
-    def broken(self) -> bool:
-        """Whether a promise of the confidences as given is broken, of all rows on one side or of a finding."""
-        return self.before.broken or self.before_below.broken or bool(self.findings)
-
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -367,7 +362,9 @@ def _worst_groups(
     asked = 2 * len(thresholds) * max(candidates, len(members), 1)
     level = SIGNIFICANCE / asked
     found: list[list[tuple[float, BrokenPromise]]] = [[] for _ in thresholds]
-    for finding, inside in enumerate(members):
+    # a group and its slope are two findings of the same rows
+    first = {inside.tobytes(): finding for finding, inside in reversed(list(enumerate(members)))}
+    for finding, inside in ((place, members[place]) for place in sorted(first.values())):
         own, own_after = rows.take(inside), after.take(inside)
         for place, threshold in enumerate(thresholds):
             sides = []

@@ -27,15 +27,18 @@ def _left(finding: Finding, words: Vocabulary) -> str:
     return f"; after the correction {become[state]} {_more_often(finding.after, words)}" if state else ""
 
 
-def _told(finding: Finding, words: Vocabulary) -> str:
+def _told(finding: Finding, words: Vocabulary, first: bool) -> str:
     if finding.effect == SLOPE:
         return says(finding, words)
     rate = words.group_rate.format(words.percent(finding.accuracy))
     ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
-    among = ", once the findings above are allowed for" if finding.given_others else ""
+    among = ", once the findings above are allowed for" if finding.given_others and not first else ""
     return f"{rate}, {_more_often(finding.beyond, words)} {words.than_equal_rows()}{ends}{among}"
 
 
-def finding_words(one: Finding, words: Vocabulary) -> str:
-    """Say how many rows a finding has, how far they are off and what the correction leaves of that."""
-    return f"{one.n:,} rows, {_told(one, words)}{_left(one, words)}"
+def finding_words(one: Finding, words: Vocabulary, *, first: bool) -> str:
+    """Say how many rows a finding has, how far they are off and what the correction leaves of that.
+
+    There is no finding above the first.
+    """
+    return f"{one.n:,} rows, {_told(one, words, first)}{_left(one, words)}"

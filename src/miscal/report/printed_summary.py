@@ -140,7 +140,7 @@ def _shown(measure: MeasureAgainstNull, decimals: int) -> str:
 def finding_facts(summary: Summary) -> Facts:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        (f"finding {place}", f"{one.description}: {finding_words(one, vocabulary(summary.kind))}")
+        (f"finding {place}", f"{one.description}: {finding_words(one, vocabulary(summary.kind), first=place == 1)}")
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     return [*lines, *more_findings(summary)]
@@ -159,11 +159,10 @@ def more_findings(summary: Summary) -> Facts:
 
 
 def _decisions(summary: Summary) -> Facts:
-    """Say what acting at the thresholds asked for leads to; where none was, only of a promise that is broken."""
+    """Say what acting at the thresholds asked for leads to."""
     words = vocabulary(summary.kind)
     lines: Facts = []
-    asked = [one for one in summary.decisions if one.source != "grid"]
-    for one in asked or [one for one in summary.decisions if one.start and one.broken]:
+    for one in (one for one in summary.decisions if one.source != "grid"):
         lines.append(("threshold", acted_on(one, words)))
         if one.net_benefit is not None:
             lines.append(("", gain_in_words(one.net_benefit, one.threshold, words)))

@@ -33,6 +33,7 @@ from miscal.findings.conditions.kinds.both import Both
 from miscal.findings.conditions.kinds.span import Span
 from miscal.findings.conditions.kinds.term import Term
 from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions.several import Several
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import SequentialField, clusters_of, named_groups
 from miscal.findings.ledger.cuts import condition_of, judged_cuts
@@ -50,7 +51,7 @@ def any_value(kind):
 @pytest.fixture(autouse=True, scope="module")
 def types_of_fields():
     st.register_type_strategy(float, FINITE)
-    simple = [any_value(kind) for name, kind in kinds().items() if name not in ("both", "any_of")]
+    simple = [any_value(kind) for kind in kinds().values() if not issubclass(kind, Several)]
     st.register_type_strategy(Condition, st.one_of(simple))
     yield
     st.register_type_strategy(float, st.floats())

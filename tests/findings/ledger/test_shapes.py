@@ -6,7 +6,9 @@ from scipy.special import expit
 from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.conditions import Frame
 from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.groups import INTERVAL
 from miscal.findings.ledger.stretches import ordered, stretches
 from miscal.findings.ledger.trends import sum_p_value
 
@@ -116,3 +118,26 @@ def test_the_p_value_of_a_sum_is_as_often_small_as_it_says(chance):
     p_values = [sum_p_value(factors, (rng.random(300) < chance).astype(float), expected) for _ in range(3_000)]
     for level in (0.1, 0.01, 0.002):
         assert binomtest(int(np.sum(np.array(p_values) <= level)), 3_000, level).pvalue > 0.001
+
+
+def test_no_group_has_more_than_about_half_of_the_rows_and_the_others_stand_for_it():
+    rng = np.random.default_rng(8)
+    rare = rng.random(N) < 0.02
+    columns = {
+        "place": np.where(rare, rng.choice(["x", "y", "z"], N), "usual").astype(object),
+        "amount": np.where(rare, rng.random(N), 0.0),
+        "known": np.where(rare, rng.random(N), np.nan),
+        "kind": rng.choice(["a", "b", ""], N, p=[0.55, 0.25, 0.2]).astype(object),
+    }
+    groups = named_groups(columns)
+    interval = groups.kinds == INTERVAL  # ends at round numbers
+    assert np.all(groups.member.counts() <= np.where(interval, 0.525, 0.5) * N)
+    frame = Frame(N, columns)
+    for place, condition in enumerate(groups.conditions):
+        assert np.array_equal(condition.rows(frame), groups.rows(place)), condition
+    every = {name for one in groups.places for name in [one.words]}
+    assert {"place other than usual", "known other than (missing)", "kind other than a", "kind = (empty)"} <= every
+    [one] = told(columns, np.where(rare, -1.5, 0.4))
+    assert one.n == rare.sum()
+    assert one.sign == "over"
+    assert not one.given_others

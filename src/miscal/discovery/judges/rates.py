@@ -20,6 +20,7 @@ from miscal.evidence.prediction_powered import pass_rate, rate_influences
 from miscal.evidence.rankings import rank
 from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
 from miscal.findings.conditions import Frame
+from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger import SHIFT
 
 MOST_VALUES = 20
@@ -125,7 +126,7 @@ def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[
         if 2 <= len(known) <= MOST_VALUES and (kind in "Ob" or column in MODELS):
             for value in known:
                 about = {"column": clean_text(column), "value": clean_text(value)}
-                yield {"name": clean_text(f"{column} = {value}"), **about}, values == value
+                yield {"name": clean_text(Value(column, value, "text").words), **about}, values == value
 
 
 def _ranked(groups: list[GroupRate], model: str, scored: _Scored, seed: int) -> list[GroupRate]:

@@ -18,6 +18,7 @@ from miscal.findings.conditions import Condition
 from miscal.findings.conditions.frame import numbers_of, written
 from miscal.findings.conditions.kinds.both import Both
 from miscal.findings.conditions.kinds.missing import Missing
+from miscal.findings.conditions.kinds.none_of import NoneOf
 from miscal.findings.conditions.kinds.term import Term
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.bins import Bins, bins_of, spans
@@ -75,6 +76,10 @@ class Groups:
     def places(self) -> dict[Condition, int]:
         """Place of each condition among the groups; of equal rows, several conditions have one place."""
         return {one: k for k, others in enumerate(self.also) for one in (*others, self.conditions[k])}
+
+    def others_than(self, condition: Condition) -> int | None:
+        """Place of the rows that do not meet a condition; None where they are no group."""
+        return self.places.get(NoneOf((condition,)))
 
     @cached_property
     def descriptions(self) -> tuple[str, ...]:
@@ -166,7 +171,8 @@ def named_groups(
     Returns
     -------
     Groups
-        No group twice, none smaller than ``settings.min_rows`` and none that leaves fewer rows outside.
+        No group twice, none smaller than ``settings.min_rows``, and none of more than half of the rows: the others are
+        listed in place of it.
 
     Examples
     --------
@@ -224,6 +230,8 @@ class _Found:
         self.trends: dict[int, TrendRows] = {}
 
     def add(self, condition: Condition, kind: int, inside: np.ndarray) -> None:
+        if 2 * inside.sum() > self.n:  # it and the other rows are one question: the fewer are the exception
+            condition, inside = NoneOf((condition,)), ~inside
         rows = np.flatnonzero(inside).astype(np.int32)
         if self._is_new(condition, kind, len(rows), self.random[rows].sum()):
             self.lists.append(rows)
@@ -267,8 +275,13 @@ class _Found:
     def add_intervals(self, bins: Bins) -> None:
         """Add ranges of bins; how many rows each has, and their random numbers, add up over the bins."""
         self._close_lists()
-        low, high = np.array(list(spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval))).T
         ends = np.cumsum(np.bincount(bins.codes + 1, minlength=bins.count + 1))
+        every = list(spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval))
+        widest = (self.settings.widest_interval + 1 / self.settings.bins) * self.n  # ends were moved to round numbers
+        wide = {span for span in every if ends[span[1] + 1] - ends[span[0]] > widest}
+        # equal numbers may fill a bin with most of the rows: what lies beside it is the exception
+        beside = {span for i, j in wide for span in ((0, i - 1), (j + 1, bins.count - 1)) if span[0] <= span[1]}
+        low, high = np.array(sorted(({*every} | beside) - wide), dtype=int).reshape(-1, 2).T
         numbers = np.r_[np.uint64(0), np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][ends]
         # sums that pass the largest number begin again at 0, and so do their differences
         sizes, keys = ends[high + 1] - ends[low], numbers[high + 1] - numbers[low]

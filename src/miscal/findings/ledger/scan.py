@@ -127,7 +127,8 @@ def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> 
 
 def _cells(groups: Groups) -> list[int]:
     """List the groups that are a value or a bin of a column."""
-    places = (groups.places.get(cell) for part in groups.columns for cell in part.cells)
+    cells = [cell for part in groups.columns for cell in part.cells]
+    places = (place(cell) for cell in cells for place in (groups.places.get, groups.others_than))
     return list(dict.fromkeys(place for place in places if place is not None))
 
 

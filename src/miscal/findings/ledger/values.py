@@ -220,7 +220,8 @@ class _Marks:
     """What the ledger says of each candidate, and of its slope."""
 
     def __init__(self, groups: Groups, scanned: Scanned, settings: LedgerSettings) -> None:
-        self.places, self.least, self.slopes = groups.places, settings.min_rows, scanned.slopes
+        self.groups, self.places = groups, groups.places
+        self.least, self.slopes = settings.min_rows, scanned.slopes
         self.marks = {
             (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.beyond)
             for one in scanned.alone
@@ -234,6 +235,8 @@ class _Marks:
         """Return what is said of a cell, or of its slope."""
         if (group := self.places.get(part.cells[cell])) is not None:
             return self._group(group, effect)
+        if (group := self.groups.others_than(part.cells[cell])) is not None:
+            return self._complement(group, effect)
         n, every = sizes[cell], sum(sizes.values())
         if min(n, every - n) < self.least:
             return _Mark(FEW_ROWS)

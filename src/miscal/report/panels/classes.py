@@ -231,7 +231,7 @@ def _section(one: ClassEvent, place: int) -> ClassSection:
 
 def _row(finding: Finding, name: str) -> FindingRow:
     state = mending(finding.sign, finding.after.interval)
-    slope = begin(finding_words(finding, words_of(name))) if finding.lower is not None else ""
+    slope = begin(finding_words(finding, words_of(name), first=False)) if finding.lower is not None else ""
     return FindingRow(finding, slope, MENDING.get(state, "") if state else "")
 
 

@@ -16,7 +16,7 @@ from miscal.report.panel import Panel
 from miscal.report.slope_curves import TEMPLATE as SLOPES
 from miscal.report.slope_curves import SlopeCurve, slope_curve
 from miscal.report.source import Source
-from miscal.report.texts import listed, short
+from miscal.report.texts import clean, listed, short
 from miscal.report.trend_pictures import TEMPLATE as TRENDS
 from miscal.report.trend_pictures import TrendPicture, trend_picture
 
@@ -24,6 +24,7 @@ SHOWN = 20
 MENDING = {MENDED: "mended", LEFT: "not mended", REVERSED: "turned round"}
 """What the correction makes of a finding, in words."""
 MAX_EXAMPLES = 3
+_LINE = 120
 
 TEMPLATE = (
     EXAMPLES
@@ -57,7 +58,7 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <tr class="{{ one.sign }}" id="finding-{{ loop.index }}">
 <th scope="row"><span class="mark" aria-hidden="true"></span>{{ loop.index }}. {{ one.description | short(160) }}
 <span class="aside origin">{{ row.origin }}</span>
-{% if one.aliases %}<span class="aside also">also: {{ one.aliases | join("; ") | short(120) }}</span>{% endif %}</th>
+{% if row.also %}<span class="aside also">also: {{ row.also }}</span>{% endif %}</th>
 <td class="number" data-label="Rows">{{ one.n | count }} <span class="aside">{{ one.share | percent }}</span></td>
 <td class="number" data-label="{{ terms.rate | begin }}">{{ one.accuracy | percent }}</td>
 <td class="number" data-label="{{ terms.probability | begin }}">{{ one.confidence | percent }}</td>
@@ -67,7 +68,7 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 bounds("ratio") }}){% endif %}</span>{% endif %}</td>
 <td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
 <span class="aside">{{ one.beyond.interval | bounds }}</span>
-{% if one.given_others %}
+{% if one.given_others and not loop.first %}
 <span class="aside rise">once the groups above are allowed for</span>
 {% endif %}
 {% if row.curve %}
@@ -160,6 +161,15 @@ class FindingRow:
     def ratio(self) -> Measure:
         """Observed over expected."""
         return self.finding.observed_over_expected
+
+    @property
+    def also(self) -> str:
+        """Other names of its rows, whole, as many as a line holds: the beginning of a name may be that of another."""
+        told = ""
+        for one in map(clean, self.finding.aliases):
+            longer = f"{told}; {one}" if told else one
+            told = longer if len(longer) <= _LINE else told
+        return told
 
     @property
     def mended(self) -> str:

@@ -28,6 +28,9 @@ class Value(Condition):
     >>> year = Value("year", 2001.0, "number")
     >>> year.words, year.rows(Frame(2, {"year": np.array([2001, 2002])})).tolist()
     ('year = 2001', [True, False])
+    >>> empty = Value("topic", "", "text")
+    >>> empty.words, empty.rows(Frame(2, {"topic": np.array(["", "law"])})).tolist()
+    ('topic = (empty)', [True, False])
     """
 
     kind: ClassVar[str] = "value"
@@ -41,7 +44,13 @@ class Value(Condition):
 
     @property
     def wording(self) -> Wording:
-        return Wording(f"{self.column} = ", self.value if isinstance(self.value, str) else written(self.value, False))
+        # nothing would stand where the value should
+        own = self._written if self._written.strip() else "(only blanks)" if self._written else "(empty)"
+        return Wording(f"{self.column} = ", own)
+
+    @property
+    def _written(self) -> str:
+        return self.value if isinstance(self.value, str) else written(self.value, False)
 
     def lacks(self, frame: Frame) -> str | None:
         return frame.lacks(self.column)
@@ -49,5 +58,5 @@ class Value(Condition):
     def rows(self, frame: Frame) -> Mask:
         numbers, dates = frame.numbers(self.column)
         if self.of == "text" or numbers is None or dates != (self.of == "date"):
-            return frame.texts(self.column) == self.wording.own
+            return frame.texts(self.column) == self._written
         return numbers == (seconds(self.value) if isinstance(self.value, str) else self.value)
