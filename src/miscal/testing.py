@@ -114,7 +114,10 @@ def _findings(summary: Summary, most: int | None) -> list[str]:
         for place, one in enumerate(summary.findings)
     ]
     of_classes = () if summary.classes is None else summary.classes.findings
-    lines += [f"- {name}, where {one.description}: {finding_words(one, words_of(name), first=False)}" for name, one in of_classes]
+    lines += [
+        f"- {name}, where {one.description}: {finding_words(one, words_of(name), first=False)}"
+        for name, one in of_classes
+    ]
     if len(lines) <= most:
         return []
     count = "1 finding" if len(lines) == 1 else f"{len(lines)} findings"

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.runs.label_next import label_next
+from miscal.cli.commands.label_next import plan_lines
+from miscal.runs.label_next import LabelPlan, label_next
 
 from .conftest import run
 
@@ -143,3 +144,13 @@ def test_a_finding_by_a_word_of_the_texts_is_known_in_the_pool(tmp_path):
     plan = label_next(tmp_path / "run", tmp_path / "pool.parquet", labels=20)
     holding = [one for one in plan.findings if "refund" in one.description]
     assert [one.n for one in holding] == [50]
+    assert plan.texts == {row: pool[row] for row in plan.table.filter("chosen")["row"]}
+
+
+def test_the_texts_of_the_first_rows_to_label_are_printed():
+    plan = LabelPlan(
+        pl.DataFrame({"chosen": [True] * 7}), "judge", (), None, None, texts=dict.fromkeys(range(7), "a\n b")
+    )
+    lines = plan_lines(plan)
+    assert "to label    row 4: a b" in lines
+    assert "            and 2 more in the table" in lines

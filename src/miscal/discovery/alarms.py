@@ -25,6 +25,13 @@ FACTOR: Mapping[Kind, float] = {"answer": np.inf, "event": 3.5, "judge": np.inf}
 """Odds of mean confidence and accuracy that differ by more than this factor, beyond chance, are an alarm, too: rates of
 a few per cent can never be so many points apart. It is that of the distance above about one half, 0.65 and 0.35."""
 
+LITTLE = 0.6
+"""Upper limit of the area under the ROC curve below which it is said that confidence tells little. A convention, not
+tuned: calibrated confidences about one half pass it once their standard deviation is nine points."""
+
+ONE_VALUE = 0.9
+"""Share of the rows from which on it is said that they have one confidence. Not tuned."""
+
 LEAST_EACH = 10
 """Right and wrong answers, of each at least so many, before their ranking is judged: a variance of fewer placements is
 little more than noise. Not tuned."""
@@ -96,12 +103,8 @@ def alarms(
     if _far_apart(rows, says, true, FACTOR[kind]):
         found.append(f"{_level(says, true, ranked, words)}{check}")
     if ranked is not None and ranked.interval[1] < 0.5:
-        low, high = ranked.interval
-        first = words.ranked.format("below")
-        found.append(
-            f"{first[:1].upper()}{first[1:]}: {words.pairs} in {percent(ranked.area)} of cases, ties counted half "
-            f"(95 % interval {100 * low:.0f} to {percent(high)}; chance alone gives 50 %). Check {check}"
-        )
+        first = _ranks(ranked, "below", words)
+        found.append(f"{first[:1].upper()}{first[1:]}. Check {check}")
     return tuple(found)
 
 
@@ -119,6 +122,46 @@ def _verdicts(rows: LabelledRows, words: Vocabulary, column: str | None) -> str:
         f"a verdict and no probability. The {words.rate} is {' and '.join(rates)}: of the {words.probability} alone no "
         "more can be learned, and what differs beyond that is learned from the inputs"
     )
+
+
+def _ranks(ranked: Ranking, where: str, words: Vocabulary) -> str:
+    low, high = ranked.interval
+    return (
+        f"{words.ranked.format(where)}: {words.pairs} in {percent(ranked.area)} of cases, ties counted half (95 % "
+        f"interval {100 * low:.0f} to {percent(high)}; chance alone gives 50 %)"
+    )
+
+
+def little_told(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
+    """Say where confidence tells rows apart hardly or not at all, which it may do and be calibrated: a base rate does.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+        All rows, at least one.
+    kind : {"answer", "event", "judge"}
+        What the confidence is the probability of.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> little_told(LabelledRows.of((rng.random(900) < 0.7).astype(float), rng.uniform(0.65, 0.75, 900)))
+    ('confidence ranks right answers hardly above wrong ones: ...',)
+    >>> little_told(LabelledRows.of((rng.random(900) < 0.7).astype(float), np.full(900, 0.7)))[0]
+    'the confidence is 70 % in 100 % of the rows, and tells none of these from another'
+    """
+    words, told = vocabulary(kind), []
+    values, place = np.unique(rows.confidence, return_inverse=True)
+    shares = np.bincount(place, rows.mass) / rows.mass.sum()
+    if (share := float(shares.max())) >= ONE_VALUE:
+        same = words.percent(float(values[shares.argmax()]))
+        told.append(
+            f"the {words.probability} is {same} in {percent(share)} of the rows, and tells none of these from another"
+        )
+    ranked = ranking(rows)
+    if ranked is not None and 0.5 <= ranked.interval[1] < LITTLE:
+        told.append(_ranks(ranked, "hardly above", words))
+    return tuple(told)
 
 
 def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> bool:

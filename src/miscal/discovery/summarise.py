@@ -20,7 +20,7 @@ from miscal.data.copies import copies
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
-from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms
+from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, little_told
 from miscal.discovery.classes.run import ClassRun
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.gatekeeping import gated_parts, gated_regimes
@@ -104,7 +104,16 @@ def summarise(
         evidence=rows.evidence,
         verdict="",
         alarms=(*copied, *alarms(everyone, **named, kind=triples.kind), *leak_alarms(readings)),
-        warnings=tuple(plain([*triples.notes, *warnings, *_remarks(rows, regimes, supported, regime, unnamed)])),
+        warnings=tuple(
+            plain(
+                [
+                    *little_told(everyone, triples.kind),
+                    *triples.notes,
+                    *warnings,
+                    *_remarks(rows, regimes, supported, regime, unnamed),
+                ]
+            )
+        ),
         global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
         regimes=regimes,

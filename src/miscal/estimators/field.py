@@ -286,12 +286,12 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def _likely_inputs(self, X: Any) -> np.ndarray:
         """Check inputs of corrections, which those of another model would make worse than none."""
-        X = self._inputs(X)
+        X, named = self._inputs(X), hasattr(self, "feature_names_in_")
         likeness = None if self.inputs_ is None else look(self.inputs_, X)
         if likeness is not None and likeness.impossible is not None:
-            raise InputError(refusal(likeness, "X"))
+            raise InputError(refusal(likeness, "X", columns=named))
         if likeness is not None and likeness.unlike:
-            warnings.warn(warning(likeness), UserWarning, stacklevel=3)
+            warnings.warn(warning(likeness, columns=named), UserWarning, stacklevel=3)
         return X
 
     def estimate(self, X: Any, confidence: Any = None) -> FieldEstimate:

@@ -391,20 +391,30 @@ def look(profile: InputProfile, X: Array) -> Likeness | None:
     return profile.compare(profile.measures(X[at[np.argsort(order)[:MOST_ROWS]]]))
 
 
-def warning(likeness: Likeness) -> str:
-    """Say that rows are unlike those of the fit, in a sentence."""
+def warning(likeness: Likeness, *, columns: bool) -> str:
+    """Say that rows are unlike those of the fit, in a sentence: columns of a table, or embeddings."""
+    made = (
+        "columns in other units, or coded in another way"
+        if columns
+        else "embeddings made by another model, or by the same one in another way"
+    )
     return (
         f"the inputs are unlike those that the model was fitted on, most of all in {likeness.measure} (the "
         f"distributions are {likeness.distance:.2f} apart, and chance alone puts them more than {likeness.allowed:.2f} "
-        "apart in at most 1 of 1,000 files): another population of rows looks like this, but so do embeddings made by "
-        "another model, or by the same one in another way, and corrections from those are worse than none"
+        f"apart in at most 1 of 1,000 files): another population of rows looks like this, but so do {made}, and "
+        "corrections from those are worse than none"
     )
 
 
-def refusal(likeness: Likeness, name: str) -> str:
-    """Say that no row is plausible, and what to do, in a sentence."""
+def refusal(likeness: Likeness, name: str, *, columns: bool) -> str:
+    """Say that no row is plausible, and what to do, in a sentence: columns of a table, or embeddings."""
+    cause = (
+        "The columns are probably in other units, or coded in another way; give them as they were in the fit"
+        if columns
+        else "They were probably made by another model; make them with the one that the fit's embeddings are from, in "
+        "the same way, or fit again with `miscal discover` on embeddings of this one"
+    )
     return (
         f"{name}: none of the {likeness.n:,} rows looked at is plausible as an input of this model: "
-        f"{likeness.impossible}. They were probably made by another model; make them with the one that the fit's "
-        "embeddings are from, in the same way, or fit again with `miscal discover` on embeddings of this one"
+        f"{likeness.impossible}. {cause}"
     )

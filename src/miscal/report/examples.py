@@ -123,7 +123,7 @@ class Examples:
 
     def _telling(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the columns in which a row differs most from the rows of the map."""
-        known = [name for name in self._columns if values.get(name) is not None]
+        known = [name for name in self._columns if _is_told(values.get(name))]
         known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
         return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:MAX_COLUMNS])
 
@@ -182,6 +182,10 @@ def _usual(column: "pl.Series") -> _Usual:
         return _Usual(finite(column.mean()) or 0.0, finite(column.std()) or 0.0, {})
     # a value that no other row has says which row it is, not what it is like
     return _Usual(None, 0.0, {value: n / len(values) for value, n in Counter(values).items() if n > 1})
+
+
+def _is_told(value: Any) -> bool:
+    return value is not None and value == value and bool(str(value).strip())
 
 
 def _shown(value: Any) -> str:

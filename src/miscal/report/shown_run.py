@@ -30,7 +30,9 @@ def shown_run(summary: Summary, path: Path | None = None) -> Shown:
     """
     saved = "" if path is None else f", in {path}"
     bars = [
-        SignedBar(one.description, one.beyond.value or 0.0, finding_words(one, vocabulary(summary.kind), first=not place))
+        SignedBar(
+            one.description, one.beyond.value or 0.0, finding_words(one, vocabulary(summary.kind), first=not place)
+        )
         for place, one in enumerate(summary.findings)
     ]
     of_kind = (*class_facts(summary.classes), *judge_facts(summary.judge))

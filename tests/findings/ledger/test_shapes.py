@@ -136,7 +136,7 @@ def test_no_group_has_more_than_about_half_of_the_rows_and_the_others_stand_for_
     for place, condition in enumerate(groups.conditions):
         assert np.array_equal(condition.rows(frame), groups.rows(place)), condition
     every = {name for one in groups.places for name in [one.words]}
-    assert {"place other than usual", "known other than (missing)", "kind other than a", "kind = (empty)"} <= every
+    assert {"place other than usual", "known not (missing)", "kind other than a", "kind = (empty)"} <= every
     [one] = told(columns, np.where(rare, -1.5, 0.4))
     assert one.n == rare.sum()
     assert one.sign == "over"

@@ -14,6 +14,8 @@ Pool = Annotated[
     typer.Argument(metavar="POOL", help="A .parquet, .csv or .jsonl file of rows like those of the run, not labelled."),
 ]
 OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")]
+SHOWN, _TEXT = 5, 160
+"""Rows whose text is printed, and characters of each."""
 Labels = Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many rows to choose.")]
 
 
@@ -67,10 +69,15 @@ def plan_lines(plan: "LabelPlan") -> list[str]:
     list of str
     """
     from miscal.base.terminal import fact_lines
+    from miscal.report.texts import short
 
+    some = list(plan.texts.items())[:SHOWN]
     chosen = int(plan.table["chosen"].sum())
     left = f"; {plan.already:,} that have a label were left out" if plan.already else ""
     facts = [("rows", f"{chosen:,} of {plan.table.height:,} rows chosen{left}")]
+    facts += [("to label", f"row {row:,}: {short(' '.join(text.split()), _TEXT)}") for row, text in some]
+    if (more := len(plan.texts) - SHOWN) > 0:
+        facts.append(("", f"and {more:,} more in the table"))
     facts += [("finding", f"{one.description}: {one.chosen:,} of {one.n:,} rows") for one in plan.findings]
     if plan.detectable is None:
         facts.append(("shows", "too few to find a group of a tenth of the labelled rows, however far it is off"))

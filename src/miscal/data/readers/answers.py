@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,9 @@ _RIGHT = (
 )
 _EITHER = ("answer",)
 _CHOICES = ("choices", "options")
+ONE_ANSWER = 0.25
+"""Share of the rows by which an answer is given more often than it can be right before that is said. Not tuned."""
+
 _LENGTH = 400
 """Characters of an answer that are kept."""
 
@@ -126,6 +130,43 @@ def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndar
         listed = [None] * len(frame) if choices is None else choices.to_list()
         found[name] = np.array([_answer(value, of) for value, of in zip(values.to_list(), listed, strict=True)], object)
     return found
+
+
+def one_answer_note(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray) -> tuple[str, ...]:
+    """Say that a model gives one answer far more often than this can be right; nothing where it does not.
+
+    An answer of most rows may well be right that often: it can be right in the rows where it was given and is, and in
+    those where another one was.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        n rows, with the columns.
+    columns : AnswerColumns
+    correct : (n,) float64 in {0, 1}
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({"predicted": ["A"] * 80 + ["B"] * 20})
+    >>> one_answer_note(table, answer_columns(table.columns), np.arange(100) % 4 == 0)
+    ("the model gives one answer (A) in 80 of 100 rows (column 'predicted'): it is right in 20 of them, ...",)
+    >>> one_answer_note(table, answer_columns(table.columns), np.arange(100) % 4 > 0)
+    ()
+    """
+    if columns.given is None or (values := column_of(frame, columns.given)).dtype.is_nested():
+        return ()
+    told, n = np.array([None if one is None else str(one) for one in values.to_list()], object), len(frame)
+    [(name, _)] = Counter(told).most_common(1)
+    same = told == name
+    given, right = int(same.sum()), int(correct[same].sum())
+    most = right + n - given
+    if name is None or given - most < ONE_ANSWER * n:
+        return ()
+    return (
+        f"the model gives one answer{f' ({name})' if len(name) == 1 else ''} in {given:,} of {n:,} rows (column "
+        f"{columns.given!r}): it is right in {right:,} of them, so that it can be the right answer in {most:,} rows at "
+        "most",
+    )
 
 
 def _flags(values: pl.Series) -> bool:

@@ -17,11 +17,11 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
-from miscal.base.vocabulary import JUDGE, Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
-from miscal.data.readers.answers import answers_of
+from miscal.data.readers.answers import answers_of, one_answer_note
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
@@ -253,6 +253,7 @@ def read_triples(
         *about_weights,
         *clipped,
         *of_labels,
+        *(one_answer_note(rows.frame, roles.answers, y) if roles.kind == ANSWER else ()),
         *unseen,
         *stroked_dates(rows.frame, readings),
     )

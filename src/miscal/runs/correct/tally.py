@@ -192,7 +192,7 @@ def refuse_foreign(tally: Tally, source: NewSource, saved: SavedEstimator) -> No
     """
     found = likeness(tally, saved) if source.inputs.kind == "embeddings" else None
     if found is not None and found.impossible is not None:
-        raise InputError(refusal(found, "embeddings"))
+        raise InputError(refusal(found, "embeddings", columns=False))
 
 
 def _about_likeness(tally: Tally, source: NewSource, saved: SavedEstimator) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _about_likeness(tally: Tally, source: NewSource, saved: SavedEstimator) -> I
         )
     found = likeness(tally, saved)
     if found is not None and found.unlike:
-        yield warning(found)
+        yield warning(found, columns=source.inputs.kind == "features")
 
 
 def _named(values: Mapping[str, int]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
 from miscal.data.writing import table_format, write_table
 from miscal.discovery.corrected_rows import correct_rows
 from miscal.discovery.frames import frame_of_rows
+from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.saved_model import SavedModel
 from miscal.evidence.judged_rows import JudgedRows
@@ -75,6 +76,8 @@ class LabelPlan:
         power in as many tests as the run made; None where no difference would be found.
     already : int
         Rows of the pool that have a label and were left out.
+    texts : dict of int to str
+        Of the chosen rows, by their number in the source; empty where there are none, or the run leaves texts out.
     """
 
     table: pl.DataFrame
@@ -83,6 +86,7 @@ class LabelPlan:
     halved: LabelsNeeded | None
     detectable: float | None
     already: int = 0
+    texts: dict[int, str] = field(default_factory=dict)
 
 
 def label_next(
@@ -140,6 +144,7 @@ def label_next(
         labels_to_halve(_all_rows(content, p)),
         _detectable(content, p[chosen]),
         int((~free).sum()),
+        _texts(rows, content, np.flatnonzero(free)[chosen]),
     )
     if out is not None:
         write_table(plan.table, out)
@@ -181,6 +186,14 @@ def _findings(run: RunContent, model: SavedModel, new: NewRows, rows: TableRows)
         if not one.condition.on_field and one.condition.lacks(frame) is None:
             place[one.condition.rows(frame)] = number
     return place
+
+
+def _texts(rows: TableRows, run: RunContent, chosen: NDArray) -> dict[int, str]:
+    column = run.summary.data.columns.text
+    if column not in rows.frame.columns or run.summary.settings.get(SETTING):
+        return {}
+    told = texts(rows, column)
+    return {int(rows.row[place]): told[place] for place in chosen.tolist()}
 
 
 def _table(row: NDArray, chosen: NDArray, chance: NDArray, corrected: NDArray, place: NDArray) -> pl.DataFrame:

@@ -30,7 +30,8 @@ class NoneOf(Several):
     def wording(self) -> Wording:
         before, own, after = AnyOf(self.conditions).wording
         if before.endswith("= "):
-            return Wording(f"{before.removesuffix('= ')}other than ", own, after)
+            other = "not " if own.startswith("(") else "other than "  # not (missing)
+            return Wording(f"{before.removesuffix('= ')}{other}", own, after)
         return Wording("", f"anything but {before}{own}{after}")
 
     def rows(self, frame: Frame) -> Mask:
