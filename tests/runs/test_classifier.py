@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from miscal import LocalCalibratedClassifier
-from miscal.base.errors import InputError
+from miscal import LocalCalibratedClassifier, MiscalibrationField
+from miscal.base.errors import InputError, MismatchError
 
 FEW = "ignore:fit was given .* rows, and a local correction needs at least 100:UserWarning"
 
@@ -134,6 +134,27 @@ def test_clones_pickles_and_joblib_give_the_same_numbers(fitted, fitted_to_three
         joblib.dump(model, tmp_path / "model.joblib")
         for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib")):
             np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("method", ["auto", "global"])
+def test_a_saved_correction_gives_the_same_numbers_for_the_same_classifier(method, fitted, fitted_to_three, tmp_path):
+    for name, model, X, y in (("two", fitted, *two_classes()), ("three", fitted_to_three, *three_classes())):
+        model = model if method == "auto" else LocalCalibratedClassifier(model.estimator_, cv="prefit", method=method)
+        model = model if method == "auto" else model.fit(X, y)
+        model.save(tmp_path / name)
+        again = LocalCalibratedClassifier.load(tmp_path / name, estimator=model.estimator_)
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        again.save(tmp_path / name)
+        assert sorted(one.name for one in (tmp_path / name).iterdir()) == ["config.json", "tensors.safetensors"]
+        with pytest.raises(
+            InputError, match="estimator must be the fitted classifier that was corrected, of the classes"
+        ):
+            LocalCalibratedClassifier.load(tmp_path / name, estimator=LogisticRegression())
+    with pytest.raises(InputError, match="classes"):
+        LocalCalibratedClassifier.load(tmp_path / "two", estimator=fitted_to_three.estimator_)
+    with pytest.raises(MismatchError):
+        MiscalibrationField.load(tmp_path / "two")
 
 
 def test_a_fitted_classifier_is_taken_as_it_is():

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.files import resolve
@@ -40,11 +44,25 @@ class SavedEstimator:
 
     def save(self, folder: str | Path) -> None:
         """Write it as JSON and safetensors into a folder that nobody reads yet; made if it is not there."""
+        save_state(folder, _FORM, *self.state())
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return it as JSON values, and arrays."""
         field, arrays = self.fitted.state()
         inputs, held = (None, {}) if self.inputs is None else self.inputs.state()
         names = None if self.feature_names is None else list(self.feature_names)
         content = {"method": self.method, "n_features": self.n_features, "feature_names": names}
-        save_state(folder, _FORM, content | {"field": field, "inputs": inputs}, arrays | with_prefix("inputs", held))
+        return content | {"field": field, "inputs": inputs}, arrays | with_prefix("inputs", held)
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild it from what :meth:`state` returned."""
+        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
+        # models of earlier versions have neither
+        inputs, names = content.get("inputs"), content.get("feature_names")
+        profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
+        names = None if names is None else tuple(names)
+        return cls(content["method"], fitted, int(content["n_features"]), profile, names)
 
 
 def check_place(folder: str | Path) -> None:
@@ -92,10 +110,4 @@ def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> Saved
     """
     content, arrays = load_state(folder, _FORM, beside=beside)
     with rebuilding(folder):
-        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
-        # models of earlier versions have neither
-        inputs, names = content.get("inputs"), content.get("feature_names")
-        profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
-        return SavedEstimator(
-            content["method"], fitted, int(content["n_features"]), profile, None if names is None else tuple(names)
-        )
+        return SavedEstimator.from_state(content, arrays)

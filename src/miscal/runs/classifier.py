@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from functools import cached_property
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,8 +21,11 @@ from sklearn.utils.validation import column_or_1d
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
+from miscal.base.files import whole_folder
 from miscal.base.folds import assign_folds, named_units
+from miscal.base.state_folder import load_state, rebuilding, save_state, under, with_prefix
 from miscal.base.vocabulary import ANSWER, EVENT
+from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import crossfit_global_map, paired_gain
 from miscal.calibration.simplex_maps import class_log_losses, log_probabilities
 from miscal.data.readers.column_readings import READ_COLUMNS
@@ -29,12 +33,13 @@ from miscal.data.readers.input_reading import InputReading
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.saved import SavedEstimator, check_place
 from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
 
 if TYPE_CHECKING:
     from miscal.runs.run import Run
 
-_STREAM = 29
+_STREAM, _FORM = 29, "miscal-classifier"
 _FOLDS = 5
 """Folds in which the global map is chosen where the classifier was fitted before."""
 
@@ -180,10 +185,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         groups = None if groups is None else np.asarray(groups)
         asked = self._routed(weight, groups, fit_params)
         probability, folds = self._out_of_fold(X, y, code, groups, asked)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+        self._adopt(self.estimator_)
         kept = np.ones(len(code), dtype=bool) if weight is None else weight > 0
         inputs = self._read_inputs(X, int(kept.sum()))
         rows = np.flatnonzero(kept)
@@ -414,9 +416,11 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         """
         self._check_fitted()
         p = self._in_order(self.estimator_, X)
+        return self._correct(self.input_reading_.transform(X) if self.structure_ else np.zeros((len(p), 0)), p)
+
+    def _correct(self, inputs: NDArray, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(self.classes_) == 1:
             return np.ones((len(p), 1))
-        inputs = self.input_reading_.transform(X) if self.structure_ else np.zeros((len(p), 0))
         if self._global_map is not None:
             return _of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
         return _corrected(self.field_, self.simplex_, inputs, p, local=self.structure_)
@@ -432,7 +436,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self._check_fitted()
         if self._rows is None:
             raise AttributeError(
-                "there is no discovery_: fit was given too few rows or one class, or method is 'global'"
+                "there is no discovery_: fit was given too few rows or one class, method is 'global', or the correction "
+                "was loaded, without the rows"
             )
         from miscal.runs.discover import discover
 
@@ -444,6 +449,116 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
                 "using this estimator."
             )
+
+    # --- saving -------------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | Path) -> None:
+        """Write the correction as JSON and safetensors into a folder; no pickle.
+
+        The classifier that it corrects, `estimator_`, is not saved: keep it by means of its own.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made if it is not there. A saved correction in it is replaced as a whole.
+
+        Raises
+        ------
+        InputError
+            If the folder holds anything else, or classes are not text, numbers or truth values.
+        LockedError
+            If another process is writing it.
+        """
+        self._check_fitted()
+        classes, own = self.classes_.tolist(), getattr(self.estimator_, "classes_", None)
+        if not all(isinstance(one, str | int | float) for one in classes):
+            raise InputError(f"classes must be text, numbers or truth values to be saved; got {classes[0]!r}")
+        parts = {
+            "field": None if self.field_ is None else self.field_.to_saved().state(),
+            "simplex": None if self.simplex_ is None else self.simplex_.state(),
+            "reading": None if self.input_reading_ is None else self.input_reading_.state(),
+            "global_map": None if self._global_map is None else (self._global_map.name, self._global_map.state()),
+        }
+        content = {
+            "method": self.method, "structure": self.structure_, "classes": classes, "type": self.classes_.dtype.str,
+            "classes_of_estimator": None if own is None else np.asarray(own).tolist(),
+        }  # fmt: skip
+        arrays = {}
+        for name, part in parts.items():
+            content[name], held = (None, {}) if part is None else part
+            arrays |= with_prefix(name, held)
+        with whole_folder(folder, check=lambda: check_place(folder)) as partial:
+            save_state(partial, _FORM, content, arrays)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, estimator: Any) -> Self:
+        """Read a saved correction back, for a fitted classifier.
+
+        Parameters
+        ----------
+        folder : str or Path
+        estimator : classifier
+            The `estimator_` of the classifier that was saved: of all fits in folds, it is the one that predicts.
+
+        Returns
+        -------
+        LocalCalibratedClassifier
+            With `cv` "prefit". Its probabilities are those of the one saved, to the last bit; it has no `discovery_`.
+
+        Raises
+        ------
+        InputError
+            If the classes of the classifier are not those that it had.
+        FileError, CorruptFile, TrustError, MismatchError
+            If the folder holds no correction, a damaged one, foreign files, or something else.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> model = LocalCalibratedClassifier(LogisticRegression(), method="global").fit(X, X[:, 0] > 0)
+        >>> folder = tempfile.mkdtemp()
+        >>> model.save(folder)
+        >>> again = LocalCalibratedClassifier.load(folder, estimator=model.estimator_)
+        >>> bool(np.all(again.predict_proba(X) == model.predict_proba(X)))
+        True
+        """
+        content, arrays = load_state(folder, _FORM, remedy="save the classifier again")
+        own = getattr(estimator, "classes_", None)
+        wanted = content.get("classes_of_estimator")
+        if (None if own is None else np.asarray(own).tolist()) != wanted:
+            raise InputError(
+                f"estimator must be the fitted classifier that was corrected, of the classes {wanted}; got "
+                f"{type(estimator).__name__} with the classes {own}"
+            )
+        model = cls(estimator, method=content["method"], cv=PREFIT)
+        with rebuilding(folder):
+
+            def part(name: str, build: Callable[[Any, Any], Any]) -> Any:
+                return None if content[name] is None else build(content[name], under(name, arrays))
+
+            model.classes_ = np.array(content["classes"], dtype=content["type"])
+            model.structure_, model._rows = content["structure"], None
+            saved = part("field", SavedEstimator.from_state)
+            model.field_ = None if saved is None else MiscalibrationField(saved.method).adopt(saved)
+            model.simplex_ = part("simplex", SimplexCorrection.from_state)
+            model.input_reading_ = part("reading", InputReading.from_state)
+            model._global_map = part("global_map", lambda name, held: CALIBRATORS[name].from_state(held))
+            # parts that do not fit together show where anything is corrected
+            k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.structure_ else 0
+            if model._correct(np.zeros((1, width)), np.full((1, k), 1 / k)).shape != (1, k):
+                raise ValueError(f"a correction that does not give {k} probabilities")
+        return model._adopt(estimator)
+
+    def _adopt(self, estimator: Any) -> Self:
+        """Take a fitted classifier for the one that is corrected, and what it says of its inputs."""
+        self.estimator_ = estimator
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+        return self
 
     # --- scikit-learn -------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -9,8 +10,9 @@ import polars as pl
 
 from miscal.base.arrays import is_frame
 from miscal.base.errors import InputError
+from miscal.base.json_values import plain
 from miscal.data.column_reading import ColumnReading
-from miscal.data.encoders import Encoder, FeatureColumns, text_encoder
+from miscal.data.encoders import Encoder, FeatureColumns, encoder_from_state, text_encoder
 from miscal.data.readers import in_memory
 from miscal.data.readers.column_readings import read_columns, used
 from miscal.data.triples import InputLayout
@@ -91,6 +93,20 @@ class InputReading:
         if missing:
             raise InputError(f"X lacks the column {missing[0]!r}, which it had in fit; it has {frame.columns[:10]}")
         return self.encoder.transform(frame)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return everything learned: JSON values, and arrays."""
+        encoder, arrays = self.encoder.state()
+        readings = [plain(one.to_dict()) for one in self.readings]
+        return {"seed": self.seed, "of_texts": self.of_texts, "readings": readings, "encoder": encoder}, arrays
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild a reading from what :meth:`state` returned."""
+        found = cls(content["seed"])
+        found.of_texts, found.encoder = content["of_texts"], encoder_from_state(content["encoder"], arrays)
+        found.readings = tuple(ColumnReading(**one) for one in content["readings"])
+        return found
 
     @property
     def layout(self) -> InputLayout:
