@@ -186,8 +186,9 @@ def _level(says: float, true: float, ranked: Ranking | None, words: Vocabulary) 
     )
     if ranked is None or ranked.interval[0] <= 0.5:
         return f"A{apart}. Check "
+    where = "hardly above" if ranked.interval[1] < LITTLE else "above"
     return (
-        f"{words.far['over' if says > true else 'under']}: a{apart}, while {words.ranked.format('above')} (area under "
+        f"{words.far['over' if says > true else 'under']}: a{apart}, while {words.ranked.format(where)} (area under "
         f"the ROC curve {ranked.area:.2f}). If this surprises you, check "
     )
 

@@ -436,8 +436,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self._check_fitted()
         if self._rows is None:
             raise AttributeError(
-                "there is no discovery_: fit was given too few rows or one class, method is 'global', or the correction "
-                "was loaded, without the rows"
+                "there is no discovery_: fit was given too few rows or one class, method is 'global', or the "
+                "correction was loaded, without the rows"
             )
         from miscal.runs.discover import discover
 
