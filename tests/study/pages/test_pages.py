@@ -16,7 +16,9 @@ from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
 from miscal.study.pages import write, write_pages
 from miscal.study.pages.sheets import sheet_names
+from miscal.study.pages.summary import summarise
 from miscal.study.paper_numbers import GAPS, NULLS, SEEDS
+from miscal.study.plan_file import read_plan
 from miscal.study.vocabulary import ANSWERS
 
 from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
@@ -62,10 +64,29 @@ def made():
 def test_the_first_words_say_whether_the_pairs_are_the_papers(make_pages, made):
     first = text_of(make_pages(made) / "paper.html")
     assert "These are 6 of the paper's 48 pairs" in first
+    assert first.count("under other settings than the paper's: min_rows 30 (paper: 1)") == 2
+    assert "without its plan no more than evidence, epsilon and min_rows could be compared" in first
     other = text_of(make_pages(tables(other_pairs(2)), "other") / "paper.html")
     assert other.index("These are not the paper's pairs") < other.index("In ")
     mixed = text_of(make_pages(tables(papers_pairs(2) + other_pairs(1)), "mixed") / "paper.html")
     assert "Only 2 of the 3 pairs are the paper's" in mixed
+
+
+def test_settings_are_named_of_all_pairs_or_of_how_many():
+    pairs = papers_pairs(4)
+    made = tables(pairs, methods=("paper",))
+    rows = made["pairs"].with_columns(min_rows=1)
+    plan = read_plan("paper48")
+    made["pairs"] = rows
+    as_stated = summarise(made, 4, plan=plan)
+    assert (as_stated.settings, "settings" in as_stated.opening) == ("with the settings that the paper states", False)
+    made["pairs"] = rows.with_columns(epsilon=pl.when(pl.col("pair") == pairs[0]["pair"]).then(0.3).otherwise(0.05))
+    said = "under other settings than the paper's: epsilon 0.3 (paper: 0.05) in 1 of 4 pairs"
+    found = summarise(made, 4, plan=plan)
+    assert found.settings == said
+    assert said in found.opening
+    found = summarise(made, 4, plan=plan.model_copy(update={"split": "grouped"}))
+    assert "split grouped (paper: permutation)" in found.settings
 
 
 def test_page_and_summary_say_the_same(make_pages, made):
