@@ -1,8 +1,4 @@
-"""Prompt and candidates as token ids: what the candidate adds to the prompt when both are tokenised together.
-
-A prompt that ends in a blank, as the paper's for preferences does, keeps it: its candidates are tokenised by
-themselves, since together the blank would become part of their first token.
-"""
+"""Prompt and candidates as token ids: what the candidate adds to the prompt when both are tokenised together."""
 
 from __future__ import annotations
 
@@ -106,22 +102,14 @@ def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: 
     )
 
 
-def _together(items: Sequence[Item], tokenize: Tokenize, n_lead: int) -> list[list[list[int]]]:
+def _together(items: Sequence[Item], tokenize: Tokenize) -> list[list[list[int]]]:
     """Ids of each prompt alone and joined with each candidate."""
     every = iter(tokenize([text for item in items for text in (item.prompt, *_joined(item.prompt, item))]))
-    found = [[next(every) for _ in range(1 + len(item.candidates))] for item in items]
-    return [
-        [ids, *(ids + own[n_lead:] for own in joints)] if _apart(item) else [ids, *joints]
-        for item, (ids, *joints) in zip(items, found, strict=True)
-    ]
+    return [[next(every) for _ in range(1 + len(item.candidates))] for item in items]
 
 
 def _joined(start: str, item: Item) -> list[str]:
-    return list(item.candidates) if _apart(item) else [start + candidate for candidate in item.candidates]
-
-
-def _apart(item: Item) -> bool:
-    return item.prompt.endswith(" ")
+    return [start + candidate for candidate in item.candidates]
 
 
 def _from_last_lines(items: Sequence[Item], tokenize: Tokenize, n_lead: int) -> list[list[list[int]]]:
@@ -136,12 +124,9 @@ def _from_last_lines(items: Sequence[Item], tokenize: Tokenize, n_lead: int) -> 
     found: list[list[list[int]] | None] = []
     for line, item, ids in zip(lines, items, tokenize([item.prompt for item in items]), strict=True):
         own, joints = known[line], [known[text] for text in _joined(line, item)]
-        if _apart(item):
-            found.append([ids, *(ids + joint for joint in joints)])
-            continue
         aligned = len(own) > 1 and ids[n_lead:][-len(own) :] == own and all(joint[:1] == own[:1] for joint in joints)
         found.append([ids, *(ids[: len(ids) - len(own)] + joint for joint in joints)] if aligned else None)
-    rest = iter(_together([item for item, ids in zip(items, found, strict=True) if ids is None], tokenize, n_lead))
+    rest = iter(_together([item for item, ids in zip(items, found, strict=True) if ids is None], tokenize))
     return [next(rest) if ids is None else ids for ids in found]
 
 
@@ -175,7 +160,7 @@ def encode(
         tokens = [None] * len(usable)
     for item, ids in zip(usable, tokens, strict=True):
         try:
-            prompt, *joints = ids if ids is not None else _together([item], tokenize, n_lead)[0]
+            prompt, *joints = ids if ids is not None else _together([item], tokenize)[0]
             encoded.append(_encode(item, prompt, joints, max_length, n_lead))
         except Exception as error:  # a poisoned row is marked, never the end of the run
             failed[item.row] = f"it cannot be tokenised: {type(error).__name__}: {error}"
