@@ -24,6 +24,11 @@ def with_split(*names):
     return table.with_columns(pl.Series("part", [names[i % len(names)] for i in range(len(table))]))
 
 
+def percent(point=".", sign=" %"):
+    written = pl.col("confidence").cast(str).str.replace(".", point, literal=True)
+    return planted().with_columns(pl.concat_str([written, pl.lit(sign)]).alias("confidence"))
+
+
 ROWS = [5, 7]
 CASES = {
     "nan confidence": (changed("confidence", ROWS, float("nan")), [], ["confidence", "2 of 600", "5, 7"]),
@@ -46,6 +51,15 @@ CASES = {
     "features that match nothing": (planted(), ["--features", "z_*"], ["z_*", "x_0"]),
     "unknown split names": (with_split("train", "val", "test", "holdout"), ["--split", "part"], ["holdout", "train"]),
     "no test rows": (with_split("train", "val"), ["--split", "part"], ["test", "0"]),
+    "percentages as text": (percent(), [], ["percentages", "divide by 100"]),
+    "decimal commas": (percent(",", ""), [], ["write decimals with a point"]),
+    "exchanged columns": (planted(), ["--confidence", "correct", "--correct", "confidence"], ["were exchanged"]),
+    "dates with strokes": (planted().with_columns(day=pl.lit("12/31/2013")), ["--time", "day"], ["day", "2013-12-31"]),
+    "the confidence among inputs": (planted(), ["--features", "x_*,confidence"], ["confidence", "no other part"]),
+    "the confidence as group": (planted(), ["--group", "confidence"], ["confidence", "no other part"]),
+    "one group": (planted().with_columns(site=pl.lit("a")), ["--group", "site"], ["--group", "one group", "'a'"]),
+    "one row": (planted(1), [], ["got 1;", "100"]),
+    "a condition that keeps one row": (planted().with_row_index("n"), ["--where", "n = 7"], ["got 1;", "100"]),
     "too few rows": (planted(40), [], ["40", "100"]),
     "no rows": (planted(40).head(0), [], ["no rows"]),
     "one class only": (planted().with_columns(correct=pl.lit(1)), [], ["correct", "one class"]),

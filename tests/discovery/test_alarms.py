@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, little_told, ranking
+from miscal.findings.settings import EPSILON, default_epsilon
 
 
 def calibrated(n, seed, digits=None):
@@ -42,6 +43,20 @@ def test_confidences_turned_round_raise_both_alarms(seed):
     said = alarms(LabelledRows.of(y, 1 - f), confidence_column="pd_score", correct_column="hit")
     assert len(said) == 2
     assert all("column 'pd_score'" in one and "column 'hit'" in one for one in said)
+
+
+@pytest.mark.parametrize("held", [(0.0,), (1.0,), (0.0, 1.0)], ids=str)
+def test_confidences_of_0_and_1_alone_are_told_with_what_can_be_learned_of_them(held):
+    f = np.repeat(held, 100)
+    y = np.where(np.arange(len(f)) % 5 < 2, 1.0, 0.0)
+    assert default_epsilon("answer", f.mean()) == EPSILON
+    said = alarms(LabelledRows.of(y, f))[0]
+    rates = " and ".join(f"40 % where it is {one:.0f} (100 rows)" for one in held)
+    assert said.startswith(
+        f"The confidence is 0 or 1 in every row, which is a verdict and no probability. The accuracy is {rates}:"
+    )
+    f[0] = 0.5
+    assert not any("verdict" in one for one in alarms(LabelledRows.of(y, f)))
 
 
 @pytest.mark.parametrize(("says", "count"), [(0.5 + DISTANCE - 0.001, 0), (0.5 + DISTANCE + 0.001, 1)])

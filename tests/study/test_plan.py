@@ -102,6 +102,14 @@ def test_a_file_is_read_from_its_own_folder_with_what_was_set(tmp_path):
     assert (pair.data, pair.embeddings) == (str(tmp_path / "a.csv"), "/far/x.npy")
 
 
+@pytest.mark.parametrize("source", [{"pairs": [PAIR | {"metadata": "${NAME}"}]}, "paper48"], ids=["own", "paper48"])
+def test_a_name_that_a_plan_does_not_leave_open_is_refused(source):
+    with pytest.raises(
+        InputError, match=r"--set NAM: the plan has no \$\{NAM\} to fill in.* it leaves open (NAME|nothing)"
+    ):
+        read_plan(source, sets={"NAME": "kind", "NAM": "kind"} if isinstance(source, dict) else {"NAM": "kind"})
+
+
 def test_each_stands_for_the_pairs_written_out():
     short = plan(
         PAIR | {"where": "model == '{model}' and n > {billions}", "seed": 3, "billions": 1}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, argument
 from miscal.base.folds import linked, row_groups
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.data.triples import SPLITS, Triples
@@ -251,7 +251,9 @@ def _fill(units: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.array(SPLITS)[chosen[units]]
 
 
-def check_trainable(correct: np.ndarray, split: np.ndarray | None, kind: Kind = ANSWER) -> None:
+def check_trainable(
+    correct: np.ndarray, split: np.ndarray | None, kind: Kind = ANSWER, group: np.ndarray | None = None
+) -> None:
     """Refuse what no field can be fitted on.
 
     Parameters
@@ -262,12 +264,14 @@ def check_trainable(correct: np.ndarray, split: np.ndarray | None, kind: Kind = 
         'train', 'val' or 'test'; None where all rows are learned from.
     kind : {"answer", "event", "judge"}
         What the outcomes are of; messages take their words from it.
+    group : array of shape (n,), optional
+        Rows with equal values hang together.
 
     Raises
     ------
     InputError
-        If there are fewer than 100 rows, fewer than 50 / 5 / 5 to train, choose and test on, or the rows (or the
-        training rows) have one outcome only.
+        If there are fewer than 100 rows, fewer than 50 / 5 / 5 to train, choose and test on, the rows (or the training
+        rows) have one outcome only, or all are of one group.
 
     Examples
     --------
@@ -291,6 +295,11 @@ def check_trainable(correct: np.ndarray, split: np.ndarray | None, kind: Kind = 
                 f"{vocabulary(kind).columns[1]} has one class only: all {len(part)} rows {name}are {int(part[0])}; "
                 "both 0 and 1 must occur"
             )
+    if group is not None and (group == group[0]).all():
+        raise InputError(
+            f"{argument('group')}: all {len(group):,} rows are of one group, {str(group[0])!r}, so none can be judged "
+            "by what others teach; name a column that tells groups apart, or leave it out if rows are independent"
+        )
 
 
 def _check_counts(split: np.ndarray) -> None:

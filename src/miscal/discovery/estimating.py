@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.arrays import value_list
-from miscal.base.errors import InputError, argument
+from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.checked_rows import take_rows
@@ -105,13 +105,7 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
         warnings = ()
     else:
         warnings = kept_together(triples)
-    check_trainable(triples.correct, triples.split, triples.kind)
-    if triples.group is not None and (triples.group == triples.group[0]).all():
-        raise InputError(
-            f"{argument('group')}: all {len(triples):,} rows are of one group, {str(triples.group[0])!r}, so none can "
-            "be judged by what others teach; name a column that tells groups apart, or leave it out if rows are "
-            "independent"
-        )
+    check_trainable(triples.correct, triples.split, triples.kind, triples.group)
     return triples, (*dropped, *warnings)
 
 

@@ -377,7 +377,7 @@ def _assembled(
     values = encoder_values(inputs, rows.frame, rows.X)
     encoder = _new_encoder(inputs, seed, embed_model)
     split, about_split = _split(rows, roles, encoder, values)
-    check_trainable(y, split, roles.kind)
+    check_trainable(y, split, roles.kind, group)
     encoder.fit(_learned_from(values, split, seed))
     return Triples(
         X=_transformed(encoder, values),
