@@ -101,7 +101,7 @@ def test_existing_folders_are_kept(runs, compared):
     assert "already exists" in run("compare", runs / "a", runs / "b", "--out", out).err
     ended = run("compare", runs / "a", runs / "b", "--out", runs / "a", "--overwrite")
     assert ended.status == 2
-    assert "--overwrite replaces comparisons only" in ended.err
+    assert "holds files that `miscal compare` did not write" in ended.err
     assert json.loads((runs / "a" / "summary.json").read_text())["n"] == 600
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from miscal.base import files
-from miscal.base.errors import CorruptFile, FileError, InputError, LockedError
+from miscal.base.errors import CorruptFile, FileError, InputError, LockedError, ResourceError
 from miscal.discovery.run_folder import check_seal, run_folder, seal
 
 
@@ -73,7 +73,7 @@ def test_a_fault_at_the_nth_call_leaves_the_old_run_until_the_new_one_is_in_its_
     failed = False
     try:
         write_run(tmp_path / "run", b"new", overwrite=True)
-    except OSError:
+    except ResourceError:
         failed = True
     monkeypatch.undo()
     assert failed == (calls.count(call) > nth)

@@ -204,6 +204,24 @@ def _in_64_bits(series: pl.Series) -> pl.Series:
     return series.cast(pl.String)
 
 
+def as_text(series: pl.Series) -> pl.Series:
+    """Write values as text, whole numbers without a point: a column of 1, 2 and a blank is read as 1.0 and 2.0.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> [as_text(pl.Series(values)).to_list() for values in ([1, 2], [1.0, 2.5, None], ["1.0", "a"])]
+    [['1', '2'], ['1', '2.5', None], ['1.0', 'a']]
+    """
+    import polars as pl
+
+    text = series.cast(pl.String)
+    if not (series.dtype.is_float() or series.dtype.is_decimal()):
+        return text
+    whole = series.cast(pl.Int64, strict=False)
+    return whole.cast(pl.String).zip_with((whole == series).fill_null(value=False), text)
+
+
 def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, Any]:
     """Take a column out of a table: a frame's by its name, an array's by its place.
 

@@ -10,8 +10,9 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from miscal.base.errors import FileError, InputError, LockedError, MiscalError, ResourceError, either
 
@@ -20,8 +21,25 @@ ANOTHER_FOLDER, _ANOTHER_FILE, _ANOTHER_NAME = (
 )
 _REPLACING = either("add --overwrite to replace it", "overwrite=True to replace it")
 
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
-"""Numbers of the operating system's errors that mean that disk or quota are full."""
+_FULL = "the disk is full; free some space and run the same command again"
+NO_ROOM = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: "a file would be larger than files may be here (`ulimit -f` shows it); raise the limit, or write "
+    "to another place",
+}
+"""What to say of the operating system's errors, by number, that mean that there is no room for a file."""
+
+_WHOLE = {
+    "a run": ("manifest.json", "summary.json"),
+    "a saved model": ("config.json", "tensors.safetensors"),
+    "a monitor": ("monitor.json", "monitor.html"),
+    "a comparison": ("compare.json", "compare.html"),
+}
+"""Folders that are written, checked and replaced as a whole: the files by which each is known."""
+
+_OWN = ("monitor", "report.html")
+"""What is put into the folder of a run afterwards."""
 
 
 _OF_RUST = re.compile(r"\(os error (\d+)\)")
@@ -95,18 +113,20 @@ def resolve(out: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def disk_errors(what: str) -> Iterator[None]:
+def disk_errors(what: str, *, room_only: bool = False) -> Iterator[None]:
     """Turn the errors of the operating system into ours while the block runs.
 
     Parameters
     ----------
     what : str
         The file or folder, as messages name it.
+    room_only : bool, default False
+        Leave all errors but those of room as they are: for a block that does more than write.
 
     Raises
     ------
     ResourceError
-        If the disk or the quota is full.
+        If the disk or the quota is full, or a file becomes larger than a file may be.
     FileError
         For every other reason.
     """
@@ -116,11 +136,11 @@ def disk_errors(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         cause = system_error(error)
-        if cause is None and not isinstance(error, OSError):
+        if cause is not None and cause.errno in NO_ROOM:
+            raise ResourceError(f"{what}: {NO_ROOM[cause.errno]}") from error
+        if room_only or (cause is None and not isinstance(error, OSError)):
             raise
-        if cause is not None and cause.errno in FULL_DISK:
-            raise ResourceError(f"{what}: the disk is full; free some space and run the same command again") from error
-        raise FileError(f"{what}: {cause.strerror if cause else error}") from error
+        raise FileError(f"{what}: {cause.strerror if cause else error}; check the path and its permissions") from error
 
 
 @contextlib.contextmanager
@@ -158,7 +178,8 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
 
 def _lock_file(path: Path, out: str | Path) -> int:
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with disk_errors(f"folder {path.parent}"):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             _flock(handle, out)
             # the owner before us may have removed the file between our open and our lock
@@ -190,15 +211,31 @@ def _same_file(handle: int, path: Path) -> bool:
         return False
 
 
-def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
-    """Refuse a file that must not be written, before any work is done for it.
+def check_target(
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    holds: Collection[str] | None = None,
+    writer: str = "miscal",
+    reads: Collection[Any] = (),
+    mark: bytes = b"",
+) -> Path:
+    """Decide what may be written, and replaced, on disk: every command and method asks here before it writes.
 
     Parameters
     ----------
     out : str or Path
-        The file as the user gave it.
+        The file or folder as the user gave it.
     overwrite : bool, default False
-        Whether an existing file may be replaced.
+        Whether one that exists may be replaced.
+    holds : collection of str, optional
+        For a folder: the entries that may be in one that is replaced or filled. Without it, `out` is a file.
+    writer : str
+        What writes such folders, as messages name it.
+    reads : collection
+        What the same command reads; all but paths are ignored.
+    mark : bytes, optional
+        Replace a file that begins with it (within 4,096 bytes), and no other.
 
     Returns
     -------
@@ -208,32 +245,64 @@ def check_new_file(out: str | Path, *, overwrite: bool = False) -> Path:
     Raises
     ------
     InputError
-        If it is a folder, or exists and ``overwrite`` is off.
+        If something would be lost, or something else is in its place: a file or folder of another kind, one that exists
+        while `overwrite` is off, a file of a run, of a saved model, of a monitor or of a comparison, what the command
+        reads.
     """
-    place = resolve(out)
-    if place.is_dir():
-        raise InputError(f"{out} is a folder, not a file: give {_ANOTHER_FILE}")
-    if place.exists():
-        refuse_existing(out, overwrite)
+    place, another = resolve(out), _ANOTHER_FILE if holds is None else ANOTHER_FOLDER
+    if holds is None and place.is_dir():
+        raise InputError(f"{out} is a folder, not a file: give {another}")
+    if holds is not None and place.exists() and not place.is_dir():
+        raise InputError(f"{out} is a file, not a folder: give {another}")
+    for above in place.parents:
+        kind = next((kind for kind, names in _WHOLE.items() if all((above / name).is_file() for name in names)), None)
+        if kind is not None and place.relative_to(above).parts[0] not in _OWN:
+            raise InputError(f"{out} lies in {above}, {kind}, whose files stay as miscal wrote them: give {another}")
+        if above.exists() and not above.is_dir():
+            raise InputError(f"{out} cannot be written, because {above} is a file: give {another}")
+    for given in reads:
+        read = Path(os.path.realpath(given)) if isinstance(given, (str, Path)) and os.path.exists(given) else None
+        if read is not None and os.path.lexists(place) and _loses(place, read):
+            raise InputError(f"{out} would replace what is read from {given}: give {another}")
+    if not os.path.lexists(place):
+        return place
+    if mark:
+        with disk_errors(f"file {out}"), place.open("rb") as stream:
+            if mark not in stream.read(4096):
+                raise InputError(f"{out} exists, and {writer} did not write it: move it away, or give {another}")
+    elif not overwrite:
+        raise InputError(f"{out} already exists: give {_ANOTHER_NAME}, or {_REPLACING}")
+    if holds is not None:
+        _refuse_foreign(out, place, holds, writer)
     return place
 
 
-def refuse_existing(out: str | Path, overwrite: bool) -> None:
-    """Raise unless ``overwrite``; for what is known to exist."""
-    if not overwrite:
-        raise InputError(f"{out} already exists: give {_ANOTHER_NAME}, or {_REPLACING}")
+def _refuse_foreign(out: str | Path, folder: Path, holds: Collection[str], writer: str) -> None:
+    if foreign := sorted(set(os.listdir(folder)) - set(holds)):
+        raise InputError(
+            f"{out} holds files that {writer} did not write ({', '.join(map(repr, foreign[:5]))}) and that would be "
+            f"lost: move them away, or give {ANOTHER_FOLDER}"
+        )
+
+
+def _loses(place: Path, read: Path) -> bool:
+    """Whether replacing a place replaces what is read: itself, a file beside others in a folder, or a folder's file."""
+    return os.path.samefile(place, read) or place in read.parents or (place.is_file() and place.parent == read)
 
 
 @contextlib.contextmanager
-def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path]:
+def whole_folder(
+    out: str | Path, *, holds: Collection[str], writer: str, overwrite: bool = False, reads: Collection[Any] = ()
+) -> Iterator[Path]:
     """Yield an empty folder that becomes ``out`` when the block ends well, and vanishes when it does not.
 
     Parameters
     ----------
     out : str or Path
         The folder to make. Missing parents are made, and removed again if the block fails.
-    check : callable
-        Raises if ``out`` must not be replaced. It is called once the folder is locked.
+    holds, writer, overwrite, reads
+        As for :func:`check_target`, which is asked at once, again when the folder is locked, and again before the old
+        folder is replaced: what others have put into it meanwhile is not lost.
 
     Yields
     ------
@@ -242,6 +311,10 @@ def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path
 
     Raises
     ------
+    InputError
+        If ``out`` must not be replaced.
+    ResourceError
+        If the disk is full.
     LockedError
         If another process is writing ``out``.
 
@@ -249,7 +322,7 @@ def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path
     --------
     >>> import tempfile, pathlib
     >>> out = pathlib.Path(tempfile.mkdtemp()) / "run"
-    >>> with whole_folder(out, check=lambda: None) as folder:
+    >>> with whole_folder(out, holds=["note.txt"], writer="this example") as folder:
     ...     _ = (folder / "note.txt").write_text("done")
     ...     out.exists()
     False
@@ -257,17 +330,23 @@ def whole_folder(out: str | Path, *, check: Callable[[], None]) -> Iterator[Path
     'done'
     """
     place = resolve(out)
-    with parents(place), locked(place):
+
+    def check() -> None:
+        check_target(out, overwrite=overwrite, holds=holds, writer=writer, reads=reads)
+
+    check()
+    with disk_errors(f"folder {out}", room_only=True), parents(place), locked(place):
         _restore(place)
         check()
-        yield from _fill(place)
+        yield from _fill(place, check, lambda old: _refuse_foreign(out, old, holds, writer))
 
 
 @contextlib.contextmanager
 def parents(place: Path) -> Iterator[None]:
     """Make the folders above a place for a ``with`` block; if it fails, those that were made and are empty go again."""
     missing = [folder for folder in reversed(place.parents) if not folder.exists()]
-    place.parent.mkdir(parents=True, exist_ok=True)
+    with disk_errors(f"folder {place.parent}"):
+        place.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
@@ -277,7 +356,7 @@ def parents(place: Path) -> Iterator[None]:
         raise
 
 
-def _fill(place: Path) -> Iterator[Path]:
+def _fill(place: Path, check: Callable[[], None], check_old: Callable[[Path], None]) -> Iterator[Path]:
     partial = _sibling(place, "partial")
     _remove(partial)
     partial.mkdir()
@@ -285,7 +364,8 @@ def _fill(place: Path) -> Iterator[Path]:
         yield partial
         for path in (*sorted(partial.rglob("*")), partial):
             _sync(path)
-        _swap(partial, place)
+        check()
+        _swap(partial, place, check_old)
     except BaseException:
         _remove(partial)
         raise
@@ -300,12 +380,14 @@ def _restore(place: Path) -> None:
         os.rename(old, place)
 
 
-def _swap(new: Path, place: Path) -> None:
+def _swap(new: Path, place: Path, check_old: Callable[[Path], None]) -> None:
     old = _sibling(place, "old")
     if place.exists():
         # no folder can be renamed onto one that holds files, so the old one steps aside
         os.rename(place, old)
     try:
+        if old.exists():
+            check_old(old)
         os.rename(new, place)
     except BaseException:
         if old.exists():
@@ -338,6 +420,11 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     write : callable
         Called with the path to write to: a hidden sibling, which is then put in place of the file.
 
+    Raises
+    ------
+    ResourceError, FileError
+        As :func:`disk_errors` says.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -347,15 +434,16 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     """
     place = resolve(path)
     partial = _sibling(place, "partial")
-    try:
-        write(partial)
-        _sync(partial)
-        os.replace(partial, place)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            partial.unlink()
-        raise
-    _sync(place.parent)  # without it, the new name may be lost with the power
+    with disk_errors(f"file {path}"):
+        try:
+            write(partial)
+            _sync(partial)
+            os.replace(partial, place)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                partial.unlink()
+            raise
+        _sync(place.parent)  # without it, the new name may be lost with the power
 
 
 def replace_file(path: str | Path, content: bytes) -> None:
@@ -376,6 +464,28 @@ def replace_file(path: str | Path, content: bytes) -> None:
     b'{}'
     """
     write_whole(path, lambda partial: partial.write_bytes(content))
+
+
+def write_new(out: str | Path, content: bytes, **target: Any) -> Path:
+    """Write bytes into a file that a user named; missing folders are made.
+
+    Parameters
+    ----------
+    out : str or Path
+    content : bytes
+    **target
+        Options of :func:`check_target`.
+
+    Returns
+    -------
+    Path
+        Absolute path.
+    """
+    place = resolve(out)
+    with disk_errors(f"file {out}"), parents(place), locked(place):
+        check_target(out, **target)
+        replace_file(place, content)
+    return place
 
 
 def digest(path: str | Path) -> str:

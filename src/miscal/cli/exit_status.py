@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 
 from miscal.base.errors import InternalError, MiscalError
-from miscal.base.files import FULL_DISK, system_error
+from miscal.base.files import NO_ROOM, system_error
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
@@ -148,8 +148,8 @@ def _usage(error: BaseException) -> str:
 
 def _system(error: OSError) -> str | None:
     at = f" at {error.filename!s}" if error.filename else ""
-    if error.errno in FULL_DISK:
-        return f"the disk is full{at}: free some space, or write to another place"
+    if error.errno in NO_ROOM:
+        return f"{error.filename or 'writing'!s}: {NO_ROOM[error.errno]}"
     return f"{error.strerror}{at}: check the path and its permissions" if error.strerror else None
 
 

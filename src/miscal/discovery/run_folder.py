@@ -5,13 +5,12 @@ Nothing here imports what discovers, so that a folder that is taken is refused a
 
 import contextlib
 import json
-import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile, FileError, InputError, argument, command
-from miscal.base.files import ANOTHER_FOLDER, digest, refuse_existing, replace_file, resolve, whole_folder
+from miscal.base.errors import CorruptFile, FileError, command
+from miscal.base.files import digest, replace_file, whole_folder
 
 MANIFEST = "manifest.json"
 MONITOR = "monitor"
@@ -29,48 +28,8 @@ CHECKED = (
 OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})
 
 
-def check_target(
-    out: str | Path, *, overwrite: bool = False, ours: Collection[str] = OURS, what: str = "run folders"
-) -> None:
-    """Refuse an output folder that must not be written.
-
-    Parameters
-    ----------
-    out : str or Path
-        The folder a run is to become.
-    overwrite : bool, default False
-        Allow an existing folder of the same kind, and nothing else, to be replaced.
-    ours : collection of str
-        The files that a folder of this kind may hold; by default those of a run.
-    what : str, default "run folders"
-        What messages call folders of this kind.
-
-    Raises
-    ------
-    InputError
-        If it exists and ``overwrite`` is off, or if it holds files that miscal did not write.
-    """
-    place = resolve(out)
-    if not os.path.lexists(place):
-        return
-    if not place.is_dir():
-        raise InputError(f"{out} is a file, not a folder: give {ANOTHER_FOLDER}")
-    refuse_existing(out, overwrite)
-    foreign = sorted(entry for entry in os.listdir(place) if entry not in ours)
-    if foreign == [MONITOR]:
-        raise InputError(
-            f"{out} holds a monitor of the run that is there ({MONITOR!r}), whose looks would be lost: move that "
-            f"folder away, or give {ANOTHER_FOLDER}"
-        )
-    if foreign:
-        raise InputError(
-            f"{out} holds files that {what} do not ({', '.join(map(repr, foreign[:5]))}): "
-            f"{argument('overwrite', True)} replaces {what} only; give {ANOTHER_FOLDER}"
-        )
-
-
 @contextlib.contextmanager
-def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+def run_folder(out: str | Path, *, overwrite: bool = False, reads: Collection[Any] = ()) -> Iterator[Path]:
     """Yield an empty folder that becomes ``out`` when the block ends well, and vanishes when it does not.
 
     Parameters
@@ -79,6 +38,8 @@ def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
         The run folder to make. Missing parents are made.
     overwrite : bool, default False
         Replace an existing run folder, after the new one is complete.
+    reads : collection
+        Paths that the run is made from; the others are ignored.
 
     Yields
     ------
@@ -103,7 +64,7 @@ def run_folder(out: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     >>> (out / "note.txt").read_text()
     'done'
     """
-    with whole_folder(out, check=lambda: check_target(out, overwrite=overwrite)) as folder:
+    with whole_folder(out, holds=OURS, writer=command("discover"), overwrite=overwrite, reads=reads) as folder:
         yield folder
 
 

@@ -27,6 +27,7 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
 from miscal.base.randomness import global_random_kept
+from miscal.base.state_folder import CONFIG, TENSORS
 from miscal.base.threads import n_workers
 from miscal.calibration.metrics import log_loss
 from miscal.data.triples import Triples, check_group, check_split
@@ -34,7 +35,7 @@ from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import make_estimator
-from miscal.estimators.saved import SavedEstimator, check_place, load_estimator
+from miscal.estimators.saved import SavedEstimator, load_estimator
 from miscal.estimators.shown_field import shown_field
 
 
@@ -426,7 +427,9 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         LockedError
             If another process is writing it.
         """
-        with whole_folder(folder, check=lambda: check_place(folder)) as partial:
+        with whole_folder(
+            folder, holds=(CONFIG, TENSORS), writer="MiscalibrationField.save", overwrite=True
+        ) as partial:
             self.to_saved().save(partial)
 
     def to_saved(self) -> SavedEstimator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from miscal.base.errors import InputError
-from miscal.base.files import resolve
-from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.state_folder import load_state, rebuilding, save_state, under, with_prefix
 from miscal.estimators.input_profile import InputProfile
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.registry import estimator_class
@@ -63,31 +60,6 @@ class SavedEstimator:
         profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
         names = None if names is None else tuple(names)
         return cls(content["method"], fitted, int(content["n_features"]), profile, names)
-
-
-def check_place(folder: str | Path) -> None:
-    """Refuse a place for a saved field that holds anything else, since it is replaced as a whole.
-
-    Parameters
-    ----------
-    folder : str or Path
-
-    Raises
-    ------
-    InputError
-        If it is a file, or a folder with other entries than those of a saved field.
-    """
-    place = resolve(folder)
-    if not os.path.lexists(place):
-        return
-    if not place.is_dir():
-        raise InputError(f"{folder} is a file, not a folder: give another folder")
-    foreign = sorted(entry for entry in os.listdir(place) if entry not in (CONFIG, TENSORS))
-    if foreign:
-        raise InputError(
-            f"{folder} holds files that a saved field does not ({', '.join(map(repr, foreign[:5]))}), and would be "
-            "replaced as a whole: give another folder"
-        )
 
 
 def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> SavedEstimator:

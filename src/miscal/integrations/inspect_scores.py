@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.errors import InputError
-from miscal.base.files import check_new_file, locked, replace_file
+from miscal.base.files import check_target, write_new
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,14 +56,12 @@ def export_scores(run_dir: str | Path, out: str | Path, *, overwrite: bool = Fal
     """
     from miscal.discovery.run import read_run
 
-    place = check_new_file(out, overwrite=overwrite)
+    place = check_target(out, overwrite=overwrite)
     if place.suffix.lower() != ".json":
         raise InputError(f"--out: the name must end in .json, by which Inspect tells its form; got {place.name!r}")
-    records = _records(read_run(run_dir))
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with locked(place):
-        check_new_file(out, overwrite=overwrite)
-        replace_file(place, json.dumps(records, indent=1).encode())
+    content = read_run(run_dir)
+    records = _records(content)
+    write_new(out, json.dumps(records, indent=1).encode(), overwrite=overwrite, reads=[content.source["path"]])
     return len(records)
 
 

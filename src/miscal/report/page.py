@@ -6,7 +6,6 @@ from pathlib import Path
 from jinja2 import Template
 from markupsafe import Markup
 
-from miscal.base.errors import FileError
 from miscal.base.files import replace_file
 from miscal.base.vocabulary import vocabulary
 from miscal.report.frame import environment, render_page
@@ -17,6 +16,9 @@ from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
 STYLES = ("base.css", "tables.css", "figures.css", "values.css", "decisions.css", "cards.css", "atlas.css", "print.css")
+MARK = b"<title>miscal report: "
+"""By this the page of a run is known."""
+
 PROGRAMS = (
     *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
     *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "main.js"),
@@ -67,12 +69,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None =
 def write_page(source: Source, folder: Path) -> Path:
     """Write the page of a run into its folder, and return where it is."""
     path = folder / "report.html"
-    try:
-        replace_file(path, build(source).encode())
-    except OSError as error:
-        raise FileError(
-            f"{path}: cannot be written ({error.strerror}); make the folder writable, or free space"
-        ) from None
+    replace_file(path, build(source).encode())
     return path
 
 

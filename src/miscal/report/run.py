@@ -1,11 +1,12 @@
 """A discovery written as a run folder, together with its page."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from miscal.base.files import resolve
-from miscal.discovery.run_folder import run_folder
+from miscal.discovery.run_folder import MONITOR, run_folder
 
 if TYPE_CHECKING:
     from miscal.discovery.discover import Discovery
@@ -19,6 +20,8 @@ def write_run(
     overwrite: bool = False,
     report: bool = True,
     rows: "GivenRows | None" = None,
+    reads: Collection[Any] = (),
+    looks: Path | None = None,
 ) -> "Discovery":
     """Write a discovery as a run folder, whole or not at all.
 
@@ -35,6 +38,10 @@ def write_run(
         Draw ``report.html`` too.
     rows : GivenRows, optional
         What was given in memory, to be kept so that the run can be audited and compared from its folder.
+    reads : collection
+        Paths that the run is made from, which are never replaced; the others are ignored.
+    looks : Path, optional
+        Folder of its monitor, to be saved with it; it need not exist.
 
     Returns
     -------
@@ -48,7 +55,7 @@ def write_run(
     LockedError
         If another process is writing it.
     """
-    with run_folder(out, overwrite=overwrite) as folder:
+    with run_folder(out, overwrite=overwrite, reads=reads) as folder:
         discovery = found() if callable(found) else found
         # heavy modules come after the folder is known to be free
         from miscal.discovery.column_tables import tables_of
@@ -57,6 +64,8 @@ def write_run(
         from miscal.report.source import source_of
 
         write_files(discovery, folder, rows)
+        if looks is not None and looks.is_dir():
+            shutil.copytree(looks, folder / MONITOR)
         if report:
             columns = tables_of(discovery.columns)
             source = source_of(discovery.summary, discovery.table, discovery.map, columns, name=resolve(out).name)

@@ -8,11 +8,12 @@ import weakref
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.arrays import is_frame, value_list
 from miscal.base.errors import InputError
-from miscal.base.files import replace_file, resolve
+from miscal.base.files import write_new
 from miscal.base.frames import FrameKind
 from miscal.base.shown import Shown, ShowsItself
 from miscal.data.readers.class_columns import class_names
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 FRAMES = ("polars", "pandas", "pyarrow")
 """Kinds of frame that the tables of a loaded run are given in."""
+
+_ONE_LOOK = RLock()
+"""Threads look at runs one after another; not a lock of each run, which could then not be pickled."""
 
 
 class Run(ShowsItself):
@@ -276,7 +280,7 @@ class Run(ShowsItself):
         from miscal.runs.monitor.command import monitor
 
         given = self._together(data, y, **options)
-        with steps(progress) as tell:
+        with _ONE_LOOK, steps(progress) as tell:
             return monitor(self._folder(), given.source, out=out, progress=tell, **given.options)
 
     def report(self, path: str | Path) -> Path:
@@ -285,21 +289,25 @@ class Run(ShowsItself):
         Parameters
         ----------
         path : str or Path
-            Replaced if it exists.
+            Replaced if it is the page of a run; no other file is. Missing folders are made.
 
         Returns
         -------
         Path
+
+        Raises
+        ------
+        InputError
+            If another file, or a folder, is there, or it lies in the folder of a run under another name.
         """
         from miscal.discovery.column_tables import tables_of
-        from miscal.report.page import build
+        from miscal.report.page import MARK, build
         from miscal.report.source import source_of
 
-        content, place = self._content, resolve(path)
+        content = self._content
         columns = tables_of(content.columns)
-        source = source_of(content.summary, content.table, content.map, columns, name=place.stem)
-        replace_file(place, build(source).encode())
-        return place
+        source = source_of(content.summary, content.table, content.map, columns, name=Path(path).stem)
+        return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Save the run as the folder that ``miscal discover`` writes, with the rows that were given in memory.
@@ -323,14 +331,15 @@ class Run(ShowsItself):
         from miscal.report import write_run
 
         memory = self._content.memory
-        if memory is not None:
-            write_run(memory.found, folder, overwrite=overwrite, rows=memory.rows)
-        else:
-            with run_folder(folder, overwrite=overwrite) as place:
-                shutil.copytree(self.path, place, dirs_exist_ok=True)
-        if self._scratch is not None and (looks := self._scratch / FOLDER).is_dir():
-            shutil.copytree(looks, Path(folder) / FOLDER)
-        self._content = replace(self._content, path=Path(folder))
+        target = {"overwrite": overwrite, "reads": [one["path"] for one in self._content.source.get("files", ())]}
+        with _ONE_LOOK:
+            if memory is not None:
+                held = self.path or self._scratch
+                write_run(memory.found, folder, rows=memory.rows, looks=held and held / FOLDER, **target)
+            else:
+                with run_folder(folder, **target) as place:
+                    shutil.copytree(self.path, place, dirs_exist_ok=True)
+            self._content = replace(self._content, path=Path(folder))
         return Path(folder)
 
     def _folder(self) -> Path:

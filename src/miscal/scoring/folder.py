@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.base.files import digest, disk_errors, has_digest, locked, write_whole
+from miscal.base.files import check_target, digest, disk_errors, has_digest, locked, write_whole
 from miscal.base.workers import InProcess, Processes, Workers
 from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import Encoded, encode
@@ -129,6 +129,7 @@ def score_folder(
     if embeddings_dtype not in FLOATS:
         raise InputError(f"embeddings_dtype must be one of {', '.join(FLOATS)}; got {embeddings_dtype!r}")
     out = Path(out)
+    check_target(out / TRIPLES, overwrite=True)
     with _owned(out):
         finished = read_settings(out / MANIFEST)
         if finished is None:
@@ -199,8 +200,8 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
 
 def _refuse_foreign(out: Path) -> None:
     """Refuse to overwrite what no run of ours has begun."""
-    found = [name for name in (TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
-    if found and not (out / SETTINGS).exists():
+    found = [name for name in (SETTINGS, TRIPLES, EMBEDDINGS, SHARDS) if (out / name).exists()]
+    if found and "format" not in (read_settings(out / SETTINGS) or {}):
         raise FileError(
             f"folder {out}: holds {', '.join(found)}, but no run that could be resumed; score into a new folder"
         )

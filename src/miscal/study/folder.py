@@ -18,8 +18,8 @@ from typing import Any
 import polars as pl
 
 from miscal.base.cell_store import CellStore
-from miscal.base.errors import CorruptFile, InputError, MismatchError
-from miscal.base.files import digest, replace_file, resolve
+from miscal.base.errors import CorruptFile, MismatchError, command
+from miscal.base.files import check_target, digest, replace_file, resolve
 from miscal.study.cells import StudyCell, differing, name_of
 from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
 
@@ -201,13 +201,11 @@ def open_folder(out: str | Path) -> StudyFolder:
         If it is a file, or holds files that `miscal study` did not write.
     """
     path = resolve(out)
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{out} is a file, not a folder: give another --out")
-    if path.is_dir() and not (path / PLAN).exists():
-        # a run that was killed at its very start leaves hidden halves of files
-        foreign = [entry.name for entry in path.iterdir() if not entry.name.startswith(".")]
-        if foreign:
-            raise InputError(f"{out} holds files that `miscal study` did not write: give another --out")
+    # a run that was killed at its very start leaves hidden halves of files
+    there = (
+        [one.name for one in path.iterdir() if (path / PLAN).exists() or one.name[0] == "."] if path.is_dir() else []
+    )
+    check_target(out, overwrite=True, holds=there, writer=command("study"))
     path.mkdir(parents=True, exist_ok=True)
     return StudyFolder(path)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import write_whole
 from miscal.data.readers import naming_alone, read_triples
@@ -234,7 +234,7 @@ def _keys(pair: StudyPair, triples: Triples) -> tuple[str, list[str]]:
     values = column_of(table.load([column]), column)[triples.row]
     if values.null_count():
         raise InputError(f"id: {values.null_count()} of {len(values)} rows have no {column!r}; give every row one")
-    return ID, values.cast(pl.String).to_list()
+    return ID, as_text(values).to_list()
 
 
 def split_triples(job: CellJob, pair: StudyPair) -> Triples:

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from miscal.base.errors import CorruptFile, InputError, MismatchError
-from miscal.base.files import replace_file, resolve
+from miscal.base.errors import CorruptFile, MismatchError
+from miscal.base.files import check_target, replace_file, resolve
 from miscal.synthetic.cells import ExperimentCell, Record
 from miscal.synthetic.settings import Settings, from_stored
 from miscal.synthetic.store import Store
@@ -35,14 +35,12 @@ class ExperimentFolder:
     """
 
     def __init__(self, out: str | Path) -> None:
-        self.path = resolve(out)
-        if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"{out} is a file, not a folder: give another --out")
+        self.path = path = resolve(out)
+        begun = (path / _SETTINGS).exists()
         # a run killed at its very start leaves hidden halves of files
-        files = any(path.is_file() and not path.name.startswith(".") for path in self.path.rglob("*"))
-        if files and not (self.path / _SETTINGS).exists():
-            raise InputError(f"{out} holds files that `miscal synthetic` did not write: give another --out")
-        self.path.mkdir(parents=True, exist_ok=True)
+        there = [one.name for one in path.iterdir() if begun or one.name[0] == "."] if path.is_dir() else []
+        check_target(out, overwrite=True, holds=there, writer="`miscal synthetic`")
+        path.mkdir(parents=True, exist_ok=True)
         self.store = Store(self.path / _CELLS, ExperimentCell._fields)
 
     def adopt(self, settings: Settings) -> None:

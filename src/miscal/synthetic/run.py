@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from miscal.base.files import locked
+from miscal.base.files import locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.synthetic.cells import ExperimentCell, cells_of
 from miscal.synthetic.fits import compute
@@ -56,8 +56,7 @@ def run(
         If the folder cannot be used.
     """
     place = Path(out)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with locked(place):
+    with parents(resolve(place)), locked(place):
         folder = ExperimentFolder(place)
         folder.adopt(settings)
         cells = cells_of(settings)

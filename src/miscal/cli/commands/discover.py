@@ -1,8 +1,8 @@
 """``miscal discover``: from a file of predictions to a run folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -122,7 +122,8 @@ def command(
     def read() -> "Triples":
         return read_rows(data, method=method.value, seed=seed, **columns)
 
-    run_discovery(read, out, settings, overwrite=overwrite, json=json, markdown=markdown)
+    reads = [data, *columns.values()]
+    run_discovery(read, out, settings, overwrite=overwrite, reads=reads, json=json, markdown=markdown)
 
 
 def run_discovery(
@@ -133,6 +134,7 @@ def run_discovery(
     overwrite: bool,
     json: bool,
     markdown: bool,
+    reads: Sequence[Any] = (),
 ) -> None:
     """Read, discover, write and print, with the output folder owned from the start.
 
@@ -146,6 +148,8 @@ def run_discovery(
         Options of :func:`miscal.discovery.discover.discover`.
     overwrite, json, markdown : bool
         Replace an existing run; print the summary as JSON or as markdown.
+    reads : sequence
+        Paths that are read; the others are ignored.
     """
     import time
 
@@ -170,7 +174,7 @@ def run_discovery(
         return found
 
     with stages(True) as progress:
-        found = write_run(make, out, overwrite=overwrite)
+        found = write_run(make, out, overwrite=overwrite, reads=reads)
         progress(Progress("report", 1.0, time.monotonic() - start))
     print_discovery(found, Path(out), json=json, markdown=markdown)
 

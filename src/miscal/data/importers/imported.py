@@ -13,7 +13,7 @@ import polars as pl
 
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError
-from miscal.base.files import check_new_file, locked, replace_file, resolve
+from miscal.base.files import check_target, write_new
 from miscal.data.importers.imported_rows import Log, Row, UnusableLog, table_of
 from miscal.data.importers.refused import REFUSED
 from miscal.data.importers.several_confidences import chosen_confidence
@@ -40,22 +40,21 @@ class Imported:
         Conventions used, rows left out and why, logs skipped and why.
     n_logs : int
         Logs that rows come from.
+    files : tuple of Path
+        Logs that were read, which are never replaced.
     """
 
     table: pl.DataFrame
     notes: tuple[str, ...]
     n_logs: int
+    files: tuple[Path, ...] = ()
 
     def write(self, out: str | Path, *, overwrite: bool = False) -> Path:
         """Write the table, whole or not at all; see `import_log`."""
-        place = check_out(out, overwrite=overwrite)
+        check_out(out, overwrite=overwrite, reads=self.files)
         content = io.BytesIO()
         self.table.write_parquet(content, compression="zstd")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(place):
-            check_out(out, overwrite=overwrite)
-            replace_file(place, content.getvalue())
-        return place
+        return write_new(out, content.getvalue(), overwrite=overwrite, reads=self.files)
 
 
 def import_log(
@@ -151,7 +150,7 @@ def read_log(
     of_tool = importer(tool)
     path = existing(Path(path), what="log")
     if path.is_file():
-        return _assembled([_read(of_tool, path)], [], confidence, confidence_columns)
+        return _assembled([_read(of_tool, path)], [], confidence, confidence_columns, (path,))
     found = of_tool.logs(path)
     if not found:
         raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {of_tool.LOOKED_FOR}")
@@ -165,21 +164,21 @@ def read_log(
         more = f" (this is the first of {len(refused)} logs, none of which can be used)" if len(refused) > 1 else ""
         raise InputError(f"{refused[0]}{more}")
     named = [_named(log, place.relative_to(path)) if len(logs) > 1 else log for place, log in logs]
-    return _assembled(named, [f"skipped: {error}" for error in refused], confidence, confidence_columns)
+    return _assembled(named, [f"skipped: {error}" for error in refused], confidence, confidence_columns, tuple(found))
 
 
-def check_out(out: str | Path, *, overwrite: bool = False) -> Path:
+def check_out(out: str | Path, *, overwrite: bool = False, reads: Sequence[Path] = ()) -> Path:
     """Refuse a file that must not be written.
 
     Raises
     ------
     InputError
-        If the name ends otherwise, or the file exists and `overwrite` is off, or it is a folder.
+        If the name ends otherwise, or as :func:`miscal.base.files.check_target` says.
     """
-    place = resolve(out)
+    place = check_target(out, overwrite=overwrite, reads=reads)
     if place.suffix.lower() not in NAMES:
         raise InputError(f"--out: the name must end in {' or '.join(NAMES)}; got {place.name!r}")
-    return check_new_file(place, overwrite=overwrite)
+    return place
 
 
 def _read(of_tool: ModuleType, path: Path) -> Log:
@@ -197,7 +196,9 @@ def _named(log: Log, place: Path) -> Log:
     return replace(log, rows=tuple(replace(row, id=f"{name}/{row.id}") for row in log.rows))
 
 
-def _assembled(logs: list[Log], notes: list[str], confidence: str | None, columns: Sequence[str] | None) -> Imported:
+def _assembled(
+    logs: list[Log], notes: list[str], confidence: str | None, columns: Sequence[str] | None, files: tuple[Path, ...]
+) -> Imported:
     rows = [row for log in logs for row in log.rows]
     if len({type(row) for row in rows}) > 1:
         raise InputError("some of these logs hold confidences and others scores of judges: import them one by one")
@@ -208,4 +209,4 @@ def _assembled(logs: list[Log], notes: list[str], confidence: str | None, column
         notes = [f"{len(rows) - len(first):,} rows left out: their id occurred before ({value_list(repeated)})", *notes]
     rows, of_confidences = chosen_confidence(list(first.values()), confidence, columns)
     distinct = dict.fromkeys([*(note for log in logs for note in log.notes), *of_confidences, *notes])
-    return Imported(table_of(rows), tuple(distinct), len(logs))
+    return Imported(table_of(rows), tuple(distinct), len(logs), files)

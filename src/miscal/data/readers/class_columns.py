@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of, row_list, value_list
+from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.class_probabilities import LEAST_CLASSES, ClassProbabilities
@@ -154,11 +154,10 @@ def class_names(given: str | Path | Sequence[Any]) -> tuple[str, ...]:
 
 def as_written(series: pl.Series) -> pl.Series:
     """Return labels as texts: whole numbers without a point, whatever type they were read with."""
-    if series.dtype.is_float() and (series.drop_nulls().drop_nans() % 1 == 0).all():
-        series = series.fill_nan(None).cast(pl.Int64)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"label must hold the name or number of a class; its type is {series.dtype}")
-    return series.cast(pl.String).str.strip_chars()
+    series = series.fill_nan(None) if series.dtype.is_float() else series
+    return as_text(series).str.strip_chars()
 
 
 def is_matrix_file(source: Any) -> bool:

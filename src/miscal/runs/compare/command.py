@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from miscal.base.errors import command
 from miscal.base.files import whole_folder
-from miscal.discovery.run_folder import check_target
 
 if TYPE_CHECKING:
     from miscal.runs.compare.document import RunComparison
@@ -41,11 +41,7 @@ def write_comparison(
     LockedError
         If another process is writing it.
     """
-
-    def check() -> None:
-        check_target(out, overwrite=overwrite, ours=COMPARISON_FILES, what="comparisons")
-
-    with whole_folder(out, check=check) as folder:
+    with whole_folder(out, holds=COMPARISON_FILES, writer=command("compare"), overwrite=overwrite) as folder:
         comparison = found() if callable(found) else found
         from miscal.runs.compare.page import build
 

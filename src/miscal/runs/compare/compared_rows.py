@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command, either
 from miscal.base.folds import row_groups
 from miscal.data.readers.columns import find
@@ -282,6 +282,7 @@ def _values(rows: RunRows, column: str) -> list[str | None]:
     table = rows.run.data_with(column)
     find(column, table.columns, what=f"match (run {rows.name})")
     values = column_of(table.load([column]), column)[rows.row]
+    values = as_text(values) if values.dtype.is_numeric() else values
     return [None if value is None else str(value) for value in values.to_list()]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import InputError, MiscalError, ResourceError
-from miscal.base.files import check_new_file, digest, locked, parents, parts_folder, resolve
+from miscal.base.files import check_target, digest, locked, parents, parts_folder, resolve
 from miscal.base.vocabulary import Kind
 from miscal.base.workers import ENGINES
 from miscal.data.readers import NewSource
@@ -103,9 +103,7 @@ def calibrate_file(
         If something about model, data or output is not as it must be; the message says how to mend it.
     """
     ending = table_format(out)
-    place = check_new_file(out, overwrite=overwrite)
-    if place == resolve(data):
-        raise InputError(f"{out} holds the rows to correct and must not be replaced: give another --out")
+    place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)

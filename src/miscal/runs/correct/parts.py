@@ -66,9 +66,7 @@ class Parts(CellStore):
     def join(self, numbers: Sequence[int], schema: Mapping[str, Any], out: Path) -> None:
         """Put the table together, and in its place when it is whole."""
         paths = [self.path(f"{number:07}", self.ending) for number in numbers]
-        with disk_errors(f"file {out}"):
-            out.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(out, lambda partial: self._join(paths, schema, partial))
+        write_whole(out, lambda partial: self._join(paths, schema, partial))
 
     def _join(self, paths: list[Path], schema: Mapping[str, Any], partial: Path) -> None:
         if self.ending == ".parquet":
@@ -77,7 +75,7 @@ class Parts(CellStore):
             return
         with partial.open("wb") as whole:
             if self.ending == ".csv":
-                whole.write(",".join(schema).encode() + b"\n")
+                whole.write(part_bytes(pl.DataFrame(schema=schema), self.ending, header=True))
             for path in paths:
                 with path.open("rb") as part:
                     shutil.copyfileobj(part, whole)

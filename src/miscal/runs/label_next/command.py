@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
-from miscal.base.files import check_new_file
+from miscal.base.files import check_target, write_new
 from miscal.base.vocabulary import Kind
 from miscal.data.readers import Table, open_table
 from miscal.data.readers.computed_columns import with_computed
 from miscal.data.readers.judge_columns import blank
 from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
-from miscal.data.writing import table_format, write_table
+from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.corrected_rows import correct_rows
 from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.redaction import SETTING
@@ -120,7 +120,8 @@ def label_next(
         If the pool does not offer what the model needs, no row is without a label, or there are fewer than `labels`.
     """
     if out is not None:
-        table_format(check_new_file(out, overwrite=overwrite))
+        target = {"overwrite": overwrite, "reads": [pool, *options.values()]}
+        ending = table_format(check_target(out, **target))
     content = run if isinstance(run, RunContent) else read_run(run)
     model = content.load_model()
     opened = model.open(pool, on_invalid="drop", **options)
@@ -147,7 +148,7 @@ def label_next(
         _texts(rows, content, np.flatnonzero(free)[chosen]),
     )
     if out is not None:
-        write_table(plan.table, out)
+        write_new(out, part_bytes(plan.table, ending, header=True), **target)
     return plan
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miscal.base.errors import command
 from miscal.base.files import whole_folder
-from miscal.discovery.run_folder import MONITOR, check_target
+from miscal.discovery.run_folder import MONITOR
 
 if TYPE_CHECKING:
     from miscal.runs.monitor.document import Monitoring
@@ -99,10 +100,7 @@ def monitor(
     check_seal(run)
     place = Path(run) / FOLDER if out is None else Path(out)
 
-    def check() -> None:
-        check_target(place, overwrite=True, ours=MONITOR_FILES, what="monitors")
-
-    with whole_folder(place, check=check) as folder:
+    with whole_folder(place, holds=MONITOR_FILES, writer=command("monitor"), overwrite=True, reads=[data]) as folder:
         from miscal.discovery.run import read_run
         from miscal.runs.monitor.look import look
         from miscal.runs.monitor.state import load, save

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from miscal.base.arrays import column_of, row_list, value_list
+from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
@@ -339,7 +339,7 @@ def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, ep
         group=None if names is None else names[order],
         columns={name: metadata_of(beside, name)[order] for name in roles.named},
         text=None if text is None else tuple(text[i] for i in order),
-        id=None if roles.id is None else beside.frame[roles.id].cast(str).to_numpy()[order],
+        id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
         kind=roles.kind,
     )
 
@@ -350,7 +350,7 @@ def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
     if series.dtype.is_nested():
         what = what_is_called("group", grouping.column)
         raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
-    return series.cast(str).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
+    return as_text(series).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
 
 
 def name_of(data: Any) -> str:

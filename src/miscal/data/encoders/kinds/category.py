@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from miscal.base.arrays import as_text
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -102,7 +104,7 @@ class CategoryColumn:
         """Return 1 in the column of a row's category, 0 elsewhere."""
         if not self.names:
             return np.zeros((len(series), 0))
-        series = series.cast(str)
+        series = as_text(series)
         filled = series if self.blank or self.usual is None else series.fill_null(self.usual)
         return (self._places(filled)[:, None] == np.arange(len(self.names))).astype(np.float64)
 
@@ -114,7 +116,7 @@ class CategoryColumn:
         import polars as pl
 
         places = dict(zip(self.categories, range(len(self.categories)), strict=True))
-        known = series.cast(pl.String).replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
+        known = as_text(series).replace_strict(places, default=-1, return_dtype=pl.Int64).to_numpy()
         blank = series.is_null().to_numpy()
         return np.where(blank, len(self.categories) if self.blank else -1, known)
 
