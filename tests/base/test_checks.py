@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from miscal.base.arrays import as_text
 from miscal.base.checks import (
     check_confidence,
     check_correct,
@@ -349,3 +350,18 @@ def test_nothing_at_all_has_no_length():
 def test_rows_are_quoted_in_the_callers_numbering():
     with pytest.raises(InputError, match="row 70"):
         check_confidence([0.1, np.nan], rows=np.array([60, 70]))
+
+
+@given(st.lists(st.integers(-(2**53), 2**53), min_size=1))
+def test_whole_numbers_are_the_same_text_whatever_their_type(values):
+    wanted = pl.Series([str(value) for value in values])
+    for kind in (pl.Int64, pl.Float64, pl.Decimal(38, 4)):
+        assert as_text(pl.Series(values).cast(kind)).equals(wanted)
+    assert as_text(wanted).equals(wanted)
+
+
+@given(st.lists(st.floats().filter(lambda value: not value.is_integer())))
+def test_other_numbers_are_texts_of_their_own(values):
+    texts = as_text(pl.Series(values, dtype=pl.Float64)).to_list()
+    assert len(set(texts)) == len({str(value) for value in values})
+    assert not [text for text in texts if text.lstrip("-").isdigit()]

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from miscal.base.errors import FileError, InputError, LockedError, ResourceError
-from miscal.base.files import disk_errors, locked, replace_file
+from miscal.base.files import check_target, disk_errors, locked, replace_file
 
 
 @pytest.mark.promise("C4")
@@ -46,3 +46,26 @@ def test_errors_of_the_disk_are_ours_and_name_the_place(number, kind):
     assert isinstance(error.value.__cause__, OSError)
     with pytest.raises(InputError, match="mine"), disk_errors("folder a"):
         raise InputError("mine")
+
+
+@pytest.mark.promise("C4")
+@pytest.mark.parametrize(
+    ("out", "read", "holds"),
+    [
+        *((name, "rows.csv", None) for name in ("rows.csv", "again.csv", "link.csv", "../here/rows.csv")),
+        ("rows.csv", "link.csv", None),
+        ("folder/rows.csv", "folder", None),
+        ("folder", "folder/rows.csv", ["rows.csv"]),
+    ],
+)
+def test_what_is_read_is_never_replaced_under_any_name(tmp_path, monkeypatch, out, read, holds):
+    (tmp_path / "here" / "folder").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    for name in ("rows.csv", "folder/rows.csv"):
+        (tmp_path / "here" / name).write_text("rows")
+    os.link("rows.csv", "again.csv")
+    os.symlink("rows.csv", "link.csv")
+    others = [object(), None, "no column"]
+    assert check_target(out, overwrite=True, holds=holds, reads=others) == (tmp_path / "here" / out).resolve()
+    with pytest.raises(InputError, match="would replace what is read from"):
+        check_target(out, overwrite=True, holds=holds, reads=[*others, read])

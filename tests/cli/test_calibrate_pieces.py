@@ -1,5 +1,7 @@
 """`miscal calibrate` in pieces: the same answers, resumed where it was stopped, with few libraries."""
 
+import csv
+import io
 import os
 import signal
 import subprocess
@@ -40,6 +42,28 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
     assert pieces.out == whole.out
     assert pieces.table["reason"].equals(whole.table["reason"])
     np.testing.assert_allclose(pieces.table["corrected"], whole.table["corrected"], atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+@pytest.mark.parametrize("name", ["red, dark", 'a "quoted"', "two\nlines", "=SUM(A1)", ";\t|", "ünïcode ☃"])
+def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
+    from miscal.data.writing import write_table
+    from miscal.runs.correct.parts import Parts
+    from miscal.runs.correct.tally import Tally
+
+    table = pl.DataFrame({"row": range(6), f"corrected_{name}": [0.25] * 6, name: [name] * 6})
+    parts = Parts(tmp_path / "parts", ending)
+    for number in (0, 1):
+        parts.write(number, table[3 * number : 3 * number + 3], Tally())
+    parts.join([0, 1], table.schema, tmp_path / f"joined{ending}")
+    write_table(table, tmp_path / f"whole{ending}")
+    joined = (tmp_path / f"joined{ending}").read_bytes()
+    if ending == ".parquet":
+        assert pl.read_parquet(joined).equals(table)
+    else:
+        assert joined == (tmp_path / f"whole{ending}").read_bytes()
+    if ending == ".csv":
+        assert [len(line) for line in csv.reader(io.StringIO(joined.decode(), newline=""))] == [3] * 7
 
 
 @pytest.mark.promise("C3")

@@ -196,6 +196,8 @@ def test_an_id_identifies_a_row_whatever_else_it_holds(watch):
     assert again.status == 2
     assert "1 of 80 rows have an 'id' that was counted before" in again.err
     assert "(79" in again.err or "'79'" in again.err
+    # a column of whole numbers in which a cell is blank is read as one of numbers
+    assert "1 of 80 rows have an 'id'" in watch(rows(2, 79).with_columns(pl.col("id").cast(pl.Float64))).err
     assert "by the column 'id'" in watch(with_groups(80, 3)).err
     assert content(watch.folder) == before
     renumbered = watch(rows(1, 500))

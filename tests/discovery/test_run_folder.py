@@ -103,6 +103,31 @@ def test_overwrite_never_touches_what_is_not_a_run(tmp_path):
     assert (tmp_path / "home" / "thesis.tex").exists()
 
 
+@pytest.mark.promise("C4")
+@pytest.mark.parametrize("when", ["while it ran", "at the last moment"])
+def test_a_monitor_that_began_meanwhile_is_kept(tmp_path, monkeypatch, when):
+    write_run(tmp_path / "run", b"old")
+
+    def begin(real=os.rename, *paths):
+        (tmp_path / "run" / "monitor").mkdir()
+        monkeypatch.undo()
+        real(*paths) if paths else None
+
+    def replaced():
+        with run_folder(tmp_path / "run", overwrite=True) as folder:
+            (folder / "summary.json").write_bytes(b"new")
+            if when == "while it ran":
+                begin()
+            else:
+                monkeypatch.setattr(os, "rename", lambda *paths, real=os.rename: begin(real, *paths))
+
+    with pytest.raises(InputError, match="'monitor'"):
+        replaced()
+    assert (tmp_path / "run" / "monitor").is_dir()
+    assert (tmp_path / "run" / "summary.json").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["run"]
+
+
 @pytest.mark.promise("F8")
 @pytest.mark.parametrize("name", ["with space", "naïve ☃", "x" * 255, "-dash", "new\nline"])
 def test_odd_names_work(tmp_path, name):

@@ -4,6 +4,7 @@ import inspect
 import json
 from dataclasses import replace
 from html import escape
+from threading import Thread
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from typer.main import get_command
 
 import miscal
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.cli import main
 from miscal.cli.app import build
 from miscal.data.triples import Triples
@@ -288,6 +289,27 @@ def test_looks_add_up_before_and_after_saving(found, tmp_path):
     assert run.monitor(loans(100, seed=7)).rows == 100
     run.save(tmp_path / "run")
     assert miscal.load(tmp_path / "run").monitor(loans(80, seed=8)).rows == 180
+
+
+def test_looks_of_threads_all_count(found, tmp_path):
+    run, failed = miscal.Run(RunContent.of(found.content.memory)), []
+
+    def look(seed):
+        try:
+            run.monitor(loans(60, seed=seed))
+        except MiscalError as error:
+            failed.append(error)
+
+    threads = [Thread(target=look, args=(seed,)) for seed in (20, 21, 22)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not failed
+    run.save(tmp_path / "run")
+    assert run.monitor(loans(60, seed=23)).rows == 240
+    # looks after the first saving go with the run, too
+    assert miscal.load(run.save(tmp_path / "again")).monitor(loans(60, seed=24)).rows == 300
 
 
 def test_the_page_is_drawn_into_a_file(found, tmp_path):

@@ -481,7 +481,7 @@ def write_new(out: str | Path, content: bytes, **target: Any) -> Path:
     Path
         Absolute path.
     """
-    place = resolve(out)
+    place = check_target(out, **target)
     with disk_errors(f"file {out}"), parents(place), locked(place):
         check_target(out, **target)
         replace_file(place, content)

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.cell_store import CellStore
-from miscal.base.errors import CorruptFile, MismatchError, command
+from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import check_target, digest, replace_file, resolve
 from miscal.study.cells import StudyCell, differing, name_of
 from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
@@ -205,7 +205,7 @@ def open_folder(out: str | Path) -> StudyFolder:
     there = (
         [one.name for one in path.iterdir() if (path / PLAN).exists() or one.name[0] == "."] if path.is_dir() else []
     )
-    check_target(out, overwrite=True, holds=there, writer=command("study"))
+    check_target(out, overwrite=True, holds=there, writer="`miscal study`")
     path.mkdir(parents=True, exist_ok=True)
     return StudyFolder(path)
 

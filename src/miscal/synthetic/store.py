@@ -15,6 +15,7 @@ from typing import Any
 import joblib
 
 from miscal.base.errors import CorruptFile, FileError
+from miscal.base.files import disk_errors
 
 Key = tuple
 VERSION = "miscal"
@@ -76,7 +77,7 @@ class Store:
         record = {**record, VERSION: metadata.version("miscal")}
         line = (json.dumps(record, allow_nan=False) + "\n").encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab") as stream:
+        with disk_errors(f"file {self.path}"), self.path.open("ab") as stream:
             stream.write(line)
             stream.flush()
             os.fsync(stream.fileno())

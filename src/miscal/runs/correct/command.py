@@ -102,8 +102,8 @@ def calibrate_file(
     MiscalError
         If something about model, data or output is not as it must be; the message says how to mend it.
     """
-    ending = table_format(out)
     place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
+    ending = table_format(place)
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")
     parts = Parts(parts_folder(place), ending)
