@@ -259,7 +259,7 @@ def check_target(
         if kind is not None and place.relative_to(above).parts[0] not in _OWN:
             raise InputError(f"{out} lies in {above}, {kind}, whose files stay as miscal wrote them: give {another}")
         if above.exists() and not above.is_dir():
-            raise InputError(f"{out} cannot be written, because {above} is a file: give {another}")
+            raise FileError(f"{out} cannot be written, because {above} is a file: give {another}")
     for given in reads:
         read = Path(os.path.realpath(given)) if isinstance(given, (str, Path)) and os.path.exists(given) else None
         if read is not None and os.path.lexists(place) and _loses(place, read):
