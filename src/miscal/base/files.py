@@ -64,13 +64,17 @@ def system_error(error: BaseException) -> OSError | None:
     --------
     >>> system_error(RuntimeError("IO error: No space left on device (os error 28)")).errno
     28
+    >>> system_error(ValueError("parquet: File out of specification: Invalid thrift: transport error")).errno
+    28
     >>> system_error(ValueError("no such column")) is None
     True
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    number = _OF_RUST.search(str(error)) if isinstance(error, Exception) else None
-    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
+    said = str(error) if isinstance(error, Exception) else ""
+    # all that Parquet says where the disk is full when it comes to its last lines
+    found = [errno.ENOSPC] if "Invalid thrift: transport error" in said else map(int, _OF_RUST.findall(said))
+    return next((OSError(number, os.strerror(number)) for number in found), None)
 
 
 def _sibling(out: Path, kind: str) -> Path:
