@@ -23,7 +23,7 @@ from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
 from miscal.base.files import whole_folder
 from miscal.base.folds import assign_folds, named_units
-from miscal.base.state_folder import load_state, rebuilding, save_state, under, with_prefix
+from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
 from miscal.base.vocabulary import ANSWER, EVENT
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import crossfit_global_map, paired_gain
@@ -33,7 +33,7 @@ from miscal.data.readers.input_reading import InputReading
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.saved import SavedEstimator, check_place
+from miscal.estimators.saved import SavedEstimator
 from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
 
 if TYPE_CHECKING:
@@ -487,7 +487,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         for name, part in parts.items():
             content[name], held = (None, {}) if part is None else part
             arrays |= with_prefix(name, held)
-        with whole_folder(folder, check=lambda: check_place(folder)) as partial:
+        writer = "`LocalCalibratedClassifier.save`"
+        with whole_folder(folder, holds=(CONFIG, TENSORS), writer=writer, overwrite=True) as partial:
             save_state(partial, _FORM, content, arrays)
 
     @classmethod
