@@ -268,7 +268,11 @@ def test_a_sample_that_occurs_twice_is_counted_once(tmp_path, kind):
 
 @pytest.mark.parametrize(
     ("top", "words"),
-    [(None, "no top_logprobs"), ([{"token": " B", "logprob": 0.0}, {"token": " A", "logprob": -0.1}], "more than 1")],
+    [
+        (None, "no top_logprobs"),
+        ([{"token": " B", "logprob": -1.0}, {"logprob": -1.0}], "no top_logprobs"),
+        ([{"token": " B", "logprob": 0.0}, {"token": " A", "logprob": -0.1}], "more than 1"),
+    ],
 )
 def test_letters_whose_probabilities_are_damaged_are_left_out(tmp_path, top, words):
     one, other = (inspected(k, answered("B", (0.2, 0.7)), answer="B") for k in "qr")

@@ -41,9 +41,10 @@ def plain(token: Any) -> str:
 
 
 def top_of(token: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the most probable tokens at the place of a token."""
+    """Return the most probable tokens at the place of a token; none where one of them is damaged."""
     top = token.get("top_logprobs")
-    return [one for one in top if isinstance(one, dict)] if isinstance(top, list) else []
+    whole = isinstance(top, list) and all(isinstance(one, dict) and isinstance(one.get("token"), str) for one in top)
+    return top if whole else []
 
 
 def letter_of(token: Any, n_choices: int) -> int | None:
