@@ -165,6 +165,9 @@ def test_a_group_is_named_on_the_side_on_which_its_promise_is_broken_and_the_wor
     found = decide(replace(rows, correct=y), rows.confidence, asked(0.5), members=[low, high, kept], candidates=3)
     named = [(told.finding, told.below) for told in at(found, 0.5).findings]
     assert named == [(1, False), (0, True)]
+    # two findings of the same rows, a shift and a slope, break one promise
+    twice = decide(replace(rows, correct=y), rows.confidence, asked(0.5), members=[low, high, kept, high], candidates=3)
+    assert [told.finding for told in at(twice, 0.5).findings] == [1, 0]
     for told in at(found, 0.5).findings:
         assert told.before.broken
         assert not told.before.observed.interval[0] <= told.before.promised <= told.before.observed.interval[1]
@@ -246,6 +249,10 @@ def test_the_verdict_tells_of_a_broken_promise_alone_and_of_the_rows_acted_on_fi
         off = replace(rows, correct=np.where(side, 0.0, rows.correct))
         said = decision_sentence(started(decide(off, rows.confidence, asked(0.5))), words)
         assert said.startswith(f"Of the {side.sum():,} rows {told} at a threshold of 50 %, 0 % have the event")
+        # a threshold that nobody asked for is no part of the verdict, whatever is broken there
+        unasked = started(decide(off, rows.confidence))
+        assert unasked.before.broken or unasked.before_below.broken
+        assert decision_sentence(unasked, words) == ""
 
 
 @pytest.mark.slow
