@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from miscal.base.errors import InputError
+from miscal.base.signatures import checked_call
 
 if TYPE_CHECKING:
     from miscal.discovery.summary import Summary
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["assert_calibrated"]
 
 
+@checked_call
 def assert_calibrated(run: Run | str | Path, *, max_hidden: float | None = None, max_findings: int | None = 0) -> None:
     """Fail where a run proves more miscalibration than is allowed.
 
@@ -65,6 +67,8 @@ def assert_calibrated(run: Run | str | Path, *, max_hidden: float | None = None,
     - region = north: ...
     """
     _check(max_hidden, max_findings)
+    if not isinstance(run, str | Path) and not hasattr(run, "summary"):
+        raise InputError(f"run must be a run or the path of its folder; got a value of type {type(run).__name__}")
     summary = _summary(run) if isinstance(run, str | Path) else run.summary
     failures = [*_hidden(summary, max_hidden), *_findings(summary, max_findings)]
     if failures:

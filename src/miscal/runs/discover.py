@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal
 
 from miscal.base.arrays import without_batches
 from miscal.base.errors import InputError, argument
+from miscal.base.signatures import checked_call
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from miscal.runs.run import Run
 
 
+@checked_call
 def discover(
     data: Any,
     y: Any = None,
@@ -33,7 +36,7 @@ def discover(
     classes: Any = None,
     embeddings: Any = None,
     embedding_rows: Any = None,
-    features: str | Sequence[str] | None = None,
+    features: str | float | Sequence[str | float] | None = None,
     text: Any = None,
     metadata: Any = (),
     names_only: Any = (),
@@ -47,7 +50,7 @@ def discover(
     sample: int | None = None,
     adjustment: Literal["family-wise", "fdr"] = "family-wise",
     where: str | None = None,
-    allow_leak: str | Sequence[str] = (),
+    allow_leak: str | float | Sequence[str | float] = (),
     group: Any = None,
     weight: Any = None,
     time: Any = None,
@@ -253,7 +256,8 @@ def read_rows(source: Any, *, method: str, seed: int, **columns: Any) -> Triples
 
 def _refuse_columns(given: Mapping[str, Any], y: Any) -> None:
     defaults = {"on_invalid": "error", "encoding": "utf-8"}
-    asked = [name for name, value in given.items() if value is not None and value != defaults.get(name, ())]
+    usual = {name: (None, (), defaults.get(name)) for name in given}
+    asked = [name for name, one in given.items() if not (isinstance(one, (str, tuple, NoneType)) and one in usual[name])]
     if asked or y is not None:
         raise InputError(f"{(asked or ['y'])[0]} says how rows are read, but triples are read already: leave it out")
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from miscal.base.arrays import is_frame
-from miscal.base.checks import check_features, check_lengths
+from miscal.base.checks import check_features, check_lengths, one_dimensional
 from miscal.base.errors import InputError
 from miscal.base.frames import FrameKind, refuse_other_order
 from miscal.data.readers.class_columns import class_names
+from miscal.data.readers.columns import name_of
 from miscal.data.readers.in_memory import accepts, collected, with_columns
 
 ROLES = (
@@ -109,8 +111,14 @@ def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     values: dict[str, Any] = {}
     named = dict(options)
     for role in ROLES:
-        if role in options and not isinstance(options[role], str):
-            values[role], named[role] = options[role], role
+        one = options.get(role)
+        if isinstance(one, (str, Real)):
+            named[role] = name_of(one, what=role)
+        elif one is not None:
+            shape = getattr(one, "shape", ())
+            if len(shape) == 2 and not is_frame(one):
+                raise InputError(one_dimensional(role, shape))
+            values[role], named[role] = one, role
     named |= _of_classes(named, values)
     for role in NAMING:
         table = collected(options.get(role))

@@ -206,7 +206,7 @@ def table_of(rows: Sequence[Row]) -> pl.DataFrame:
         own = f"source_{name}" if name in taken else name
         columns.append(_metadata(_clean(own), [row.metadata.get(name) for row in rows]))
     # of metadata called both "id" and "source_id", the last stays
-    return pl.DataFrame(list({column.name: column for column in columns}.values()))
+    return pl.DataFrame({column.name: column for column in columns})
 
 
 def confidence_names(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Collection, Container, Iterable, Sequence
+from numbers import Real
+from typing import Any
 
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
@@ -105,27 +107,44 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
     )
 
 
+def name_of(name: Any, *, what: str) -> str:
+    """Return the name of a column as tables are read: a number, as pandas names columns, is written as text.
+
+    Raises
+    ------
+    InputError
+        If it is neither text nor a number, or empty: a column without a name can be called by none.
+    """
+    if isinstance(name, Real) and not isinstance(name, bool):
+        return str(name)
+    if not isinstance(name, str) or not name:
+        shown = "an empty one" if name == "" else f"a value of type {type(name).__name__}"
+        raise InputError(f"{what}: the name of a column must be text, or a number; got {shown}: rename the column first")
+    return str(name)
+
+
 def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
     """Separate a comma-separated list of names; a list of names is taken as it is.
 
     Parameters
     ----------
-    names : str or sequence of str
+    names : str or sequence of str or numbers
         In a string, a name that holds a comma, or begins or ends with a blank, stands in double quotation marks, as in
         csv.
 
     Raises
     ------
     InputError
-        If a quotation mark is not closed.
+        If a quotation mark is not closed, or a name is no text.
 
     Examples
     --------
-    >>> split_names('a, "b, c"'), split_names([" a"])
-    (('a', 'b, c'), (' a',))
+    >>> split_names('a, "b, c"'), split_names([" a", 7])
+    (('a', 'b, c'), (' a', '7'))
     """
     if not isinstance(names, str):
-        return tuple(names)
+        listed = [names] if isinstance(names, Real) or not isinstance(names, Iterable) else names
+        return tuple(name_of(one, what="names") for one in listed)
     parts = [found[0].strip() for found in _NAME.finditer(names)]
     open_ended = [part for part in parts if part.startswith('"') and not _QUOTED.fullmatch(part)]
     if open_ended:

@@ -156,4 +156,4 @@ def _loaded(asked: Sequence[str], found: dict[str, ComputedColumn], load: Any) -
     sources = [source for name in asked if name in found for source in found[name].sources]
     frame = load(list(dict.fromkeys([*(name for name in asked if name not in found), *sources])))
     values = {name: found[name].values(frame) if name in found else column_of(frame, name) for name in asked}
-    return pl.DataFrame([series.alias(name) for name, series in values.items()])
+    return pl.DataFrame(values)

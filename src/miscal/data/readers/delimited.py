@@ -59,7 +59,7 @@ def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) 
 
     def load(names: Sequence[str]) -> pl.DataFrame:
         frame = rows.read(content, names, n_rows, path)
-        return pl.DataFrame([as_booleans(column_of(frame, name)).alias(name) for name in names])
+        return pl.DataFrame({name: as_booleans(column_of(frame, name)) for name in names})
 
     return Table("csv", columns, load, (path,))
 
@@ -112,16 +112,14 @@ class Records:
                 frame = read(schema_overrides=known)
             except pl.exceptions.ComputeError:
                 # of whole numbers beyond 128 bits, it knows what they are, and then cannot read them
-                found = pl.scan_csv(records, **options).collect_schema()
-                frame = read(
-                    schema_overrides=known | {c: pl.String() for c, kind in found.items() if kind == pl.Int128}
-                )
+                kinds = pl.scan_csv(records, **options).collect_schema()
+                frame = read(schema_overrides={at: pl.String() for at in kinds if kinds[at] == pl.Int128} | known)
         if len(frame) != n_rows:
             raise CorruptFile(
                 f"{path}: of {n_rows} records that were found by their ends, {len(frame)} can be read; save the table "
                 "as Parquet or as JSON lines"
             )
-        return pl.DataFrame([frame[place[name]].alias(name) for name in names])
+        return pl.DataFrame({name: frame[place[name]] for name in names})
 
 
 def header_of(text: str, separator: str, path: Path) -> tuple[str, ...]:

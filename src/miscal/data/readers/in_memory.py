@@ -68,7 +68,7 @@ def read(source: Any, *, encoding: str = "utf-8") -> Table:
     return Table(
         "arrays" if arrays else "frame",
         tuple(columns),
-        lambda names: pl.DataFrame([_series(name, columns[name]) for name in names]),
+        lambda names: pl.DataFrame({name: _series(name, columns[name]) for name in names}),
     )
 
 

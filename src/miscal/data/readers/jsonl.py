@@ -53,7 +53,7 @@ def records_of(text: str, path: Path, first: int) -> tuple[list[int], list[dict[
 
 def frame_of(names: Sequence[str], records: list[dict[str, Any]], lines: list[int], path: Path) -> pl.DataFrame:
     """Put records into columns; a key that one lacks is a missing value."""
-    return pl.DataFrame([_column(name, [record.get(name) for record in records], lines, path) for name in names])
+    return pl.DataFrame({name: _column(name, [record.get(name) for record in records], lines, path) for name in names})
 
 
 def _record(line: str, number: int, path: Path) -> dict[str, Any]:

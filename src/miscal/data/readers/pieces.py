@@ -149,7 +149,7 @@ class TablePieces:
         missing = [name for name in columns if name not in self._loaded]
         if missing:
             self._loaded |= self.table.load(missing).to_dict()
-        return pl.DataFrame([self._loaded[name] for name in columns]).slice(piece.start, piece.rows)
+        return pl.DataFrame({name: self._loaded[name] for name in columns}).slice(piece.start, piece.rows)
 
 
 class ParquetPieces:
@@ -281,7 +281,7 @@ class DelimitedPieces(_TextPieces):
         frame = self._read(piece, columns, read_as)
         made = {name: column_of(frame, name) for name in columns}
         made |= {name: delimited.truth_values(made[name]) for name in columns if types[name] == pl.Boolean}
-        return pl.DataFrame([values.alias(name) for name, values in made.items()])
+        return pl.DataFrame(made)
 
     def _read(self, piece: Piece, columns: Sequence[str], types: dict[str, pl.DataType] | None) -> pl.DataFrame:
         content = self.dialect.doubled(self._text(piece.begin, piece.end)).encode("utf-8", "replace")

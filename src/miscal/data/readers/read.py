@@ -17,6 +17,7 @@ from miscal.base.checks import (
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
+from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
@@ -26,7 +27,7 @@ from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
-from miscal.data.readers.columns import find, refuse_told, split_names
+from miscal.data.readers.columns import find, name_of, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
@@ -60,6 +61,7 @@ from miscal.data.triples import Triples, check_split
 _STREAM = 61
 
 
+@checked_call
 @global_random_kept()
 def read_triples(
     source: Any,
@@ -78,16 +80,16 @@ def read_triples(
     classes: Any = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
-    features: str | Sequence[str] | None = None,
+    features: str | float | Sequence[str | float] | None = None,
     text: str | None = None,
-    metadata: str | Sequence[str] = (),
-    names_only: str | Sequence[str] = (),
+    metadata: str | float | Sequence[str | float] = (),
+    names_only: str | float | Sequence[str | float] = (),
     split: str | None = None,
     group: str | None = None,
     weight: str | None = None,
     time: str | None = None,
     where: str | None = None,
-    allow_leak: str | Sequence[str] = (),
+    allow_leak: str | float | Sequence[str | float] = (),
     on_invalid: Literal["error", "drop"] = "error",
     encoding: str = "utf-8",
     csv_escape: str | None = None,
@@ -198,9 +200,20 @@ def read_triples(
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
+    features, metadata, names_only, allow_leak = (
+        one if one is None or isinstance(one, str) else split_names(one)
+        for one in (features, metadata, names_only, allow_leak)
+    )
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     own = table.columns
     named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
+    parts = {
+        "judge": judge, "human": human, "labelling_probability": labelling_probability, "label": label, "text": text,
+        "embedding_rows": embedding_rows, "split": split, "group": group, "weight": weight, "time": time,
+    }  # fmt: skip
+    for what, one in (named | parts).items():
+        if one is not None:
+            name_of(one, what=what)
     asked = Asked.of(**named, judge=judge, human=human, positive=positive, kind=kind)
     table = with_computed(
         table, [one for names in (features, metadata, names_only) for one in split_names(names or ())]

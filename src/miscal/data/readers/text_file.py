@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
+from miscal.base.arrays import value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.data.readers.table import fits, not_empty
 
@@ -51,7 +52,8 @@ def python_encoding(name: str) -> str:
         return codecs.lookup(name).name
     except (LookupError, ValueError):
         raise InputError(
-            f"the encoding must be one of texts that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got {name!r:.40}"
+            "the encoding must be one of texts that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got "
+            f"{value_list([name])}"
         ) from None
 
 
