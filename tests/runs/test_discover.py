@@ -18,11 +18,14 @@ import miscal
 from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.cli import main
 from miscal.cli.app import build
+from miscal.data.readers import open_table
+from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent, RunMemory
 from miscal.report.shown_run import shown_run
 from miscal.runs.discover import COLUMNS, read_rows
 from miscal.runs.given import together
+from miscal.testing import assert_calibrated
 
 N = 240
 EVENT = {"probability": "risk", "event": "defaulted"}
@@ -116,6 +119,32 @@ def test_columns_may_be_given_as_values():
     same_rows(named, outcomes_apart)
 
 
+def test_columns_may_be_named_by_numbers_as_pandas_names_them():
+    frame = loans()
+    numbered = frame.set_axis(range(frame.shape[1]), axis=1)
+    at = {name: k for k, name in enumerate(frame)}
+    named = {"features": ["age", "region"], "names_only": "asked", "allow_leak": "age", "time": "asked"}
+    by_place = {role: [at[one] for one in v] if isinstance(v, list) else at[v] for role, v in named.items()}
+    wanted = read(frame, **EVENT, **named)
+    for one in (by_place, by_place | {"features": np.array(by_place["features"])}):
+        got = read(numbered, **{role: at[name] for role, name in EVENT.items()}, **one)
+        same_rows(replace(got, metadata=wanted.metadata), wanted)
+        assert list(got.metadata) == [str(at["asked"])]
+
+
+@pytest.mark.promise("I15")
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_column_without_a_name_is_read_and_plays_no_part(ending, tmp_path):
+    """Pandas writes its index so."""
+    frame, path = loans(), tmp_path / f"loans.{ending}"
+    table = pl.DataFrame({"": range(N), **{name: frame[name].to_list() for name in frame}})
+    {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[ending](path)
+    opened = open_table(path)
+    assert opened.load(opened.columns).columns == table.columns
+    got = read_rows(path, method="auto", seed=0, **EVENT, features="auto")
+    assert got.source["columns"]["x"] == read(frame, **EVENT, features="auto").source["columns"]["x"]
+
+
 def test_arrays_are_inputs_as_embeddings_are():
     frame, X = loans(), np.random.default_rng(0).normal(size=(N, 4))
     arrays = read(X, frame["defaulted"], confidence=frame["risk"])
@@ -147,6 +176,43 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: miscal.discover(f, **EVENT, evidence="some"), "evidence must be"),
         (lambda f: miscal.load("run", frames="panda"), "frames must be one of polars, pandas, pyarrow; got 'panda'"),
         (lambda f: miscal.compare(["a", "b"], names=["a"]), "is not a folder"),
+        (
+            lambda f: miscal.discover(f, **EVENT, confidense="risk"),
+            "'confidense'; did you mean 'confidence'",
+        ),
+        (
+            lambda f: miscal.discover(np.eye(N), f["defaulted"], f["risk"]),
+            "2 arguments by their place .*confidence=",
+        ),
+        (lambda f: miscal.discover(f, **EVENT, where=len), "where must be text or None; got a value of type builtin"),
+        (lambda f: miscal.discover(f, **EVENT, epsilon="small"), "epsilon must be a number or None; got 'small'"),
+        (lambda f: miscal.discover(f, **EVENT, n_jobs=1.5), "n_jobs must be a whole number or None; got 1.5"),
+        (lambda f: miscal.discover(f, **EVENT, map=np.eye(2)), "map must be one of 'auto', .*value of type ndarray"),
+        (lambda f: miscal.discover(f, **EVENT, option=[1], method="paper"), "option must be a dictionary or None"),
+        (
+            lambda f: miscal.discover(f, **EVENT, features=[None]),
+            "must be text or a number; got .* NoneType",
+        ),
+        (
+            lambda f: miscal.discover(f, **EVENT, metadata=[("a", "b")]),
+            "text or a number; got .* tuple",
+        ),
+        (lambda f: together(f, **EVENT, group=""), "group: the name of a column .*an empty one: rename the column"),
+        (lambda f: read(f, **EVENT, features=["age", ""]), "the name of a column .*an empty one: rename the column"),
+        (
+            lambda f: miscal.read_triples(f, probability="", event="defaulted"),
+            "probability: the name .*empty",
+        ),
+        (lambda f: miscal.read_triples(f, **EVENT, time=3), "time must be text or None; got 3"),
+        (lambda f: columns_of(len, list(f)), "where must be a condition in text; .*: choose the rows before, or write"),
+        (
+            lambda f: together(f, event="defaulted", confidence=np.column_stack([1 - f["risk"], f["risk"]])),
+            r"its shape is \(\d+, 2\): .* second column, confidence\[:, 1\]",
+        ),
+        (lambda f: miscal.load(3), "folder must be text or a path; got 3"),
+        (lambda f: miscal.compare(["a", "b"], names="ab"), "names must be a list or None; got 'ab'"),
+        (lambda f: assert_calibrated(f), "run must be a run or the path of its folder; got a value of type DataFrame"),
+        (lambda f: assert_calibrated("run", max_hidden="a"), "max_hidden must be a number or None; got 'a'"),
         (lambda f: miscal.discover(np.eye(9)), "array of inputs with outcomes and probabilities beside it"),
         (lambda f: miscal.discover(None, f["defaulted"]), "got a value of type NoneType"),
         (lambda f: miscal.discover(pd.concat([f, f[["age"]]], axis=1), **EVENT), "occur more than once: 'age'"),

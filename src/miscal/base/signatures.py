@@ -15,7 +15,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 import numpy as np
 
 from miscal.base.arrays import did_you_mean, value_list
-from miscal.base.errors import InputError, argument
+from miscal.base.errors import InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,7 +58,7 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
     >>> repeat("a", times=len)
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: `times` must be a whole number; got a value of type builtin_function_or_method
+    miscal.base.errors.InputError: times must be a whole number; got a value of type builtin_function_or_method
     """
 
     @wraps(function)
@@ -72,7 +72,7 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
                 either = " or ".join([", ".join(allowed[:-1]), allowed[-1]] if allowed[1:] else allowed)
                 plain = isinstance(value, (str, numbers.Number, NoneType))
                 shown = value_list([value]) if plain else f"a value of type {type(value).__name__}"
-                raise InputError(f"{argument(name)} must be {either}; got {shown}")
+                raise InputError(f"{name} must be {either}; got {shown}")
         return function(*args, **kwargs)
 
     return call

@@ -256,8 +256,8 @@ def read_rows(source: Any, *, method: str, seed: int, **columns: Any) -> Triples
 
 def _refuse_columns(given: Mapping[str, Any], y: Any) -> None:
     defaults = {"on_invalid": "error", "encoding": "utf-8"}
-    usual = {name: (None, (), defaults.get(name)) for name in given}
-    asked = [name for name, one in given.items() if not (isinstance(one, (str, tuple, NoneType)) and one in usual[name])]
+    plain = {name: one for name, one in given.items() if isinstance(one, (str, tuple, NoneType))}
+    asked = [name for name in given if name not in plain or plain[name] not in (None, (), defaults.get(name))]
     if asked or y is not None:
         raise InputError(f"{(asked or ['y'])[0]} says how rows are read, but triples are read already: leave it out")
 

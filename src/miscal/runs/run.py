@@ -16,6 +16,7 @@ from miscal.base.errors import InputError
 from miscal.base.files import write_new
 from miscal.base.frames import FrameKind
 from miscal.base.shown import Shown, ShowsItself
+from miscal.base.signatures import checked_call
 from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import run_folder
@@ -252,6 +253,7 @@ class Run(ShowsItself):
         with steps(progress) as tell:
             return compare([self, *others], match=match, names=names, seed=seed, progress=tell)
 
+    @checked_call
     def monitor(
         self, data: Any, y: Any = None, *, out: str | Path | None = None, progress: bool | None = None, **options: Any
     ) -> Monitoring:
@@ -283,6 +285,7 @@ class Run(ShowsItself):
         with _ONE_LOOK, steps(progress) as tell:
             return monitor(self._folder(), given.source, out=out, progress=tell, **given.options)
 
+    @checked_call
     def report(self, path: str | Path) -> Path:
         """Draw the page of the run into one file.
 
@@ -309,6 +312,7 @@ class Run(ShowsItself):
         source = source_of(content.summary, content.table, content.map, columns, name=Path(path).stem)
         return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")
 
+    @checked_call
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Save the run as the folder that ``miscal discover`` writes, with the rows that were given in memory.
 
@@ -356,6 +360,7 @@ class Run(ShowsItself):
         return self._scratch
 
 
+@checked_call
 def load(folder: str | Path, *, frames: str = "polars") -> Run | SavedModel:
     """Load what was saved: a run, or the model of one.
 

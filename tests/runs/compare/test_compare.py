@@ -238,9 +238,11 @@ def test_rows_of_a_group_count_as_one():
     assert width(grouped) == pytest.approx(np.sqrt(copies) * width(loose), rel=0.05)
 
 
-@pytest.mark.parametrize("runs", [[], ["one"], "one"])
-def test_fewer_than_two_runs_are_refused(runs):
-    with pytest.raises(InputError, match="at least two"):
+@pytest.mark.parametrize(
+    ("runs", "said"), [([], "at least two"), (["one"], "at least two"), ("one", "runs must be a list; got 'one'")]
+)
+def test_fewer_than_two_runs_are_refused(runs, said):
+    with pytest.raises(InputError, match=said):
         compare(runs)
 
 

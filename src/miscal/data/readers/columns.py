@@ -119,7 +119,7 @@ def name_of(name: Any, *, what: str) -> str:
         return str(name)
     if not isinstance(name, str) or not name:
         shown = "an empty one" if name == "" else f"a value of type {type(name).__name__}"
-        raise InputError(f"{what}: the name of a column must be text, or a number; got {shown}: rename the column first")
+        raise InputError(f"{what}: the name of a column must be text or a number; got {shown}: rename the column first")
     return str(name)
 
 
@@ -143,8 +143,7 @@ def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
     (('a', 'b, c'), (' a', '7'))
     """
     if not isinstance(names, str):
-        listed = [names] if isinstance(names, Real) or not isinstance(names, Iterable) else names
-        return tuple(name_of(one, what="names") for one in listed)
+        return tuple(name_of(one, what="names") for one in (names if isinstance(names, Iterable) else [names]))
     parts = [found[0].strip() for found in _NAME.finditer(names)]
     open_ended = [part for part in parts if part.startswith('"') and not _QUOTED.fullmatch(part)]
     if open_ended:

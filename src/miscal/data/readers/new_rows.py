@@ -14,6 +14,7 @@ from miscal.base.arrays import column_of
 from miscal.base.checks import non_finite_rows, outside_unit
 from miscal.base.errors import InputError, argument
 from miscal.base.precision import held
+from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
@@ -334,6 +335,7 @@ def _columns_of(encoder: Encoder) -> FeatureColumns:
     return encoder.columns if isinstance(encoder, Combined) else encoder  # type: ignore[return-value]
 
 
+@checked_call
 def open_new_rows(
     source: Any,
     *,
@@ -346,12 +348,12 @@ def open_new_rows(
     scale: JudgeScale | None = None,
     embeddings: Any = None,
     embedding_rows: str | None = None,
-    features: str | Sequence[str] | None = None,
+    features: str | float | Sequence[str | float] | None = None,
     text: str | None = None,
     where: str | None = None,
     encoding: str = "utf-8",
     csv_escape: str | None = None,
-    missing_as_blank: str | Sequence[str] = (),
+    missing_as_blank: str | float | Sequence[str | float] = (),
     costs: Mapping[str, float] | None = None,
     on_invalid: str = "error",
 ) -> NewSource:

@@ -200,9 +200,9 @@ def read_triples(
     if on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
-    features, metadata, names_only, allow_leak = (
-        one if one is None or isinstance(one, str) else split_names(one)
-        for one in (features, metadata, names_only, allow_leak)
+    features = features if features is None or isinstance(features, str) else split_names(features)
+    metadata, names_only, allow_leak = (
+        one if isinstance(one, str) else split_names(one) for one in (metadata, names_only, allow_leak)
     )
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     own = table.columns

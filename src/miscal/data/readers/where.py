@@ -42,8 +42,8 @@ def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
     """
     if not isinstance(expression, str):
         raise InputError(
-            f"where must be a condition written as text; got a value of type {type(expression).__name__}: keep the rows "
-            f"that you mean before, or {_HELP}"
+            f"where must be a condition in text; got a value of type {type(expression).__name__}: choose the rows "
+            f"before, or {_HELP}"
         )
     parsed, aliases = _parse(expression, columns)
     names = tuple(dict.fromkeys(aliases.get(name, name) for name in parsed.meta.root_names()))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from miscal.base.errors import InputError, MismatchError, command
+from miscal.base.signatures import checked_call
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
@@ -27,6 +28,7 @@ from miscal.runs.audit.refits import (
 )
 
 
+@checked_call
 def audit_run(
     run: RunContent,
     *,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from miscal.base.files import locked, replace_file
+from miscal.base.signatures import checked_call
 from miscal.discovery.run_folder import check_seal, seal
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from miscal.runs.audit.document import Audit
 
 
+@checked_call
 def audit(
     run: str | Path,
     *,

@@ -13,6 +13,7 @@ from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError, command
 from miscal.base.json_values import clean_text, interval, number
+from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
@@ -48,6 +49,7 @@ NONE = (None, None)
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
 
 
+@checked_call
 def compare(
     runs: Sequence[str | Path | Run],
     *,
