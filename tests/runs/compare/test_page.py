@@ -175,6 +175,11 @@ def test_payloads_add_no_element(payload, same_rows):
     check_no_new_element(Page(build(comparison(payload, same_rows=same_rows))), plain)
 
 
+@pytest.mark.parametrize("same_rows", [True, False])
+def test_a_long_name_is_cut_wherever_it_stands(same_rows):
+    assert "x" * 1_000 not in build(comparison("x" * 10_000, same_rows=same_rows))
+
+
 @pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_style():
     check_policy_without_program(build(comparison()))

@@ -279,16 +279,17 @@ def test_no_id_of_a_pair_is_shown(make_pages):
 
 
 @pytest.mark.promise("S1")
-def test_hostile_names_are_texts(make_pages):
-    plain = other_pairs(3)
-    hostile = [
-        {**pair, "model": f"{i}{HOSTILE}", "dataset": HOSTILE, "family": HOSTILE} for i, pair in enumerate(plain)
-    ]
+@pytest.mark.parametrize("tail", ["", "/../../\0", "{{ 7 * 7 }}", pytest.param("x" * 10_000, id="long")])
+def test_hostile_names_are_texts(make_pages, tail):
+    plain, text = other_pairs(3), f"{HOSTILE}{tail}"
+    hostile = [{**pair, "model": f"{i}{text}", "dataset": text, "family": text} for i, pair in enumerate(plain)]
     tame = [{**pair, "model": f"{i}x", "dataset": "x", "family": "x"} for i, pair in enumerate(plain)]
     pages = [make_pages(tables(each), name) for name, each in (("hostile", hostile), ("tame", tame))]
     written = [(out / "index.html", out / "paper.html", *(out / "datasets").iterdir()) for out in pages]
     tags = [[Tree(path.read_text()).tags for path in some] for some in written]
     assert tags[0] == tags[1]
+    for path in written[0]:
+        assert not [one for one in ("\0", "x" * 1_000) if one in path.read_text()]
     content = (pages[0] / "paper.html").read_text()
     assert "<img src=x" not in content
     assert html.escape("<img src=x") in content

@@ -156,17 +156,17 @@ class PairView:
         pair = self.pair
         if not pair.same_rows:
             return (
-                f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of {pair.a} and "
-                f"{count(pair.n_b)} of {pair.b}. A difference can come from the sets as well as from the models."
+                f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of {short(pair.a)} and "
+                f"{count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as well as from the models."
             )
         alone = ""
         if pair.left_out_a or pair.left_out_b:
             alone = (
-                f" Rows of one run alone are left out: {count(pair.left_out_a)} of {pair.a} and "
-                f"{count(pair.left_out_b)} of {pair.b}."
+                f" Rows of one run alone are left out: {count(pair.left_out_a)} of {short(pair.a)} and "
+                f"{count(pair.left_out_b)} of {short(pair.b)}."
             )
         shared = f"All {count(pair.n_a)} rows that both runs have are compared"
-        return f"{shared}; they were matched by {pair.matched_by}.{alone}"
+        return f"{shared}; they were matched by {short(pair.matched_by)}.{alone}"
 
 
 @dataclass(frozen=True)
