@@ -209,6 +209,8 @@ def test_arrays_are_inputs_as_embeddings_are():
             lambda f: together(f, event="defaulted", confidence=np.column_stack([1 - f["risk"], f["risk"]])),
             r"its shape is \(\d+, 2\): .* second column, confidence\[:, 1\]",
         ),
+        (lambda f: together(f, event="defaulted", confidence=[[0.5, 0.5]] * N), r"second column, confidence\[:, 1\]"),
+        (lambda f: together(f, event="defaulted", confidence=f[["risk", "age"]]), r"second column, confidence\[:, 1\]"),
         (lambda f: miscal.load(3), "folder must be text or a path; got 3"),
         (lambda f: miscal.compare(["a", "b"], names="ab"), "names must be a list or None; got 'ab'"),
         (lambda f: assert_calibrated(f), "run must be a run or the path of its folder; got a value of type DataFrame"),

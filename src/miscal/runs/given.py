@@ -115,8 +115,9 @@ def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         if isinstance(one, (str, Real)):
             named[role] = name_of(one, what=role)
         elif one is not None:
-            shape = getattr(one, "shape", ())
-            if len(shape) == 2 and not is_frame(one):
+            pairs = isinstance(one, (list, tuple)) and one and isinstance(one[0], (list, tuple))
+            shape = (len(one), len(one[0])) if pairs else getattr(one, "shape", ())
+            if len(shape) == 2:
                 raise InputError(one_dimensional(role, shape))
             values[role], named[role] = one, role
     named |= _of_classes(named, values)
