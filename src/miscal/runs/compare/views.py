@@ -157,8 +157,8 @@ class PairView:
         if not pair.same_rows:
             return (
                 f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of "
-                f"{short(pair.a)} and {count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as well "
-                "as from the models."
+                f"{short(pair.a)} and {count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as "
+                "well as from the models."
             )
         alone = ""
         if pair.left_out_a or pair.left_out_b:
