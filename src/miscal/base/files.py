@@ -88,23 +88,7 @@ def parts_folder(out: str | Path) -> Path:
 
 
 def resolve(out: str | Path) -> Path:
-    """Return the absolute place of a run folder, symbolic links followed.
-
-    Parameters
-    ----------
-    out : str or Path
-        The folder as the user gave it.
-
-    Returns
-    -------
-    Path
-        Absolute path.
-
-    Raises
-    ------
-    InputError
-        If the path is empty, holds a NUL, or its links go in a circle.
-    """
+    """Return the absolute place of a run folder, symbolic links followed; refuse one that can be none."""
     if not str(out) or "\0" in str(out):
         raise InputError(f"the output folder must have a name, without NUL characters: give {ANOTHER_FOLDER}")
     place = Path(os.path.realpath(out))

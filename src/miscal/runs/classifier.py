@@ -14,18 +14,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing, get_tags, indexable  # pyrefly: ignore[missing-module-attribute]
+from sklearn.utils import get_tags, indexable  # pyrefly: ignore[missing-module-attribute]
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from miscal.base.checks import check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.base.files import whole_folder
 from miscal.base.folds import assign_folds, named_units
-from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state, under, with_prefix
 from miscal.base.vocabulary import ANSWER, EVENT
-from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import crossfit_global_map, paired_gain
 from miscal.calibration.simplex_maps import class_log_losses, log_probabilities
 from miscal.data.readers.column_readings import READ_COLUMNS
@@ -33,13 +30,14 @@ from miscal.data.readers.input_reading import InputReading
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.saved import SavedEstimator
 from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
+from miscal.runs.fitted_probabilities import probabilities_by, probabilities_of
+from miscal.runs.saved_classifier import read_correction, write_correction
 
 if TYPE_CHECKING:
     from miscal.runs.run import Run
 
-_STREAM, _FORM = 29, "miscal-classifier"
+_STREAM = 29
 _FOLDS = 5
 """Folds in which the global map is chosen where the classifier was fitted before."""
 
@@ -194,10 +192,10 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             weight=None if weight is None else weight[kept], groups=None if groups is None else groups[kept],
         )  # fmt: skip
         if self.structure_ and not self._fitted_before:
-            asked_of_fit = asked.estimator.fit
+            estimator, known = self._classifier(), (self.classes_, asked.estimator.fit)
 
             def refitted(learned: NDArray, told: NDArray) -> NDArray:
-                return self._probability_by(X, y, rows[learned], rows[told], asked_of_fit)
+                return probabilities_by(estimator, X, y, rows[learned], rows[told], *known)
 
             self._confirm(inputs[kept], code[kept], probability[kept], folds[kept], refitted,
                           weight=None if weight is None else weight[kept],
@@ -253,8 +251,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         estimator = self._classifier()
         if self._fitted_before:
             self.estimator_ = estimator
-            units = named_units(len(code), groups)
-            return self._in_order(estimator, X), assign_folds(units, _FOLDS, np.random.default_rng(_STREAM))
+            folds = assign_folds(named_units(len(code), groups), _FOLDS, np.random.default_rng(_STREAM))
+            return probabilities_of(estimator, X, self.classes_), folds
         self.estimator_ = clone(estimator).fit(X, y, **asked.estimator.fit)
         if len(self.classes_) == 1:
             return np.ones((len(code), 1)), np.zeros(len(code), dtype=np.int64)
@@ -262,22 +260,11 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         probability = np.full((len(code), len(self.classes_)), np.nan)
         split = asked.splitter.split if self._splits else {} if groups is None else {"groups": groups}
         for number, (train, test) in enumerate(self._folds(code, groups).split(X, y, **split)):
-            probability[test] = self._probability_by(X, y, train, test, asked.estimator.fit)
+            probability[test] = probabilities_by(estimator, X, y, train, test, self.classes_, asked.estimator.fit)
             folds[test] = number
         if np.isnan(probability).any():
             raise InputError("cv must put every row into a test fold once: the correction is learned from these rows")
         return probability, folds
-
-    def _probability_by(
-        self, X: Any, y: Any, learned: NDArray, told: NDArray, fit_params: dict[str, Any]
-    ) -> NDArray[np.float64]:
-        """Probabilities of some rows by the classifier fitted to others."""
-        seen = np.unique(np.asarray(_safe_indexing(y, learned)))
-        if len(seen) == 1:
-            return np.tile((self.classes_ == seen[0]).astype(np.float64), (len(told), 1))
-        some = {name: _of_rows(values, learned, len(y)) for name, values in fit_params.items()}
-        fitted = clone(self._classifier()).fit(_safe_indexing(X, learned), _safe_indexing(y, learned), **some)
-        return self._in_order(fitted, _safe_indexing(X, told))
 
     def _folds(self, code: NDArray, groups: Any) -> Any:
         if not isinstance(self.cv, (int, np.integer)) or isinstance(self.cv, bool):
@@ -286,25 +273,6 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             return GroupKFold(min(self.cv, len(np.unique(np.asarray(groups)))))
         # a class of fewer rows than folds would be missing from some: two folds at least
         return StratifiedKFold(max(2, min(self.cv, int(np.bincount(code).min()))))
-
-    def _in_order(self, fitted: Any, X: Any) -> NDArray[np.float64]:
-        """Probabilities of a fitted classifier in the order of `classes_`; 0 of classes that it has not seen."""
-        if not hasattr(fitted, "predict_proba"):
-            raise InputError(
-                f"estimator must have predict_proba; {type(fitted).__name__} has none. Wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV first, which makes probabilities of its scores"
-            )
-        found = np.asarray(fitted.predict_proba(X), dtype=np.float64)
-        own = np.asarray(getattr(fitted, "classes_", self.classes_))
-        if np.array_equal(own, self.classes_):
-            return found
-        probability = np.zeros((len(found), len(self.classes_)))
-        place = np.searchsorted(self.classes_, own)
-        known = (place < len(self.classes_)) & (self.classes_[np.minimum(place, len(self.classes_) - 1)] == own)
-        probability[:, place[known]] = found[:, known]
-        return probability
-
-    # --- the correction -----------------------------------------------------------------------------------------------
 
     def _read_inputs(self, X: Any, n: int) -> NDArray | None:
         """Return X as numbers; None where no local correction is learned."""
@@ -415,7 +383,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             In [0, 1]; rows sum to 1. Columns are in the order of `classes_`.
         """
         self._check_fitted()
-        p = self._in_order(self.estimator_, X)
+        p = probabilities_of(self.estimator_, X, self.classes_)
         return self._correct(self.input_reading_.transform(X) if self.structure_ else np.zeros((len(p), 0)), p)
 
     def _correct(self, inputs: NDArray, p: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -450,12 +418,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
                 "using this estimator."
             )
 
-    # --- saving -------------------------------------------------------------------------------------------------------
-
     def save(self, folder: str | Path) -> None:
-        """Write the correction as JSON and safetensors into a folder; no pickle.
-
-        The classifier that it corrects, `estimator_`, is not saved: keep it by means of its own.
+        """Write the correction into a folder, as JSON and safetensors; keep `estimator_` by means of its own.
 
         Parameters
         ----------
@@ -466,30 +430,9 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         ------
         InputError
             If the folder holds anything else, or classes are not text, numbers or truth values.
-        LockedError
-            If another process is writing it.
         """
         self._check_fitted()
-        classes, own = self.classes_.tolist(), getattr(self.estimator_, "classes_", None)
-        if not all(isinstance(one, str | int | float) for one in classes):
-            raise InputError(f"classes must be text, numbers or truth values to be saved; got {classes[0]!r}")
-        parts = {
-            "field": None if self.field_ is None else self.field_.to_saved().state(),
-            "simplex": None if self.simplex_ is None else self.simplex_.state(),
-            "reading": None if self.input_reading_ is None else self.input_reading_.state(),
-            "global_map": None if self._global_map is None else (self._global_map.name, self._global_map.state()),
-        }
-        content = {
-            "method": self.method, "structure": self.structure_, "classes": classes, "type": self.classes_.dtype.str,
-            "classes_of_estimator": None if own is None else np.asarray(own).tolist(),
-        }  # fmt: skip
-        arrays = {}
-        for name, part in parts.items():
-            content[name], held = (None, {}) if part is None else part
-            arrays |= with_prefix(name, held)
-        writer = "`LocalCalibratedClassifier.save`"
-        with whole_folder(folder, holds=(CONFIG, TENSORS), writer=writer, overwrite=True) as partial:
-            save_state(partial, _FORM, content, arrays)
+        write_correction(self, folder)
 
     @classmethod
     def load(cls, folder: str | Path, *, estimator: Any) -> Self:
@@ -512,45 +455,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             If the classes of the classifier are not those that it had.
         FileError, CorruptFile, TrustError, MismatchError
             If the folder holds no correction, a damaged one, foreign files, or something else.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> model = LocalCalibratedClassifier(LogisticRegression(), method="global").fit(X, X[:, 0] > 0)
-        >>> folder = tempfile.mkdtemp()
-        >>> model.save(folder)
-        >>> again = LocalCalibratedClassifier.load(folder, estimator=model.estimator_)
-        >>> bool(np.all(again.predict_proba(X) == model.predict_proba(X)))
-        True
         """
-        content, arrays = load_state(folder, _FORM, remedy="save the classifier again")
-        own = getattr(estimator, "classes_", None)
-        wanted = content.get("classes_of_estimator")
-        if (None if own is None else np.asarray(own).tolist()) != wanted:
-            raise InputError(
-                f"estimator must be the fitted classifier that was corrected, of the classes {wanted}; got "
-                f"{type(estimator).__name__} with the classes {own}"
-            )
-        model = cls(estimator, method=content["method"], cv=PREFIT)
-        with rebuilding(folder):
-
-            def part(name: str, build: Callable[[Any, Any], Any]) -> Any:
-                return None if content[name] is None else build(content[name], under(name, arrays))
-
-            model.classes_ = np.array(content["classes"], dtype=content["type"])
-            model.structure_, model._rows = content["structure"], None
-            saved = part("field", SavedEstimator.from_state)
-            model.field_ = None if saved is None else MiscalibrationField(saved.method).adopt(saved)
-            model.simplex_ = part("simplex", SimplexCorrection.from_state)
-            model.input_reading_ = part("reading", InputReading.from_state)
-            model._global_map = part("global_map", lambda name, held: CALIBRATORS[name].from_state(held))
-            # parts that do not fit together show where anything is corrected
-            k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.structure_ else 0
-            if model._correct(np.zeros((1, width)), np.full((1, k), 1 / k)).shape != (1, k):
-                raise ValueError(f"a correction that does not give {k} probabilities")
-        return model._adopt(estimator)
+        return read_correction(cls, folder, estimator)
 
     def _adopt(self, estimator: Any) -> Self:
         """Take a fitted classifier for the one that is corrected, and what it says of its inputs."""
@@ -560,8 +466,6 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
         return self
-
-    # --- scikit-learn -------------------------------------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Say which arguments go to the classifier, to the folds, and to this estimator itself."""
@@ -591,11 +495,5 @@ def _corrected(
 
 
 def _of_two(second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of two classes, (n, 2), from those of the second."""
     second = np.clip(second, 0.0, 1.0)
     return np.column_stack([1 - second, second])
-
-
-def _of_rows(values: Any, rows: NDArray, n: int) -> Any:
-    """Take some rows of an argument that has one value for each row; others are for the whole."""
-    return _safe_indexing(values, rows) if np.ndim(values) and len(values) == n else values
