@@ -20,7 +20,7 @@ def corrected(local):
     field = SimpleNamespace(correct=lambda X, confidence: told, global_map_=Identity())
     rows = Rows(
         row=np.arange(3), confidence=f, whole=np.arange(3), X=np.zeros((3, 1)), unknown=[],
-        reason=np.full(3, None, dtype=object), blank=np.full(3, None, dtype=object),
+        reason=np.full(3, None, dtype=object), taken_as_blank=np.full(3, None, dtype=object),
     )  # fmt: skip
     return correct_rows(field, rows)
 

@@ -117,15 +117,17 @@ def test_an_estimator_is_drawn_as_the_probabilities_of_its_second_class_or_of_th
         ReliabilityDisplay.from_estimator(object(), p, labels)
 
 
-def test_an_index_of_pandas_moves_no_row():
+def test_an_index_of_pandas_moves_no_row_and_one_in_another_order_is_refused():
     y, p = outcomes()
     order = np.random.default_rng(3).permutation(300)
     shuffled = ReliabilityDisplay.from_predictions(
-        pd.Series(y, index=order), pd.Series(p), by=pd.Series(p > 0.5), ax=axes()
+        pd.Series(y, index=order), pd.Series(p, index=order), by=pd.Series(p > 0.5, index=order), ax=axes()
     )
     plain = ReliabilityDisplay.from_predictions(y, p, by=p > 0.5, ax=axes())
     for name, curve in plain.curves.items():
         np.testing.assert_array_equal(curve.accuracy, shuffled.curves[name].accuracy)
+    with pytest.raises(InputError, match="y_prob has the index of y_true in another order"):
+        ReliabilityDisplay.from_predictions(pd.Series(y, index=order), pd.Series(p), ax=axes())
 
 
 def test_every_row_is_in_one_curve_at_most_six():

@@ -122,10 +122,10 @@ def test_a_row_without_usable_probabilities_has_no_value_and_a_reason(found, cor
     assert len(found.correct(_changed("p_cat", value), on_invalid="drop")) == 39
 
 
-def test_a_row_of_an_unknown_kind_gets_the_global_map_of_every_class(found):
+def test_a_row_of_an_unknown_kind_is_corrected_as_one_without_a_kind(found):
     table = found.correct(_changed("kind", "never seen"))
-    alone = found.model.classes.correction.alone.apply(np.zeros((1, 0)), NEW[3].select(OWN).to_numpy())
-    np.testing.assert_allclose(table[3].select(CORRECTED).to_numpy(), alone, atol=1e-12)
+    blank = found.correct(_changed("kind", None), missing_as_blank="kind")
+    assert table[3].select(CORRECTED).equals(blank[3].select(CORRECTED))
     assert "never seen" in table["reason"][3]
 
 
