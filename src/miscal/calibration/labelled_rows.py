@@ -71,6 +71,7 @@ class LabelledRows:
         *,
         group: NDArray | None = None,
         weight: NDArray | None = None,
+        factor: float = 1.0,
         **estimates: NDArray | None,
     ) -> Self:
         """Build rows, and estimate from them how strongly the outcomes of a group hang together.
@@ -85,9 +86,11 @@ class LabelledRows:
             Equal values: one group. By default all rows are independent.
         weight : (n,) float64 >= 0, optional
             For how many rows each stands, up to a common factor; by default for equally many.
+        factor : float, default 1.0
+            Of every standard error, as :class:`~miscal.calibration.survey_design.SurveyDesign` has it.
         """
         expected = confidence if expected is None else expected
-        design = SurveyDesign.given(group, correct, expected, weight)
+        design = SurveyDesign.given(group, correct, expected, weight, factor)
         return cls(correct, confidence, expected, **estimates, design=design)
 
     def __len__(self) -> int:
@@ -112,6 +115,16 @@ class LabelledRows:
     def weight(self) -> Floats | None:
         """How much each row counts, up to a common factor; None where all count alike."""
         return None if self.design is None else self.design.weight
+
+    @property
+    def n_units(self) -> int:
+        """Number of groups; of rows where all are independent."""
+        return len(self) if self.group is None else len(np.unique(self.group))
+
+    @property
+    def factor(self) -> float:
+        """Of every standard error, beside what groups and weights make of it."""
+        return 1.0 if self.design is None else self.design.factor
 
     @property
     def shares(self) -> Floats:

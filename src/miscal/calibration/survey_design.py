@@ -57,15 +57,23 @@ class SurveyDesign:
         Intra-class correlation of the residuals.
     weight : (n,) float64 >= 0, or None
         For how many rows each stands, up to a common factor; None: for equally many.
+    factor : float >= 1
+        Of every standard error, where groups hang together, too, as weeks do where days are the groups.
     """
 
     group: Ints | None
     correlation: float
     weight: Floats | None = None
+    factor: float = 1.0
 
     @classmethod
     def of(
-        cls, group: NDArray | None, residual: Floats, variance: Floats, weight: NDArray | None = None
+        cls,
+        group: NDArray | None,
+        residual: Floats,
+        variance: Floats,
+        weight: NDArray | None = None,
+        factor: float = 1.0,
     ) -> SurveyDesign | None:
         """Estimate how strongly the rows of a group hang together.
 
@@ -79,6 +87,8 @@ class SurveyDesign:
             Of the outcome, given its rate p: p (1 - p).
         weight : (n,) array >= 0, optional
             How much each row counts.
+        factor : float, default 1.0
+            As for the class.
 
         Returns
         -------
@@ -98,11 +108,17 @@ class SurveyDesign:
             return None if weight is None else cls(None, 0.0, weight)
         pairs = _squares(number, residual) - float(residual @ residual)
         most = _squares(number, np.sqrt(variance)) - float(variance.sum())
-        return cls(number, float(np.clip((pairs + _PAIRS_SEEN) / (most + _PAIRS_SEEN), 0.0, 1.0)), weight)
+        correlation = float(np.clip((pairs + _PAIRS_SEEN) / (most + _PAIRS_SEEN), 0.0, 1.0))
+        return cls(number, correlation, weight, factor)
 
     @classmethod
     def given(
-        cls, groups: NDArray | None, correct: Floats, expected: Floats, weight: NDArray | None = None
+        cls,
+        groups: NDArray | None,
+        correct: Floats,
+        expected: Floats,
+        weight: NDArray | None = None,
+        factor: float = 1.0,
     ) -> SurveyDesign | None:
         """Estimate how strongly the outcomes of a group hang together, given their rates; all of shape (n,).
 
@@ -111,7 +127,7 @@ class SurveyDesign:
         >>> SurveyDesign.given(np.arange(4) // 2, np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, 0.5)).correlation
         1.0
         """
-        return cls.of(groups, correct - expected, expected * (1 - expected), weight)
+        return cls.of(groups, correct - expected, expected * (1 - expected), weight, factor)
 
     def take(self, rows: NDArray) -> SurveyDesign:
         """Return the groups and weights of some rows, by number or by a boolean mask; the correlation stays."""
@@ -187,7 +203,7 @@ class SurveyDesign:
         groups of equal parts of the variance as say as much.
         """
         model = (1 - self.correlation) * own + self.correlation * together
-        return np.maximum(1.0, np.maximum(model, seen) / base * fewness(np.maximum(groups, 1.0)))
+        return np.maximum(1.0, np.maximum(model, seen) / base * fewness(np.maximum(groups, 1.0))) * self.factor**2
 
 
 def shares(weight: Floats | None, n: int) -> Floats:

@@ -345,6 +345,15 @@ Group = Annotated[
         "week, month and year likewise).",
     ),
 ]
+GroupOrAuto = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|COL|none",
+        help="What is counted once: auto finds it (equal inputs, near copies, the column that widens intervals most); "
+        "the values of a column, or COL:day for the days of a column of dates (hour, week, month and year likewise); "
+        "none: every row.",
+    ),
+]
 Time = Annotated[
     str | None,
     typer.Option(

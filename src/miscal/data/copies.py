@@ -1,4 +1,4 @@
-"""Rows that were put into a file several times."""
+"""Rows that were put into a file several times, or are nearly copies of each other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.folds import row_groups
 from miscal.data.triples import Triples
 
 LEAST_ROWS = 20
@@ -58,3 +59,98 @@ def copies(triples: Triples) -> Copies | None:
     counts = np.bincount(row)
     times = int(np.gcd.reduce(counts))
     return Copies(times, row) if times > 1 and len(counts) >= LEAST_ROWS else None
+
+
+MOST_NEIGHBOURS = 20
+"""Copies of one row that are looked for: neighbours of neighbours are linked, too, so there may be more."""
+CHANCE = 0.001
+"""Of a row, where there are no copies, to be taken for one, by all numbers of neighbours together."""
+MUCH_NEARER = 1 / 3
+"""Copies are nearer than this part of the median distance to the last neighbour looked at."""
+LARGEST_UNIT, LARGEST_UNIT_ROWS = 0.05, 50
+"""Rows that hang together are no more than this share of all rows, or so many: more are a usual input or a cluster."""
+_STRIP_ROWS = 4_096
+"""Rows within which neighbours are looked for, so that the time grows with the rows: strips across one direction, whose
+width is large against the distance of copies."""
+_MOST_PLACES = 64
+"""Wider inputs are projected on so many random directions: copies lie near in all of them."""
+
+
+def near_copies(places: np.ndarray) -> np.ndarray:
+    """Find rows that lie much nearer to each other than independent rows of that density would.
+
+    Of independent rows (r_k / r_{k+1})^{k d} is uniform, r_k the distance to the k-th neighbour and d the dimension: so
+    it is of a Poisson process. A row is linked to its k nearest where that is least, if it is below 0.001 / 20 there
+    and r_k is far below the usual distance. Equal rows are looked at once. Where no column takes more values than half
+    of the rows, inputs lie on a lattice, of which nothing can be said in this way.
+
+    Parameters
+    ----------
+    places : float array of shape (n, d)
+        Inputs; each column is standardised.
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        The same number for rows that are copies of each other, from 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> asked = np.repeat(rng.normal(size=(200, 4)), 3, axis=0)
+    >>> len(np.unique(near_copies(asked + rng.normal(scale=0.001, size=asked.shape))))
+    200
+    >>> len(np.unique(near_copies(rng.normal(size=(600, 6)))))
+    600
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    number = row_groups(places)
+    points = places[np.unique(number, return_index=True)[1]].astype(np.float64)
+    points = points[:, points.std(0) > 0]
+    n, d = points.shape
+    if n <= 2 * MOST_NEIGHBOURS or all(len(np.unique(column)) <= n / 2 for column in points.T):
+        return np.arange(len(places))
+    points = (points - points.mean(0)) / points.std(0)
+    if d > _MOST_PLACES:
+        points = points @ np.random.default_rng(0).normal(size=(d, _MOST_PLACES))
+    distance, neighbour = _neighbours(points)
+    with np.errstate(divide="ignore"):
+        steps = np.diff(np.log(distance), axis=1)
+    # the dimension by the steps to the second neighbour, which are exponential: of the shorter ones, as copies are far
+    cut = np.quantile(steps[:, 0], 0.9)
+    dimension = min(np.sum(steps[:, 0] <= cut) / np.minimum(steps[:, 0], cut).sum(), points.shape[1])
+    k = np.arange(1, MOST_NEIGHBOURS + 1)
+    near = distance[:, :-1] < MUCH_NEARER * np.median(distance[:, -2])
+    chance = np.where(near, -k * dimension * steps, 0.0)
+    linked_to = np.where(chance.min(1) < np.log(CHANCE / MOST_NEIGHBOURS), k[chance.argmin(1)], 0)
+    one, other = np.nonzero(k <= linked_to[:, None])
+    edges = coo_array((np.ones(len(one)), (one, neighbour[one, other])), shape=(n, n))
+    return no_larger_than_a_unit(connected_components(edges, directed=False)[1][number])
+
+
+def no_larger_than_a_unit(number: np.ndarray) -> np.ndarray:
+    """Give rows numbers of their own whose unit holds so many that it is a usual input, or a cluster; int64 (n,).
+
+    Examples
+    --------
+    >>> len(np.unique(no_larger_than_a_unit(np.zeros(60, int)))), no_larger_than_a_unit(np.array([0, 0])).tolist()
+    (60, [0, 0])
+    """
+    n, size = len(number), np.bincount(number)[number]
+    large = size > max(LARGEST_UNIT * n, LARGEST_UNIT_ROWS)
+    return np.unique(np.where(large, number.max() + 1 + np.arange(n), number), return_inverse=True)[1].astype(np.int64)
+
+
+def _neighbours(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distances to the nearest other points of the same strip, in rising order, and which they are; (n, 21) each."""
+    from sklearn.neighbors import NearestNeighbors
+
+    along = points @ np.random.default_rng(1).normal(size=points.shape[1])
+    n, many = len(points), MOST_NEIGHBOURS + 1
+    distance, neighbour = np.empty((n, many)), np.empty((n, many), np.int64)
+    for strip in np.array_split(np.argsort(along, kind="stable"), -(-n // _STRIP_ROWS)):
+        found = NearestNeighbors(n_neighbors=many).fit(points[strip]).kneighbors()
+        distance[strip], neighbour[strip] = found[0], strip[found[1]]
+    return distance, neighbour

@@ -17,6 +17,7 @@ from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.judged import JudgeReading
 from miscal.data.time_blocks import time_blocks
+from miscal.data.units import FoundUnits
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -101,8 +102,12 @@ class Triples:
         When each row was predicted: datetime64[s], or float64 numbers that rise with time.
     layout : InputLayout, optional
         What the columns of `X` are; by default all of them are places.
-    candidate_groups : dict of int64 arrays of shape (n,)
-        Columns of the source, or days of them, whose equal values may mark rows that hang together; -1: no group.
+    candidate_groups : dict of int64 arrays of shape (n,), or None
+        Columns of the source, or periods of them, that rows may be counted by, keyed by
+        :class:`~miscal.data.readers.grouping.Grouping`; -1: no value. None: rows are counted one by one, unless they
+        have groups.
+    counted_by : FoundUnits
+        What is counted once, and how it was found.
     kind : {"answer", "event", "judge"}, default "answer"
         What the confidence is the probability of: that the answer given is right, that an event happens, or that
         people approve of an answer. The outcome is 1 where it is, does, or they do. Nothing is computed by it;
@@ -142,7 +147,8 @@ class Triples:
     source: dict[str, Any] = field(default_factory=dict)
     encoder: Any = None
     layout: InputLayout = None  # type: ignore[assignment]
-    candidate_groups: dict[str, np.ndarray] = field(default_factory=dict)
+    candidate_groups: dict[Any, np.ndarray] | None = field(default_factory=dict)
+    counted_by: FoundUnits = field(default_factory=FoundUnits)
     time: np.ndarray | None = None
     kind: Kind = ANSWER
     classes: ClassProbabilities | None = None
@@ -258,7 +264,7 @@ class Triples:
             classes=None if self.classes is None else self.classes.take(index),
             judged=None if self.judged is None else self.judged.take(index),
             **{
-                name: {key: values[index] for key, values in getattr(self, name).items()}
+                name: None if (of := getattr(self, name)) is None else {key: v[index] for key, v in of.items()}
                 for name in ("metadata", "answers", "candidate_groups")
             },
             **{name: None if (v := getattr(self, name)) is None else v[index] for name in _ARRAYS},

@@ -247,7 +247,7 @@ def ranking(rows: LabelledRows) -> Ranking | None:
     freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, effective, strict=True))
     placed = np.empty(len(rows))
     placed[right], placed[~right] = moves
-    variance *= effect_of_groups(placed, rows.group)
+    variance *= effect_of_groups(placed, rows.group) * rows.factor**2
     half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
     return Ranking(area, (max(0.0, area - half), min(1.0, area + half)))
 

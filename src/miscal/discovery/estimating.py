@@ -15,13 +15,14 @@ from miscal.data.copies import copies
 from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows, units_of
+from miscal.data.units import FoundUnits
+from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
 from miscal.discovery.missing_columns import BlankedRows
 from miscal.discovery.time_order import check_first_block, refuse_no_order
+from miscal.discovery.units import with_units
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import (
-    ChangedRows,
     estimate_in_blocks,
     fit_forward,
     fit_honest,
@@ -93,7 +94,9 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     copied = copies(triples) if triples.group is None else None
     if copied is not None:
         # an alarm of the summary says so; copies count as one
-        triples = replace(triples, group=copied.row)
+        triples = replace(triples, group=copied.row, counted_by=FoundUnits("equal inputs"))
+    else:
+        triples = with_units(triples, seed)
     if triples.split is not None:
         # a reader that took the split from a column has warned already, in its notes
         warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)
@@ -186,15 +189,12 @@ def fit_rows(
 
     if triples.split is None:
         blanked = BlankedRows.of(triples, np.full(len(triples), True), seed)
-        changed, n_blanked = _and_without_units(triples, blanked.changed(triples))
-        found = fit_honest_fields(model, triples, changed)
+        found = fit_honest_fields(model, triples, blanked.changed(triples))
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         corrections = corrections_by_name(triples, found.folded.corrected, parts)
         expected = expected_of(found.folded)
         told = {"fold": found.fold, "forward": found.forward, "block": found.block}
-        told |= {"changed": found.changed[:n_blanked]}
-        if units_of(triples):
-            told["without_units"] = found.changed[n_blanked:]
+        told |= {"changed": found.changed}
         return FittedRows(triples, model, found.folded, *expected, corrections, **told, blanked=blanked)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
@@ -207,28 +207,7 @@ def fit_rows(
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
     told = _blanked(model, triples, test, seed)
-    if units_of(triples):
-        known = model.correct(_without_units(triples)[test], triples.confidence[test]).corrected
-        told["without_units"] = _merged(test, known, estimate.corrected[~test])
     return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **told)
-
-
-def _without_units(triples: Triples) -> np.ndarray:
-    """Return x as it would be if the inputs were blank that may name customers and the like."""
-    X = triples.X
-    for name in units_of(triples):
-        X = triples.encoder.blanked(X, name)
-    return X
-
-
-def _and_without_units(triples: Triples, changed: ChangedRows) -> tuple[ChangedRows, int]:
-    """Add all rows without such inputs, if there are any, after the changed rows, and count those before."""
-    many = len(changed.row)
-    if not units_of(triples):
-        return changed, many
-    every = np.arange(len(triples))
-    X = np.concatenate([changed.X, _without_units(triples)])
-    return ChangedRows(np.concatenate([changed.row, every]), X), many
 
 
 def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> dict[str, Any]:

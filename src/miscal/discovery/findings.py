@@ -12,6 +12,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
 from miscal.discovery.summary import FindingsMethod
+from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
@@ -97,6 +98,7 @@ def write_ledger(
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = _corrected(rows, witness, seed)
+    error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, error=error, settings=settings)
     cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(

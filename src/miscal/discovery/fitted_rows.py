@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.triples import Triples
 from miscal.discovery.missing_columns import BlankedRows
 from miscal.estimators.estimate import FieldEstimate
@@ -66,9 +65,6 @@ class FittedRows:
         Some rows that testify, with columns blank.
     changed : ndarray of float64, or None
         Their corrected confidences, as honest as those of `estimate`.
-    without_units : ndarray of float64, shape (n,), or None
-        Corrected confidences as they would be if inputs were blank that may name customers and the like (`units`); None
-        where there are none, or it was not asked.
     by_time : bool
         Whether folds are blocks of time, each judged by the blocks before it.
     testified : LabelledRows
@@ -95,7 +91,6 @@ class FittedRows:
     blanked: BlankedRows | None = None
     changed: np.ndarray | None = None
     by_time: bool = False
-    without_units: np.ndarray | None = None
     testified: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
@@ -107,11 +102,6 @@ class FittedRows:
         if self.testified is None:
             # the class is frozen for everyone but its own making
             object.__setattr__(self, "testified", self.labelled(self.testifies))
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Inputs whose values may mark rows that hang together."""
-        return units_of(self.triples)
 
     @property
     def evidence(self) -> Evidence:
@@ -153,7 +143,8 @@ class FittedRows:
         columns = {"correct": triples.correct, "confidence": triples.confidence, "expected": self.expected}
         columns |= {"delta": estimate.delta, "hidden": estimate.hidden, "row": triples.row}
         columns |= {"group": triples.group, "weight": triples.weight} | known
-        return LabelledRows.of(**{name: None if v is None else v[inside] for name, v in columns.items()})
+        known = {name: None if v is None else v[inside] for name, v in columns.items()}
+        return LabelledRows.of(**known, factor=triples.counted_by.factor)
 
     @cached_property
     def corrected(self) -> LabelledRows:
@@ -171,19 +162,7 @@ class FittedRows:
         if known is None or known.group is None:
             return every
         number = np.unique(group, return_inverse=True)[1].astype(np.int64)
-        return replace(every, design=SurveyDesign(number, known.correlation, every.weight))
-
-
-def units_of(triples: Triples) -> tuple[str, ...]:
-    """Name the inputs whose values may mark rows that hang together: what is learned of such a value says of no other.
-
-    Examples
-    --------
-    >>> units_of(Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0]))
-    ()
-    """
-    seen = getattr(triples.encoder, "can_be_blank", ())
-    return tuple(name for name in triples.candidate_groups if name in seen)
+        return replace(every, design=replace(known, group=number, weight=every.weight))
 
 
 def testifying(triples: Triples) -> np.ndarray:

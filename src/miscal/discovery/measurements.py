@@ -17,8 +17,10 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.curve import curve_of
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS, gap_of, slice_number
 from miscal.calibration.metrics.inference import DRAWS, smece_of
-from miscal.calibration.metrics.scores import log_losses, mean_interval, squared_errors
+from miscal.calibration.metrics.scores import log_losses, mean_of_values, squared_errors
 from miscal.calibration.survey_design import average, correlation, spread
+from miscal.data.periods import PERIODS
+from miscal.data.units import FoundUnits
 from miscal.discovery.slice_numbers import CurveNumbers, CurvePair, Score
 from miscal.discovery.summary import (
     Comparison,
@@ -27,10 +29,11 @@ from miscal.discovery.summary import (
     Gain,
     GapNumbers,
     Global,
-    GroupNumbers,
     Histogram,
+    OtherUnit,
     Regime,
     SmoothEce,
+    Units,
     WeightNumbers,
 )
 from miscal.findings import Judged, judge_regimes
@@ -67,27 +70,33 @@ def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, 
     return Global(**{name: _stored(score, Global.kind(name)) for name, score in scores.items()})
 
 
-def group_numbers(rows: LabelledRows, column: str | None = None) -> GroupNumbers | None:
-    """Say how strongly rows of a group hang together, and for how many independent rows they count; None if none do.
+def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
+    """Say what rows are counted by, and for how many independent rows they count.
 
     Examples
     --------
     >>> y, half, group = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.arange(1000) // 2
-    >>> found = group_numbers(LabelledRows.of(y, half, half, group=group))
-    >>> found.n, found.largest, round(found.n_effective / 100)
-    (500, 2, 5)
+    >>> told = unit_numbers(LabelledRows.of(y, half, half, group=group), FoundUnits("named", "seen:day"))
+    >>> told.unit, told.n_units, told.largest, round(told.n_effective / 100), round(told.widening, 1)
+    ('day of seen', 500, 2, 5, 1.4)
     """
-    if rows.group is None:
-        return None
-    sizes = np.bincount(rows.group)
+    sizes = np.ones(len(rows), np.int64) if rows.group is None else np.bincount(rows.group)
     effect = effect_of_mean(rows, np.ones(len(rows), dtype=bool))
-    return GroupNumbers(
-        column=column,
-        n=len(sizes),
+    named, colon, period = (found.column or "").rpartition(":")
+    column = f"{period} of {named}" if colon and period in PERIODS else found.column
+    return Units(
+        unit=column or {"equal inputs": "input", "near copies": "input", "named": "group"}.get(found.source, "row"),
+        source=found.source,
+        column=found.column,
+        n_units=len(sizes),
         largest=int(sizes.max()),
-        correlation=rows.design.correlation,
+        correlation=0.0 if rows.design is None else rows.design.correlation,
         effect=effect,
+        widening=float(np.sqrt(effect)),
         n_effective=len(rows) / effect,
+        factor=found.factor,
+        coarser=found.coarser,
+        others=tuple(OtherUnit(column=name, widening=wider) for name, wider in found.others),
     )
 
 
@@ -230,7 +239,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
 
     def saved(losses: Callable[[np.ndarray, np.ndarray], np.ndarray], theirs: np.ndarray) -> Measure:
         difference = losses(rows.correct, theirs) - losses(rows.correct, ours)
-        return _stored(mean_interval(difference, sample_weight=rows.weight, groups=rows.group), Measure)
+        return _stored(mean_of_values(rows, difference), Measure)
 
     return {
         name: Gain(brier=saved(squared_errors, theirs), log_loss=saved(log_losses, theirs))

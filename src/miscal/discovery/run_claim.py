@@ -1,10 +1,12 @@
 """The claim of a run: what the rows that testify allow to be said of its field."""
 
 from miscal.discovery.fitted_rows import FittedRows
+from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim, claim
 from miscal.evidence.combination import needed
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.learned_power import detectable_places
+from miscal.evidence.limits import NOTHING_CLAIMED
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 
 
@@ -15,12 +17,15 @@ def claim_of(rows: FittedRows, *, seed: int) -> Claim:
     through the folds one after the other, each judged by a field that has learned from earlier folds only; the first
     folds only teach. K-fold values would not do: a row's field depends there on the outcomes of rows whose fields
     depend on its own, and a test that takes them as fixed rejects too often. The kernel score needs no field, and looks
-    at all rows that testify.
+    at all rows that testify. Of fewer than 10 units nothing is claimed.
     """
     estimate, inside = rows.forward or rows.estimate, rows.testifies if rows.block is None else rows.block >= 0
     blocks = {} if rows.block is None else {"block": rows.block}
     # the field as it was learned: whether the estimator would correct by it is no question of the test
     tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
+    if rows.testified.n_units < EVIDENCE_DEFAULTS.least_units:
+        nothing = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
+        return Claim(bool(rows.model.structure_), nothing)
     structure, found = bool(rows.model.structure_), _smoothed(rows, seed)
     if found is None:
         return claim(tested, structure=structure, random_state=seed)

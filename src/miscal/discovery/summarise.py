@@ -29,12 +29,11 @@ from miscal.discovery.missing_columns import costs
 from miscal.discovery.over_time import over_time
 from miscal.discovery.run_claim import claim_of
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
-from miscal.discovery.unnamed_groups import UnnamedGroups, equal_inputs_warning, unnamed_groups, warning_of
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.rounded_confidences import rare_values_warning
-from miscal.evidence.settings import SIGNIFICANCE
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings import places
 from miscal.findings.decisions import Thresholds, decide
 
@@ -91,7 +90,7 @@ def summarise(
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    readings, unnamed = _columns_read(rows), unnamed_groups(rows, seed=seed)
+    readings = _columns_read(rows)
     copied = copy_alarms(copies(triples), len(triples))
     summary = Summary(
         kind=triples.kind,
@@ -110,7 +109,7 @@ def summarise(
                     *little_told(everyone, triples.kind),
                     *triples.notes,
                     *warnings,
-                    *_remarks(rows, regimes, supported, regime, unnamed),
+                    *_remarks(rows, regimes, supported, regime),
                 ]
             )
         ),
@@ -138,8 +137,7 @@ def summarise(
             candidates=rows.ledger.method.candidates,
             least=epsilon,
         ),
-        groups=measurements.group_numbers(tested, columns.get("group")),
-        unnamed_groups=unnamed,
+        units=measurements.unit_numbers(tested, triples.counted_by),
         over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
@@ -178,7 +176,6 @@ def _remarks(
     regimes: Sequence[Regime],
     supported: np.ndarray,
     regime: np.ndarray,
-    unnamed: Sequence[UnnamedGroups],
 ) -> list[str]:
     words = vocabulary(rows.triples.kind)
     what, correct = _WHICH[rows.evidence], rows.testified.correct
@@ -197,6 +194,12 @@ def _remarks(
                 else ""
             )
         )
+    if (units := rows.testified.n_units) < EVIDENCE_DEFAULTS.least_units:
+        by = measurements.unit_numbers(rows.testified, rows.triples.counted_by).unit
+        remarks.append(
+            f"only {units} units ({by}) testify, and of fewer than {EVIDENCE_DEFAULTS.least_units} nothing is claimed: "
+            "give rows of more units, or, if rows are independent of each other, --group none"
+        )
     apart = regime == None  # noqa: E711  element by element
     if apart.any():
         remarks.append(
@@ -212,11 +215,9 @@ def _remarks(
         )
     tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    alike = equal_inputs_warning(rows), warning_of(unnamed, rows.triples.kind)
     texts = (
         rare,
         *_few_count(_weights(rows), rows.triples.row[rows.testifies]),
-        *alike,
         _drifted(rows) if rows.evidence == TEST else None,
     )
     return [*remarks, *(text for text in texts if text is not None)]

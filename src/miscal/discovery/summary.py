@@ -11,10 +11,11 @@ from typing import Any
 import pydantic
 from pydantic import ConfigDict, Field, FiniteFloat, NonNegativeInt, SerializerFunctionWrapHandler, model_serializer
 
-from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
+from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, Part, Share, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
+from miscal.data.units import UnitSource
 from miscal.discovery.classes.document import ClassNumbers
 from miscal.discovery.judges.document import JudgeNumbers
 from miscal.discovery.slice_numbers import CurvePair, Score
@@ -138,36 +139,34 @@ class Histogram(Part):
     under: tuple[NonNegativeInt, ...]
 
 
-class GroupNumbers(Part):
-    """Rows that may hang together, as ``--group`` names them, among those that testify.
+class OtherUnit(Part):
+    """A column that rows could also be counted by, and how many times as wide intervals would be."""
 
-    ``correlation`` is that of the residuals within a group; ``effect`` the design effect of a mean over all rows, and
-    ``n_effective`` the number of rows over it.
+    column: Text
+    widening: FiniteFloat
+
+
+class Units(Part):
+    """What is counted once, among the rows that testify.
+
+    ``unit`` says what it is, ``source`` how it was found; ``column`` is as ``--group`` names it. ``correlation`` is
+    that of the residuals within a unit, ``effect`` the design effect of a mean over all rows, ``widening`` its root,
+    and ``n_effective`` the number of rows over it. ``factor`` is a part of ``widening``: of every standard error,
+    because outcomes of a ``coarser`` period hang together, too, of which there are too few to count by.
     """
 
+    unit: Text
+    source: UnitSource
     column: str | None
-    n: NonNegativeInt
+    n_units: NonNegativeInt
     largest: NonNegativeInt
     correlation: Share
     effect: FiniteFloat
+    widening: FiniteFloat
     n_effective: FiniteFloat
-
-
-class UnnamedGroups(Part):
-    """A column whose equal values mark rows that hang together, as it would be named with ``--group``.
-
-    ``n`` is the number of its groups. ``p_adjusted`` tests whether their outcomes are more alike than confidences and
-    inputs explain, adjusted for all columns looked at (Holm, 1979); ``beyond_inputs`` is the intraclass correlation
-    given both. A named column is measured given the confidence alone: ``correlation`` is the intraclass correlation
-    then, and ``wider`` how many times as wide the interval of the mean outcome is.
-    """
-
-    column: Text
-    n: NonNegativeInt
-    p_adjusted: Probability
-    beyond_inputs: FiniteFloat
-    correlation: FiniteFloat
-    wider: FiniteFloat
+    factor: FiniteFloat = 1.0
+    coarser: str | None = None
+    others: tuple[OtherUnit, ...] = ()
 
 
 class PeriodNumbers(Part):
@@ -327,8 +326,7 @@ class Summary(Document):
     places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     decisions: tuple[Decision, ...] = ()
-    groups: GroupNumbers | None = None
-    unnamed_groups: tuple[UnnamedGroups, ...] = ()
+    units: Units | None = None
     over_time: OverTime | None = None
     weights: WeightNumbers | None = None
     curves: Curves

@@ -119,6 +119,9 @@ class EvidenceSettings:
     count_exponent: float = 42.0
     """Frequencies at which the transform is below exp(-42) = 6e-19, so lost in rounding, are left out."""
 
+    least_units: int = 10
+    """Units that testify, at least: of fewer nothing is claimed, as how much they differ is hardly known."""
+
     # The audits.
     null_draws: int = 20
     """Refits under a null; each costs a whole fit. The paper's number."""

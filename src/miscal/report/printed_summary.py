@@ -15,7 +15,15 @@ from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.judge_facts import judge_facts
 from miscal.report.precision import decimals_of
 from miscal.report.printed_finding import finding_words
-from miscal.report.row_wording import embedding_of, grouped, later_rows, needed_of_new_rows, row_words, sampled, weighed
+from miscal.report.row_wording import (
+    counted_by,
+    embedding_of,
+    later_rows,
+    needed_of_new_rows,
+    row_words,
+    sampled,
+    weighed,
+)
 from miscal.report.texts import first_sentence
 
 SHOWN = 5
@@ -61,7 +69,9 @@ def more_facts(summary: Summary) -> Facts:
         *_decisions(summary),
         (
             "rows",
-            ". ".join(phrase.rstrip(".") for phrase in (_rows(summary), grouped(summary), weighed(summary)) if phrase),
+            ". ".join(
+                phrase.rstrip(".") for phrase in (_rows(summary), counted_by(summary), weighed(summary)) if phrase
+            ),
         ),
         *_inputs(summary),
         *(("warning", warning) for warning in summary.warnings),

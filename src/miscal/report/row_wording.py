@@ -19,6 +19,7 @@ REPEATS = 0.95
 MOST_NEEDED = 10
 
 
+_MOST_OTHERS = 3
 _FOR_ALL = "These candidates were compared for the saved correction, which learned from all rows."
 
 
@@ -85,25 +86,33 @@ def sampled(n_sample: int, n: int) -> str:
     return f"The field was learned from {n_sample:,} of {n:,} rows, drawn at random; all rows testify."
 
 
-def grouped(summary: Summary) -> str:
-    """Say for how many independent rows the rows count that come in groups; empty where none were named.
+def counted_by(summary: Summary) -> str:
+    """Say what is counted once, where it is no single row, and what that changes.
 
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> groups = SimpleNamespace(column="question", n=300, correlation=0.372, n_effective=593.2)
-    >>> grouped(SimpleNamespace(groups=groups))
-    'They come in 300 groups (question), within which outcomes correlate by 0.37, and count for 593 independent rows.'
-    >>> grouped(SimpleNamespace(groups=None))
+    >>> day = {"unit": "day of seen", "source": "column", "n_units": 92, "widening": 2.31, "factor": 1.0, "others": ()}
+    >>> units = SimpleNamespace(**day)
+    >>> counted_by(SimpleNamespace(units=units))
+    'Counted by day of seen: 92 units, intervals 2.3 times as wide as by rows.'
+    >>> counted_by(SimpleNamespace(units=None))
     ''
     """
-    groups = summary.groups
-    if groups is None:
+    units = summary.units
+    if units is None or units.source == "rows":
         return ""
-    named = "" if groups.column is None else f" ({groups.column})"
+    found = {"near copies": " (equal and nearly equal inputs are one)", "equal inputs": " (equal inputs are one)"}
+    coarser = (
+        f", a factor of {units.factor:.1f} of it because the outcomes of a {units.coarser} hang together, too"
+        if units.factor > 1
+        else ""
+    )
+    others = " or ".join(f"{one.column} ({one.widening:.1f})" for one in units.others[:_MOST_OTHERS])
     return (
-        f"They come in {groups.n:,} groups{named}, within which outcomes correlate by {groups.correlation:.2f}, "
-        f"and count for {groups.n_effective:,.0f} independent rows."
+        f"Counted by {units.unit}{found.get(units.source, '')}: {units.n_units:,} units, intervals "
+        f"{units.widening:.1f} times as wide as by rows{coarser}."
+        + (f" It could be counted by {others} with --group, too." if others else "")
     )
 
 
@@ -208,7 +217,7 @@ def _test_rows(summary: Summary) -> RowWords:
 
 
 def _and_design(summary: Summary) -> str:
-    notes = [one for one in (grouped(summary).replace("They come", "The rows come"), weighed(summary)) if one]
+    notes = [one for one in (counted_by(summary), weighed(summary)) if one]
     return f" {' '.join(notes)} Every interval and p-value allows for {'both' if notes[1:] else 'it'}." if notes else ""
 
 

@@ -51,7 +51,7 @@ def discover(
     adjustment: Literal["family-wise", "fdr"] = "family-wise",
     where: str | None = None,
     allow_leak: str | float | Sequence[str | float] = (),
-    group: Any = None,
+    group: Any = "auto",
     weight: Any = None,
     time: Any = None,
     on_invalid: Literal["error", "drop"] = "error",
@@ -137,8 +137,12 @@ def discover(
         Condition that rows must meet, such as ``"model == 'gpt-4o'"``.
     allow_leak : str or sequence of str
         Columns to use although they tell the outcome nearly perfectly.
-    group, weight, time : str or array-like of shape (n,), optional
-        Columns of groups whose rows stay together, of weights, and of dates or numbers that rise with time.
+    group : {"auto", "none"}, str or array-like of shape (n,), default "auto"
+        What is counted once, and stays together in every fold. "auto" finds it: equal inputs, near copies, and the
+        column that widens intervals most; ``found.summary.units`` says what was taken. A column, or "seen:day" for the
+        days of a column of dates. "none": every row, which is what "auto" means to method "paper".
+    weight, time : str or array-like of shape (n,), optional
+        Columns of weights, and of dates or numbers that rise with time.
     on_invalid : {"error", "drop"}, default "error"
         What to do about rows with missing or invalid values.
     encoding : str, default "utf-8"
@@ -250,12 +254,14 @@ def read_rows(source: Any, *, method: str, seed: int, **columns: Any) -> Triples
     from miscal.estimators.registry import estimator_class
 
     if not estimator_class(method).sees_columns:
+        # the paper counts rows
+        columns["group"] = "none" if columns.get("group", "auto") == "auto" else columns["group"]
         columns |= naming_alone(columns.get("metadata", ()), columns.get("names_only", ()))
     return read_triples(source, seed=seed, **columns)
 
 
 def _refuse_columns(given: Mapping[str, Any], y: Any) -> None:
-    defaults = {"on_invalid": "error", "encoding": "utf-8"}
+    defaults = {"on_invalid": "error", "encoding": "utf-8", "group": "auto"}
     plain = {name: one for name, one in given.items() if isinstance(one, (str, tuple, NoneType))}
     asked = [name for name in given if name not in plain or plain[name] not in (None, (), defaults.get(name))]
     if asked or y is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.data.readers import read_triples
-from miscal.data.readers.candidate_groups import LEAST_GROUPS
+from miscal.data.readers.candidate_groups import names_identity
 
 N = 400
 START = datetime(2024, 1, 31, 22)
@@ -61,21 +61,36 @@ def test_a_row_without_a_date_has_no_group():
         read_triples(data, group="seen:day", features="x")
 
 
-def test_days_customers_and_wards_may_mark_groups_and_kinds_of_rows_may_not():
+def found_in(data, **options):
+    found = read_triples(data, **options).candidate_groups
+    return None if found is None else {one.name: units for one, units in found.items()}
+
+
+def test_dates_and_columns_that_look_like_identities_may_be_counted_by_and_kinds_of_rows_may_not():
     rng = np.random.default_rng(1)
-    ward, customer = rng.integers(0, 25, N), [f"c{i:03}" for i in rng.integers(0, 120, N)]
-    known_later = table()["correct"] * 30 + rng.integers(0, 30, N)
-    data = table(ward=ward, customer=customer, later=known_later, few=np.arange(N) % (LEAST_GROUPS - 1))
-    unseen = read_triples(data, features="x").candidate_groups
-    assert set(unseen) == {"seen:day", "ward", "customer"}
+    shift, customer = rng.permutation(N) % 60, [f"c{i:03}" for i in rng.integers(0, 120, N)]
+    known_later = table()["correct"] * 60 + rng.integers(0, 60, N)
+    data = table(shift=shift, customer=customer, later=known_later, few=np.arange(N) % 29, user=np.arange(N) % 12)
+    unseen = found_in(data, features="x")
+    # of fifty days too few have two hours, and no week or month is one of ten
+    assert set(unseen) == {"seen:day", "shift", "customer", "user"}
     assert len(np.unique(unseen["seen:day"])) == data["seen"].dt.date().n_unique()
     assert len(set(zip(unseen["customer"].tolist(), customer, strict=True))) == len(set(customer))
-    # a value of what is seen is a kind of row, unless there are many of few rows each
-    seen = {"features": "x,ward,customer"}
-    assert set(read_triples(data, **seen).candidate_groups) == {"seen:day", "customer"}
-    assert "customer" not in read_triples(pl.concat([data] * 7), **seen).candidate_groups
-    assert "ward" not in read_triples(data, features="x", metadata="ward").candidate_groups
-    assert read_triples(data, features="x", group="ward").candidate_groups == {}
+    assert set(found_in(data, features="x,shift,customer")) == set(unseen)
+    # a value of many rows is a kind of row, unless its column is named like an identity
+    assert set(found_in(pl.concat([data] * 7), features="x")) == {"seen:hour", "seen:day", "customer", "user", "x"}
+    assert found_in(data, features="x", group="shift") is None
+    assert found_in(data, features="x", group="none") is None
+
+
+@pytest.mark.parametrize("name", ["customer_id", "userName", "Patients", "session", "question.id", "SessionUUID"])
+def test_identities_are_told_by_their_names(name):
+    assert names_identity(name)
+
+
+@pytest.mark.parametrize("name", ["subject", "age", "identity", "usage", "personal_income"])
+def test_other_names_are_no_identities(name):
+    assert not names_identity(name)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -87,18 +102,17 @@ def test_a_count_is_no_group_and_a_number_that_names_is_one(seen, seed):
     odds = 1.5 * np.tanh(length / 50 - 1) + 1.2 * rng.normal(size=150)[shop - 1_000]
     correct = (rng.random(2_000) < 1 / (1 + np.exp(-odds))).astype(int)
     data = {"confidence": rng.uniform(0.4, 0.6, 2_000), "correct": correct, "x": rng.random(2_000)}
-    found = read_triples(data | {"length": length, "shop": shop}, features=seen).candidate_groups
-    assert set(found) == {"shop"}
+    assert set(found_in(data | {"length": length, "shop": shop}, features=seen)) == {"shop"}
 
 
-def test_rows_without_a_value_belong_to_no_group():
-    ward = [None if i % 5 == 0 else float(i % 30) for i in range(N)]
-    found = read_triples(table(ward=ward), features="x").candidate_groups["ward"]
+def test_rows_without_a_value_have_no_number():
+    ward = [None if i % 5 == 0 else float(i % 60) for i in range(N)]
+    found = found_in(table(ward=ward), features="x")["ward"]
     assert (found[::5] == -1).all()
     assert (np.delete(found, np.s_[::5]) >= 0).all()
 
 
 def test_columns_that_nobody_asked_for_and_that_cannot_be_read_stop_nothing():
     data = table().to_dict(as_series=False)
-    assert "seen:day" in read_triples(data, features="x").candidate_groups
+    assert "seen:day" in found_in(data, features="x")
     assert len(read_triples(data | {"odd": [object()] * N, "mixed": [1, "a"] * (N // 2)}, features="x")) == N

@@ -288,7 +288,7 @@ def effect_given_confidence(rows: LabelledRows) -> float:
     n_bins = int(np.clip(len(np.unique(rows.group)) // _GROUPS_PER_BIN, 1, _BINS))
     index = bin_index(rows.confidence, n_bins, "width", np.full(len(rows), 1 / len(rows)))
     mean = np.bincount(index, residual) / np.maximum(np.bincount(index), 1)
-    return effect_of_groups(residual - mean[index], rows.group, rows.shares)
+    return effect_of_groups(residual - mean[index], rows.group, rows.shares) * rows.factor**2
 
 
 def measure_smece(

@@ -179,7 +179,7 @@ def _share_of(values: RowValues) -> EstimateOfRows:
         value = values(*_outcomes(rows))
         found = mean_of_values(rows, value)
         left = value - found.value
-        effect = kish(rows.shares, left**2) * effect_of_groups(left, rows.group, rows.shares)
+        effect = kish(rows.shares, left**2) * effect_of_groups(left, rows.group, rows.shares) * rows.factor**2
         low, high = wilson(np.clip(found.value, 0.0, 1.0), len(value) / effect)
         return replace(found, interval=(float(low), float(high)))
 

@@ -310,7 +310,7 @@ def mean_of_values(rows: LabelledRows, values: np.ndarray, *, null: float = 0.0,
     if n_eff < 1 + _ROUNDING:
         return MeanEstimate(mean, None, None, None, len(v))
     squares = float(np.sum(np.square(parts))) + (unit / n_eff) ** 2
-    error = math.sqrt(squares * n_eff / (n_eff - 1))
+    error = math.sqrt(squares * n_eff / (n_eff - 1)) * rows.factor
     return _student(mean, error, n_eff - 1, null, len(v))
 
 

@@ -48,7 +48,7 @@ def command(
     adjustment: options.AdjustmentOption = options.Adjustment.family_wise,
     where: options.Where = None,
     allow_leak: options.AllowLeak = None,
-    group: options.Group = None,
+    group: options.GroupOrAuto = "auto",
     weight: options.Weight = None,
     time: options.Time = None,
     on_invalid: options.OnInvalidOption = OnInvalid.error,

@@ -1,7 +1,8 @@
-"""Find columns whose equal values may mark rows that hang together: the day of a date, a customer, a ward."""
+"""Find columns whose equal values may be what is counted once: the day of a date, a customer, a ward."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from miscal.base.arrays import column_of
 from miscal.base.errors import MiscalError
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.periods import DAY
+from miscal.data.periods import PERIODS
 from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
 from miscal.data.readers.rows import TableRows
@@ -22,64 +23,82 @@ MOST_ROWS = 500_000
 """Above so many rows no column is looked at: it would take memory for each."""
 MOST_COLUMNS = 200
 """Nor are there more columns looked at that play no part: such tables hold an embedding."""
-LEAST_GROUPS = 20
-"""Fewer groups say too little of how alike rows of a group are."""
-FEW_ROWS, MANY_VALUES = 20, 100
-"""Of a column that the field or the findings see, a value is a kind of row, unless so many values have so few rows on
-average that hardly anything can be learned of each: they name customers, say."""
+PERIODS_COUNTED = PERIODS[:-1]
+"""What dates are counted by, the finest first: of years there are too few."""
+LEAST_UNITS, FEW_UNITS = 30, 10
+"""Units of several rows that a column needs to be counted by. Of fewer than thirty, but at least ten, a coarser period
+still says how much too narrow the intervals of a finer one are, and a column named like an identity is believed."""
+FEW_ROWS = 20
+"""Half of the units have no more rows, or values are kinds of rows that can be named, and no units."""
 ALIKE = 0.5
 """Rows of neighbouring numbers that are at least so much as alike as those of one number: the numbers count or measure
 something, so that what their rows share is an effect of it, and no group. Set between what names (0) and what counts
 (nearly 1), not tuned."""
 LARGEST_SHARE = 0.5
-"""Of all rows in one group: more, and it is the usual value rather than a group."""
+"""Of all rows in one unit: more, and it is the usual value."""
+
+_WHO = (
+    "account applicant borrower caregiver claimant client conversation customer employee encounter episode household "
+    "individual member participant patient person prompt question respondent session student subjectid user visitor"
+)
+IDENTITIES = frozenset([*_WHO.split(), "uid", "uuid", "guid"])
+"""Words in the names of columns that say who or what a row is of."""
 
 
-def candidate_groups(frame: pl.DataFrame, names: Sequence[str], seen: Collection[str]) -> dict[str, NDArray[np.int64]]:
-    """Find the groups that columns may mark: days of dates, and equal values of texts and whole numbers.
+def names_identity(column: str) -> bool:
+    """Tell whether a column is named like an identity, by one of its words.
+
+    Examples
+    --------
+    >>> [names_identity(name) for name in ("customer_id", "userName", "Patients", "age", "identity")]
+    [True, True, True, False, False]
+    """
+    words = re.findall(r"[a-z]+|[A-Z][a-z]*|[A-Z]+", column)
+    return any(word.lower() in IDENTITIES or word.lower().removesuffix("s") in IDENTITIES for word in words)
+
+
+def candidate_groups(frame: pl.DataFrame, names: Sequence[str]) -> dict[Grouping, NDArray[np.int64]]:
+    """Find what rows may be counted by: periods of dates, and equal values of columns that look like identities.
 
     Parameters
     ----------
     frame : polars.DataFrame
     names : sequence of str
         Columns to look at.
-    seen : collection of str
-        Those of them that the field or the findings see.
 
     Returns
     -------
-    dict of str to (n,) int64
-        By what :class:`~miscal.data.readers.grouping.Grouping` calls them; -1 where the value is missing.
+    dict of Grouping to (n,) int64
+        Number of the unit of each row; -1 where the value is missing.
 
     Examples
     --------
     >>> table = pl.DataFrame({"ward": np.arange(200) % 40, "weight": np.linspace(50.0, 90.0, 200)})
-    >>> {name: groups.max() + 1 for name, groups in candidate_groups(table, table.columns, ()).items()}
+    >>> {one.name: unit.max() + 1 for one, unit in candidate_groups(table, table.columns).items()}
     {'ward': np.int64(40)}
     """
     found = {}
     for name in names:
-        named = _groups(column_of(frame, name), name)
-        if named is None:
+        series = column_of(frame, name)
+        if series.dtype.is_nested():
             continue
-        label, codes = named
-        rows = np.bincount(codes[codes >= 0])
-        units = len(rows) >= MANY_VALUES and rows.mean() <= FEW_ROWS
-        kinds = name in seen and label == name and not units
-        if len(rows) >= LEAST_GROUPS and 1 < rows.max() <= LARGEST_SHARE * len(codes) and not kinds:
-            found[label] = codes
+        dated = read_dates(series) is not None
+        for one in [Grouping(name, period) for period in PERIODS_COUNTED] if dated else [Grouping(name)]:
+            codes = _codes(pl.Series(one.values(pl.DataFrame({name: series})), dtype=pl.String) if dated else series)
+            rows = np.bincount(codes[codes >= 0], minlength=1)
+            several = rows[rows > 1]
+            least = FEW_UNITS if dated or names_identity(name) else LEAST_UNITS
+            if len(several) < least or rows.max() > LARGEST_SHARE * len(codes):
+                continue
+            if dated or names_identity(name) or np.median(several) <= FEW_ROWS:
+                found[one] = codes
     return found
 
 
 def candidates_of(
-    table: Table,
-    rows: TableRows,
-    triples: Triples,
-    seen: Collection[str],
-    passed_over: Collection[str | None],
-    seed: int,
-) -> dict[str, NDArray[np.int64]]:
-    """Look for columns that may mark rows that hang together, those of a table included that play no part.
+    table: Table, rows: TableRows, triples: Triples, passed_over: Collection[str | None], seed: int
+) -> dict[Grouping, NDArray[np.int64]]:
+    """Look for columns that rows may be counted by, those of a table included that play no part.
 
     Parameters
     ----------
@@ -87,8 +106,6 @@ def candidates_of(
     rows : TableRows
         Of the table, as the triples are.
     triples : Triples
-    seen : collection of str
-        Columns that the field or the findings see.
     passed_over : collection of str
         Columns that are not looked at.
     seed : int
@@ -96,21 +113,22 @@ def candidates_of(
 
     Returns
     -------
-    dict of str to (n,) int64
+    dict of Grouping to (n,) int64
         As :func:`candidate_groups`.
     """
     if len(triples) > MOST_ROWS:
         return {}
+    others = _other_columns(table, rows.frame, rows.row)
+    frame = pl.concat([rows.frame, others], how="horizontal")
+    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over])
     residual = triples.correct - triples.confidence
     residual -= residual.mean()
-    frame = pl.concat([rows.frame, _other_columns(table, rows.frame, rows.row)], how="horizontal")
-    found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over], seen)
-    numbers = [name for name in found if name in frame.columns and frame[name].dtype.is_numeric()]
-    found = {name: codes for name, codes in found.items() if name not in numbers or not _measures(codes, residual)}
+    numbers = [one for one in found if frame[one.column].dtype.is_numeric() and not names_identity(one.column)]
+    found = {one: codes for one, codes in found.items() if one not in numbers or not _measures(codes, residual)}
     # columns that play no part have not been asked whether they are known only after the outcome
-    asked = [name for name in found if name not in seen and name in frame.columns]
-    known_later = leaks(frame, asked, triples.correct, triples.confidence, seed)
-    return {name: groups for name, groups in found.items() if name not in known_later}
+    asked = list(dict.fromkeys(one.column for one in found if one.column in others.columns))
+    known_later = leaks(others, asked, triples.correct, triples.confidence, seed)
+    return {one: units for one, units in found.items() if one.column not in known_later}
 
 
 def _measures(number: NDArray[np.int64], residual: NDArray[np.float64]) -> bool:
@@ -133,23 +151,9 @@ def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) ->
         return frame.select()
 
 
-def _groups(series: pl.Series, name: str) -> tuple[str, NDArray[np.int64]] | None:
-    """Return what the groups of a column are called, and the group of each row; None where values mark no groups."""
-    if read_dates(series) is not None:
-        by_day = Grouping(name, DAY)
-        return by_day.name, _codes(pl.Series(by_day.values(pl.DataFrame({name: series})), dtype=pl.String))
-    if series.dtype.is_float():
-        known = series.fill_nan(None)
-        # numbers that name something, and have become floats beside blanks
-        if not known.drop_nulls().is_finite().all() or not (known.drop_nulls() % 1 == 0).all():
-            return None
-        return name, _codes(known)
-    text = series.dtype in (pl.String, pl.Categorical, pl.Enum)
-    return (name, _codes(series)) if text or series.dtype.is_integer() else None
-
-
 def _codes(series: pl.Series) -> NDArray[np.int64]:
     """Give equal values equal numbers, from 0; -1 where missing."""
+    series = series.fill_nan(None) if series.dtype.is_float() else series
     codes = np.full(len(series), -1, dtype=np.int64)
     known = series.is_not_null().to_numpy()
     values = series.drop_nulls()

@@ -57,6 +57,8 @@ from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_split
 
+NO_GROUPS = "none"
+"""As the option `group`: each row is counted by itself."""
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
 
@@ -85,7 +87,7 @@ def read_triples(
     metadata: str | float | Sequence[str | float] = (),
     names_only: str | float | Sequence[str | float] = (),
     split: str | None = None,
-    group: str | None = None,
+    group: str | None = AUTO,
     weight: str | None = None,
     time: str | None = None,
     where: str | None = None,
@@ -149,9 +151,10 @@ def read_triples(
         Columns that name what is found but are no part of x, because new rows will not have them.
     split : str, optional
         A column of train / val / test, used as it is. By default rows have no split.
-    group : str, optional
-        A column; rows with equal values stay together in every split and fold. Of a column of dates, "seen:day" means
-        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input.
+    group : str, default "auto"
+        What is counted once, and stays together in every split and fold. "auto": a discovery finds it: equal inputs,
+        near copies, and the column that widens intervals most. A column: its equal values; of dates, "seen:day" means
+        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input. "none": each row.
     weight : str, optional
         A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
         out and counted in the notes.
@@ -221,7 +224,8 @@ def read_triples(
     several = find_classes(table, probabilities, label, classes)
     if several is not None:
         asked.refuse_beside("probabilities")
-    roles = roles_of(table, asked, split, group, weight, time, several, labelling_probability)
+    named_group = None if group in (None, AUTO, NO_GROUPS) and group not in table.columns else group
+    roles = roles_of(table, asked, split, named_group, weight, time, several, labelling_probability)
     if roles.kind == JUDGE:
         table = with_judge_columns(table, roles)
         metadata = AUTO if not metadata and features is None else metadata
@@ -249,7 +253,7 @@ def read_triples(
         column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
     )
     readings, inputs, roles = without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
-    options = _options(roles, inputs) | {"allow_leak": list(allowed)} | {
+    options = _options(roles, inputs) | {"allow_leak": list(allowed), "group": roles.group or group or NO_GROUPS} | {
         "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
         "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
@@ -276,7 +280,9 @@ def read_triples(
     seen = {*inputs.features, *roles.naming}
     known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
     passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys, *known_later}
-    candidates = candidates_of(table, rows, triples, seen, passed_over, seed) if roles.grouping is None else {}
+    candidates = None
+    if roles.grouping is None and group not in (None, NO_GROUPS):
+        candidates = candidates_of(table, rows, triples, passed_over, seed)
     judged = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=on_invalid == "drop")
     return replace(triples, candidate_groups=candidates, judged=judged)
 
@@ -313,7 +319,6 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "metadata": list(roles.metadata),
         "names_only": [name for name in roles.names_only if roles.classes is None or name != roles.classes.predicted],
         "split": roles.split,
-        "group": roles.group,
         "weight": roles.weight,
         "time": roles.time,
     }
