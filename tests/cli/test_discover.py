@@ -272,7 +272,7 @@ def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
     assert content["null_question"].startswith("Would miscal find as much")
     assert list(content["nulls"]) == ["delta_std", "std_hidden", "share_miscalibrated", "gap", "gap_clipped"]
     found = json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert content["null_correlation"] == found["groups"]["correlation"]
+    assert content["null_correlation"] == found["units"]["correlation"]
     # the fit on the data is that of the run
     assert content["nulls"]["delta_std"]["observed"] == pytest.approx(found["field"]["std"])
     assert content["by_seed"][0]["gap"] == found["gap"]["value"] == content["thresholds"][1]["gap"]

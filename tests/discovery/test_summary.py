@@ -117,7 +117,7 @@ def test_the_document_comes_back_as_it_went():
     assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == {
         *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
-        "groups", "unnamed_groups", "over_time", "weights", "places", "columns", "kind", "decisions",
+        "units", "over_time", "weights", "places", "columns", "kind", "decisions",
         "share_extreme",
     }  # fmt: skip
 

@@ -243,8 +243,8 @@ class Triples:
 
     @cached_property
     def time_block(self) -> np.ndarray:
-        """Block of time that each row lies in, int64 (n,), from 0; equal times and groups stay together."""
-        return time_blocks(self.time, self.group)
+        """Block of time that each row lies in, int64 (n,), from 0; equal times and named groups stay together."""
+        return time_blocks(self.time, self.group if self.counted_by.source in ("rows", "named") else None)
 
     @property
     def units(self) -> np.ndarray:

@@ -96,7 +96,12 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
         # an alarm of the summary says so; copies count as one
         triples = replace(triples, group=copied.row, counted_by=FoundUnits("equal inputs"))
     else:
-        triples = with_units(triples, seed)
+        counted = with_units(triples, seed)
+        if evidence == TIME and triples.group is None and counted.group is not None:
+            # what reaches over blocks of time is counted once in each, as what judges a row must be earlier
+            both = np.column_stack([counted.group, counted.time_block])
+            counted = replace(counted, group=np.unique(both, axis=0, return_inverse=True)[1].ravel())
+        triples = counted
     if triples.split is not None:
         # a reader that took the split from a column has warned already, in its notes
         warnings = () if triples.source.get("columns", {}).get("split") else straddling(triples)

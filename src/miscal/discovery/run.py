@@ -1,7 +1,7 @@
 """Write a discovery into its folder, and read it back."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from miscal.data.readers.matrix import TENSOR
 from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
 from miscal.data.triples import Triples
+from miscal.data.units import FoundUnits
 from miscal.discovery.classes.tables import class_findings_table, classes_table
 from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
@@ -171,7 +172,19 @@ class RunContent:
         **changed
             Options of reading that may be others than in the run.
         """
-        return reread(self.source, **changed) if self.memory is None else self.memory.triples
+        rows = reread(self.source, **changed) if self.memory is None else self.memory.triples
+        return rows if rows.group is not None else self._with_units(rows)
+
+    def _with_units(self, rows: Triples) -> Triples:
+        """Return rows that know what the run counted them by; those that it left out are units of their own."""
+        found = self.summary.units
+        # runs of earlier versions counted rows
+        if found is None or "unit" not in self.table.columns or self.table["unit"].null_count():
+            return rows
+        unit = self.table["unit"].max() + 1 + np.arange(len(rows))
+        unit[np.searchsorted(rows.row, self.table["row"].to_numpy())] = self.table["unit"].to_numpy()
+        known = FoundUnits(found.source, found.column, found.factor, found.coarser)
+        return replace(rows, group=unit, counted_by=known)
 
     def same_data(self, other: "RunContent") -> bool:
         """Say whether the rows of another run are of the same file, or of the same object in memory."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from miscal.base.folds import named_units
 from miscal.base.json_values import clean_text
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
@@ -47,6 +48,7 @@ def field_table(rows: FittedRows) -> "pl.DataFrame":
             "row": triples.row,
             "split": pl.Series(split, dtype=pl.String),
             "fold": pl.Series(fold, dtype=pl.Int64),
+            "unit": pl.Series([None] * n if triples.group is None else named_units(n, triples.group), dtype=pl.Int64),
             "confidence": triples.confidence,
             "correct": triples.correct.astype(np.int8),
             "delta": estimate.delta,

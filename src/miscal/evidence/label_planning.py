@@ -31,6 +31,7 @@ Mask = NDArray[np.bool_]
 
 FLOOR = 1 / 3
 """Least probability of a label, over that of a draw at random: bounds weights at 3. Not tuned."""
+_ROUNDING = 1e-12
 BY_FINDING = 0.5
 """Share of the budget that is divided evenly among findings; the other half goes by Neyman's rule alone. Not tuned."""
 
@@ -189,7 +190,8 @@ def _explained(rows: JudgedRows) -> float:
     share = some.inverse / some.inverse.sum()
     centred = some.predicted - share @ some.predicted
     together, spread = share @ (centred * some.human), share @ centred**2
-    return float(together**2 / spread) if together > 0 and spread > 0 else 0.0
+    # equal predictions differ from their mean by rounding, which explains nothing
+    return float(together**2 / spread) if together > 0 and np.ptp(some.predicted) > _ROUNDING else 0.0
 
 
 def detectable_shift(

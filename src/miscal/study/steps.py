@@ -219,6 +219,8 @@ def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     if not all(estimator_class(method).sees_columns for method in pair.methods):
         # methods are compared on the same inputs
         options |= naming_alone(pair.metadata, pair.names_only)
+    # the paper counts rows, and methods are compared on the same units
+    options["group"] = pair.group or ("auto" if set(pair.methods) == {"auto"} else "none")
     # plans that say `outcome: event`, and scored folders, name the columns of an event as those of an answer
     return read_triples(source, seed=pair.seed, kind=kind, **options | pair.columns_as(kind))
 

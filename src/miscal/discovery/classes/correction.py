@@ -106,5 +106,4 @@ def with_top_label_corrected(rows: FittedRows, corrected: CorrectedClasses, seed
         # what blanks would change is known of the field's correction alone
         blanked=None,
         changed=None,
-        without_units=None,
     )
