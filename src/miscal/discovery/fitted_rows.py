@@ -143,8 +143,8 @@ class FittedRows:
         columns = {"correct": triples.correct, "confidence": triples.confidence, "expected": self.expected}
         columns |= {"delta": estimate.delta, "hidden": estimate.hidden, "row": triples.row}
         columns |= {"group": triples.group, "weight": triples.weight} | known
-        known = {name: None if v is None else v[inside] for name, v in columns.items()}
-        return LabelledRows.of(**known, factor=triples.counted_by.factor)
+        some = {name: None if v is None else v[inside] for name, v in columns.items()}
+        return LabelledRows.of(**some, factor=triples.counted_by.factor)
 
     @cached_property
     def corrected(self) -> LabelledRows:

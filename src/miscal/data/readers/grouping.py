@@ -18,6 +18,9 @@ from miscal.data.readers.columns import find
 from miscal.data.readers.rows import TableRows, label, metadata_of
 from miscal.data.triples import check_group, check_time
 
+NO_GROUPS = "none"
+"""As the option `group`: each row is counted by itself."""
+
 
 @dataclass(frozen=True)
 class Grouping:

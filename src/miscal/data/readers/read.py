@@ -29,7 +29,7 @@ from miscal.data.readers.class_columns import find_classes, probabilities_of, wi
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
 from miscal.data.readers.columns import find, name_of, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
-from miscal.data.readers.grouping import groups_of, times_of
+from miscal.data.readers.grouping import NO_GROUPS, groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
 from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
@@ -57,8 +57,6 @@ from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_split
 
-NO_GROUPS = "none"
-"""As the option `group`: each row is counted by itself."""
 # stream of the texts that an encoder is fitted on
 _STREAM = 61
 
