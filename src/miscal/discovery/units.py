@@ -31,6 +31,8 @@ MOST_ROWS = 20_000
 """Rows that are asked whether outcomes hang together."""
 MANY_VALUES = 50
 """An input identifies something if a column takes more values: cells of a coarse table are no units."""
+EMBEDDED = 16
+"""So many columns of an array, or more, are an embedding, which identifies something however few values it takes."""
 _FOLDS, _TREES, _COMPONENTS, _STREAM = 3, 60, 32, 41
 
 
@@ -70,7 +72,8 @@ def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
     """Give rows of equal inputs, and those that are nearly copies, one number, where the inputs identify something."""
     X = triples.X
     apart = np.arange(len(X))
-    if triples.layout.table and not any(len(np.unique(column)) > MANY_VALUES for column in X.T):
+    embedded = not triples.layout.table and X.shape[1] >= EMBEDDED
+    if not embedded and not any(len(np.unique(column)) > MANY_VALUES for column in X.T):
         return apart, "rows"
     equal, near = no_larger_than_a_unit(row_groups(X)), near_copies(triples.places)
     both = linked(equal, near)[equal]

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from miscal.base.json_values import clean_text
 from miscal.base.vocabulary import JUDGE
-from miscal.data.judged import JudgeReading, JudgeScale
+from miscal.data.judged import JudgeReading, JudgeScale, UnjudgedRows
 from miscal.data.readers.judge_columns import MODELS, scale_words
+from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate, ScalePoint
@@ -96,7 +97,7 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
     X = np.concatenate([triples.X, others.X]) if m else triples.X
     metadata = {name: _joined(values, others.metadata[name]) for name, values in triples.metadata.items()}
     chance = None if reading.labelling is None else np.concatenate([reading.labelling, np.full(m, _ANY_CHANCE)])
-    cluster = None if triples.group is None else _joined(triples.group, others.group) if m else triples.group
+    cluster = _clusters(triples, others) if m else triples.group
     weight = None if triples.weight is None else np.concatenate([triples.weight, others.weight])
     rows = JudgedRows.of(
         np.concatenate([found.estimate.corrected, predicted]),
@@ -106,6 +107,17 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
     text = None if triples.text is None else (*triples.text, *(others.text or ()))
     frame = frame_of_rows(metadata, X, triples.encoder, text=text, clusters=found.ledger.clusters)
     return _Scored(rows, np.concatenate([triples.confidence, others.confidence]), frame)
+
+
+def _clusters(triples: Triples, others: UnjudgedRows) -> NDArray | None:
+    """Return what rows are counted by: unjudged ones by themselves where the run found units that it cannot see there."""
+    if triples.group is None or others.group is not None:
+        return None if triples.group is None else _joined(triples.group, others.group)
+    by = triples.counted_by.column
+    if by in triples.metadata and by in others.metadata:
+        return _joined(triples.metadata[by], others.metadata[by]).astype(str)
+    _, number = np.unique(triples.group, return_inverse=True)
+    return np.concatenate([number, number.max() + 1 + np.arange(len(others))])
 
 
 def _joined(first: NDArray, second: NDArray | None) -> NDArray:
