@@ -121,6 +121,6 @@ def test_an_unwritable_place_is_a_file_error(make_run):
     run = make_run(120)
     (run / "report.html").mkdir()
     (run / "report.html" / "x").touch()
-    with pytest.raises(FileError, match="report.html: Is a directory; check the path"):
+    with pytest.raises(FileError, match=r"report\.html: Is a directory; check the path"):
         render(run)
     assert not [name for name in os.listdir(run) if name.startswith(".")]

@@ -65,6 +65,8 @@ MOST_NEIGHBOURS = 20
 """Copies of one row that are looked for: neighbours of neighbours are linked, too, so there may be more."""
 CHANCE = 0.001
 """Of a row, where there are no copies, to be taken for one, by all numbers of neighbours together."""
+CONTINUOUS = 0.9
+"""Values of a column, as a share of the different rows, from which it is no lattice."""
 MUCH_NEARER = 1 / 3
 """Copies are nearer than this part of the median distance to the last neighbour looked at."""
 LARGEST_UNIT, LARGEST_UNIT_ROWS = 0.05, 50
@@ -81,8 +83,8 @@ def near_copies(places: np.ndarray) -> np.ndarray:
 
     Of independent rows (r_k / r_{k+1})^{k d} is uniform, r_k the distance to the k-th neighbour and d the dimension: so
     it is of a Poisson process. A row is linked to its k nearest where that is least, if it is below 0.001 / 20 there
-    and r_k is far below the usual distance. Equal rows are looked at once. Where no column takes more values than half
-    of the rows, inputs lie on a lattice, of which nothing can be said in this way.
+    and r_k is far below the usual distance. Equal rows are looked at once. Where no column takes nearly as many values
+    as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def near_copies(places: np.ndarray) -> np.ndarray:
     points = places[np.unique(number, return_index=True)[1]].astype(np.float64)
     points = points[:, points.std(0) > 0]
     n, d = points.shape
-    if n <= 2 * MOST_NEIGHBOURS or all(len(np.unique(column)) <= n / 2 for column in points.T):
+    if n <= 2 * MOST_NEIGHBOURS or all(len(np.unique(column)) <= CONTINUOUS * n for column in points.T):
         return np.arange(len(places))
     points = (points - points.mean(0)) / points.std(0)
     if d > _MOST_PLACES:

@@ -29,8 +29,9 @@ LEAST_SCORE = 2.33
 MOST_CANDIDATES = 6
 MOST_ROWS = 20_000
 """Rows that are asked whether outcomes hang together."""
-MANY_VALUES = 50
-"""An input identifies something if a column takes more values: cells of a coarse table are no units."""
+MANY_VALUES, MORE_THAN_CHANCE = 50, 10
+"""Equal inputs are units if a column takes more values, and so many times more rows are equal than if columns were
+independent: cells of a coarse table are no units."""
 EMBEDDED = 16
 """So many columns of an array, or more, are an embedding, which identifies something however few values it takes."""
 _FOLDS, _TREES, _COMPONENTS, _STREAM = 3, 60, 32, 41
@@ -71,14 +72,26 @@ def with_units(triples: Triples, seed: int) -> Triples:
 def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
     """Give rows of equal inputs, and those that are nearly copies, one number, where the inputs identify something."""
     X = triples.X
-    apart = np.arange(len(X))
-    embedded = not triples.layout.table and X.shape[1] >= EMBEDDED
-    if not embedded and not any(len(np.unique(column)) > MANY_VALUES for column in X.T):
-        return apart, "rows"
-    equal, near = no_larger_than_a_unit(row_groups(X)), near_copies(triples.places)
-    both = linked(equal, near)[equal]
-    many, joined = len(np.unique(equal)), len(np.unique(both))
-    return (both, "near copies") if joined < many else (equal, "equal inputs" if many < len(X) else "rows")
+    equal = no_larger_than_a_unit(row_groups(X))
+    table = triples.layout.table or X.shape[1] < EMBEDDED
+    found = np.arange(len(X)) if table and _by_chance(triples, equal) else equal
+    found = linked(found, near_copies(triples.places))[found]
+    if found.max() + 1 == len(X):
+        return found, "rows"
+    return found, "near copies" if found.max() < equal.max() else "equal inputs"
+
+
+def _by_chance(triples: Triples, equal: Ints) -> bool:
+    """Tell whether about as many rows have equal inputs as if the columns of a table were independent."""
+    n = len(triples)
+    # as a person reads them: each column of a table has several columns of X
+    columns = {} if triples.encoder is None else triples.encoder.columns_of(triples.X)
+    counts = [np.unique(one.astype(str), return_counts=True)[1] for one in columns.values() or triples.X.T]
+    if max(map(len, counts)) <= MANY_VALUES:
+        return True
+    share = np.prod([np.sum((one / n) ** 2) for one in counts])
+    size = np.bincount(equal)
+    return float(size @ size - n) <= MORE_THAN_CHANCE * share * n**2
 
 
 @dataclass(frozen=True, eq=False)

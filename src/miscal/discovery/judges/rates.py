@@ -110,7 +110,7 @@ def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:
 
 
 def _clusters(triples: Triples, others: UnjudgedRows) -> NDArray | None:
-    """Return what rows are counted by: unjudged ones by themselves where the run found units that it cannot see there."""
+    """Return what rows are counted by; unjudged ones by themselves where the run found units that it cannot see."""
     if triples.group is None or others.group is not None:
         return None if triples.group is None else _joined(triples.group, others.group)
     by = triples.counted_by.column
