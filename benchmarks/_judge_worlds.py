@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, logit
@@ -99,6 +100,14 @@ def shift(rng, n, labels):
     return _draw(rng, expit(1.0 + 1.5 * x), expit(1.5 * x), labels, chance=chance * labels / chance.sum())
 
 
+def unequal(rng, n, labels, level=0.0):
+    """As the last, but up to some hundred times as often, and not only where the judge says so."""
+    x, other = rng.normal(size=(2, n))
+    chance = np.exp(-1.2 * (0.8 * x + 0.6 * other))
+    return _draw(rng, expit(level + 1.0 + 1.5 * x), expit(level + 1.5 * x), labels,
+                 chance=np.minimum(chance * labels / chance.sum(), 0.99))  # fmt: skip
+
+
 def no_signal(rng, n, labels):
     """The judge's scores have nothing to do with what people say."""
     return _draw(rng, rng.random(n), np.full(n, 0.6), labels)
@@ -106,7 +115,8 @@ def no_signal(rng, n, labels):
 
 WORLDS: dict[str, Make] = {
     "plain": plain, "rare": rare, "rare and seen": rare_and_seen, "saturated judge": saturated, "lenient group": groups,
-    "clusters": clusters, "shift": shift, "no signal": no_signal,
+    "clusters": clusters, "shift": shift, "no signal": no_signal, "unequal": unequal,
+    "unequal and rarer": partial(unequal, level=-1.5),
 }  # fmt: skip
 
 

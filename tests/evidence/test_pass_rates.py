@@ -8,7 +8,7 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from miscal.base.errors import InputError
-from miscal.evidence.judged_rows import FEWEST_LABELS, JudgedRows, share_interval
+from miscal.evidence.judged_rows import FEWEST_LABELS, JudgedRows, effective_labels, share_interval
 from miscal.evidence.prediction_powered import pass_rate, pass_rates, rate_difference, rate_influences
 from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
 
@@ -130,6 +130,8 @@ def test_groups_are_estimated_by_themselves_and_small_ones_say_why_not():
     assert found["c"].n_labelled < FEWEST_LABELS
     few = JudgedRows.of(rows.predicted, rows.human, cluster=np.arange(600) // 100)
     assert pass_rate(few).lacking == "clusters"
+    heavy = JudgedRows.of(rows.predicted, rows.human, weight=np.where(np.arange(600) < 9, 1e6, 1.0))
+    assert pass_rate(heavy).lacking == "clusters"
     nobody = JudgedRows.of([0.5] * 30, [None] * 30)
     assert pass_rate(nobody).estimate is None
     assert labelled_rate(nobody).lacking == "labels"
@@ -205,6 +207,20 @@ def test_the_interval_of_a_share_covers_nearly_always_enough(n):
         assert binom.pmf(hits, n, rate)[inside].sum() > 0.90
 
 
+@given(st.integers(0, 10_000), st.floats(0.01, 1.5))
+@settings(max_examples=40, deadline=None)
+def test_unequal_chances_of_a_label_cost_more_where_labels_are_few(seed, spread):
+    """Beside what they cost anyhow: Student's quantile takes the place of the normal one."""
+    weight = np.exp(spread * np.random.default_rng(seed).normal(size=40))
+    verdict = np.arange(40) % 2.0
+
+    def worth(times):
+        share, value = (np.tile(part, times) for part in (weight, verdict))
+        return effective_labels(value, share / share.sum(), np.arange(40 * times)) / times
+
+    assert worth(1) < worth(10) < worth(100) <= effective_labels(verdict, np.full(40, 1 / 40), np.arange(40))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "world",
@@ -214,8 +230,9 @@ def test_the_interval_of_a_share_covers_nearly_always_enough(n):
         {"level": 4.0, "slope": 0.8},
         {"answers": 3, "shared": 1.0, "labels": 300},
         {"chances": lambda x: np.clip(0.12 * np.exp(-0.8 * x), 0.03, 0.6)},
+        {"chances": lambda x: np.clip(0.04 * np.exp(-1.2 * x), 0.004, 0.9)},
     ],
-    ids=["plain", "rare", "saturated", "clusters", "shift"],
+    ids=["plain", "rare", "saturated", "clusters", "shift", "steep shift"],
 )
 def test_intervals_cover_and_estimates_are_unbiased(world):
     truth = np.mean([judged(10_000 + seed, **world)[1].mean() for seed in range(200)])

@@ -163,8 +163,7 @@ class SurveyDesign:
             return 1.0
         scaled = weight * np.sqrt(variance)
         own, together = float(scaled @ scaled), _squares(self.group, scaled)
-        parts = np.bincount(self.group, scaled**2)
-        groups = own**2 / max(float(parts @ parts), np.finfo(float).tiny)
+        groups = float(equal_parts(np.bincount(self.group, scaled**2)))
         return float(self._effect(own, together, _squares(self.group, weight * residual), base, groups))
 
     def design_effects(self, member: csc_array, residual: Floats, variance: Floats) -> Floats:
@@ -339,6 +338,17 @@ def fewness(groups: NDArray | float) -> NDArray | float:
     from scipy.special import ndtri, stdtrit
 
     return (stdtrit(np.maximum(np.asarray(groups) - 1.0, 1.0), _TWO_SIDED) / ndtri(_TWO_SIDED)) ** 2
+
+
+def equal_parts(part: Sums) -> Sums:
+    """Return of how many equal parts, (m,) or (m, k) of which not all are 0, the sum would vary as this one does.
+
+    Examples
+    --------
+    >>> float(equal_parts(np.array([1.0, 1.0, 2.0, 0.0])))
+    2.6666666666666665
+    """
+    return np.sum(part, axis=0) ** 2 / np.maximum(np.sum(part**2, axis=0), np.finfo(float).tiny)
 
 
 def deflated(p_value: float, effect: float) -> float:

@@ -19,7 +19,7 @@ from miscal.base.checks import check_confidence, check_correct, check_lengths, c
 from miscal.base.errors import InputError
 from miscal.base.folds import named_units
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL, wilson
-from miscal.calibration.survey_design import SurveyDesign, effect_of_groups, kish
+from miscal.calibration.survey_design import SurveyDesign, effect_of_groups, equal_parts, fewness, kish
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,7 +28,8 @@ Mask = NDArray[np.bool_]
 FEWEST_LABELS = 20
 """Labelled rows that an interval needs. Coverage is measured from 20 on (``benchmarks/pass_rates.py``)."""
 FEWEST_CLUSTERS = 10
-"""Clusters with labelled rows that an interval needs: the spread between fewer is hardly known."""
+"""Clusters of equal weight that labelled rows must be worth: the spread between fewer is hardly known. A row by itself
+is a cluster."""
 
 Z = float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
 """Normal quantile of two-sided intervals."""
@@ -49,8 +50,9 @@ class PassRate:
     n_labelled, n : int
         Rows with a verdict, and all rows.
     lacking : {"labels", "clusters", "signal"} or None
-        Why there is no interval: fewer than 20 labelled rows, these in fewer than 10 clusters, or a judge that is no
-        better than chance, by a method that divides by how much better it is.
+        Why there is no interval: fewer than 20 labelled rows; these in fewer than 10 clusters, or with weights so
+        unequal that they are worth no more; or a judge that is no better than chance, by a method that divides by how
+        much better it is.
     """
 
     estimate: float | None
@@ -157,7 +159,9 @@ class JudgedRows:
         labelled = self.labelled
         if labelled.sum() < FEWEST_LABELS:
             return "labels"
-        return "clusters" if len(np.unique(self.cluster[labelled])) < FEWEST_CLUSTERS else None
+        worth = equal_parts(np.bincount(self.cluster[labelled], self.inverse[labelled]))
+        # so many alike are worth their number but for rounding
+        return "clusters" if worth < FEWEST_CLUSTERS - 1e-9 else None
 
 
 def _verdicts(human: Any) -> Floats:
@@ -200,7 +204,10 @@ def effective_labels(value: Floats, share: Floats, cluster: Ints) -> float:
     Returns
     -------
     float > 0
-        n over the design effects of weights and clusters (:mod:`miscal.calibration.survey_design`).
+        n over the design effects of weights and clusters (:mod:`miscal.calibration.survey_design`), of which those of
+        clusters, and those of unequal weights where each row is a cluster, have Student's quantile in place of the
+        normal one. Weights w have Satterthwaite's degrees of freedom, one less than (sum w^2)^2 / sum w^4 (Biometrics
+        Bulletin 2, 1946).
 
     Examples
     --------
@@ -209,9 +216,15 @@ def effective_labels(value: Floats, share: Floats, cluster: Ints) -> float:
     100.0
     >>> round(effective_labels(np.repeat(y, 2), np.full(200, 0.005), np.arange(200) // 2))
     98
+    >>> round(effective_labels(y, np.repeat([0.002, 0.018], 50), np.arange(100)))
+    58
     """
     left = value - share @ value
-    if np.ptp(value) > 0 or len(np.unique(cluster)) == len(cluster):
+    if len(np.unique(cluster)) == len(cluster):
+        # equal weights leave no variance to be estimated: it follows from the share
+        few = 1.0 if np.ptp(share) == 0 else float(fewness(equal_parts(share**2)))
+        return len(value) / (kish(share, left**2) * few)
+    if np.ptp(value) > 0:
         return len(value) / (kish(share, left**2) * effect_of_groups(left, cluster, share))
     # rows that all agree cannot show that those of a cluster do not hang together
     alike = np.ones_like(share)

@@ -6,10 +6,11 @@ it, and comparisons gain by it.
 
 Errors of all models, and of all their differences, are drawn anew by giving each cluster's row a random sign or size
 (multiplier bootstrap: Chernozhukov, Chetverikov and Kato, Annals of Statistics 41, 2013). The largest of their absolute
-t values gives one critical value for all: intervals and comparisons of a table are then all right at once in 95 % of
-tables. A model's rank lies between 1 + the number of models that are shown to be ahead of it and the number of models
-less those shown to be behind it (Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91, 2024). Two models
-are tied where neither is shown to be ahead of the other.
+t values gives one critical value for all or, for what few questions carry, Student's quantile of the same level:
+intervals and comparisons of a table are then all right at once in 95 % of tables. A model's rank lies between 1 + the
+number of models that are shown to be ahead of it and the number of models less those shown to be behind it (Mogstad,
+Romano, Shaikh and Wilhelm, Review of Economic Studies 91, 2024). Two models are tied where neither is shown to be ahead
+of the other.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.evidence.simultaneous import DRAWS, IN_MEMORY, critical_value, error_draws, standard_errors
+from miscal.evidence.simultaneous import DRAWS, IN_MEMORY, critical_value, error_draws, standard_errors, student
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -110,12 +111,13 @@ def rank(
     estimate, influence = np.asarray(estimate, np.float64), np.asarray(influence, np.float64)
     m, rng = len(estimate), np.random.default_rng(random_state)
     first, second = np.triu_indices(m, 1)
-    error = standard_errors(influence)
-    pair_error, plain_pair = _of_differences(influence, first, second)
-    own, paired = _largest(influence, first, second, error, plain_pair, n_draws, rng)
+    error, clusters = standard_errors(influence)
+    pair_error, pair_clusters = _of_differences(influence, first, second)
+    all_at_once, paired = _largest(influence, first, second, error, pair_error, n_draws, rng)
+    own = student(all_at_once, clusters)
     low, high = _share_ends(estimate, error, own) if shares else (estimate - own * error, estimate + own * error)
     pair_margin = np.zeros((m, m))
-    pair_margin[first, second] = pair_margin[second, first] = paired * pair_error
+    pair_margin[first, second] = pair_margin[second, first] = student(paired, pair_clusters) * pair_error
     difference = estimate[:, None] - estimate[None, :]
     below, above = difference - pair_margin, difference + pair_margin
     ahead = (below > 0) if higher_is_better else (above < 0)
@@ -125,8 +127,8 @@ def rank(
     )  # fmt: skip
 
 
-def _share_ends(share: Floats, error: Floats, critical: float) -> tuple[Floats, Floats]:
-    """Wilson's interval at a critical value, by the rows at which its half-width at 95 % is 1.96 errors."""
+def _share_ends(share: Floats, error: Floats, critical: Floats) -> tuple[Floats, Floats]:
+    """Wilson's intervals at critical values, by the rows at which its half-width at 95 % is 1.96 errors."""
     z = float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
     # half^2 (1 + k)^2 = share (1 - share) k + k^2 / 4, of k = z^2 / n
     half, variance = np.minimum((z * error) ** 2, 0.24), share * (1 - share)
@@ -137,27 +139,24 @@ def _share_ends(share: Floats, error: Floats, critical: float) -> tuple[Floats, 
 
 
 def _of_differences(influence: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats]:
-    """Return the standard errors of differences, with and without what few clusters cost."""
-    error, plain = np.empty(len(first)), np.empty(len(first))
+    """Return the standard errors of differences, and the clusters that carry them."""
+    error, clusters = np.empty(len(first)), np.empty(len(first))
     for at in np.array_split(np.arange(len(first)), 1 + influence.shape[0] * len(first) // IN_MEMORY):
-        between = influence[:, first[at]] - influence[:, second[at]]
-        error[at], plain[at] = standard_errors(between), np.sqrt(np.sum(between**2, axis=0))
-    return error, plain
+        error[at], clusters[at] = standard_errors(influence[:, first[at]] - influence[:, second[at]])
+    return error, clusters
 
 
 def _largest(
-    influence: Floats, first: Ints, second: Ints, error: Floats, plain_pair: Floats, n_draws: int,
+    influence: Floats, first: Ints, second: Ints, error: Floats, pair_error: Floats, n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:  # fmt: skip
     """Critical values: 95 % quantiles of the largest absolute t value of all models, and of all pairs."""
-    moving, apart = error > 0, plain_pair > 0
-    # the inflation for few clusters is in the errors: the draws are told the plain ones
-    plain = np.sqrt(np.sum(influence**2, axis=0))[moving]
+    moving, apart = error > 0, pair_error > 0
     own, paired = [], []
     for drawn in error_draws(influence, n_draws, rng, len(first)):
         if moving.any():
-            own.append(np.max(np.abs(drawn[:, moving]) / plain, axis=1))
+            own.append(np.max(np.abs(drawn[:, moving]) / error[moving], axis=1))
         if apart.any():
             differences = drawn[:, first[apart]] - drawn[:, second[apart]]
-            paired.append(np.max(np.abs(differences) / plain_pair[apart], axis=1))
+            paired.append(np.max(np.abs(differences) / pair_error[apart], axis=1))
     return tuple(critical_value(draws) if draws else float(ndtri(0.975)) for draws in (own, paired))

@@ -2,7 +2,8 @@
 
 Errors are drawn anew by giving each cluster's row of influences a random sign and size (multiplier bootstrap:
 Chernozhukov, Chetverikov and Kato, Annals of Statistics 41, 2013). The largest of the absolute t values of a draw is
-what one critical value for all has to exceed in 95 % of draws.
+what one critical value for all has to exceed in 95 % of draws. Where few clusters carry an estimate, Student's quantile
+of the same level takes its place.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.special import ndtr, stdtrit
 
 from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
-from miscal.calibration.survey_design import fewness
+from miscal.calibration.survey_design import equal_parts
 
 Floats = NDArray[np.float64]
 
@@ -24,8 +26,8 @@ IN_MEMORY = 1 << 22
 """Numbers that a block of draws holds (memory against calls). Not tuned."""
 
 
-def standard_errors(influence: Floats) -> Floats:
-    """Return the standard error of each estimate, larger where few clusters carry it; 0 where all clusters are alike.
+def standard_errors(influence: Floats) -> tuple[Floats, Floats]:
+    """Return the standard error of each estimate, and of how many equal clusters it is as well known as by these.
 
     Parameters
     ----------
@@ -34,14 +36,32 @@ def standard_errors(influence: Floats) -> Floats:
 
     Examples
     --------
-    >>> standard_errors(np.full((100, 1), 0.01)).round(2).tolist()
-    [0.1]
+    >>> error, clusters = standard_errors(np.full((100, 1), 0.01))
+    >>> error.round(2).tolist(), clusters.round().tolist()
+    ([0.1], [100.0])
     """
     squares = influence**2
-    variance = squares.sum(0)
-    carried = variance**2 / np.maximum(np.sum(squares**2, axis=0), np.finfo(float).tiny)
-    # clusters of equal parts count 1 each; a t quantile of their number in place of the normal one
-    return np.sqrt(variance * fewness(np.maximum(carried, 2.0)))
+    return np.sqrt(squares.sum(0)), equal_parts(squares)
+
+
+def student(critical: float, clusters: Floats) -> Floats:
+    """Return Student's quantiles in place of a normal one, at the same level: what few clusters cost.
+
+    The ratio of the two grows with the level: an allowance at 95 % is too small for the largest of many t values.
+
+    Parameters
+    ----------
+    critical : float > 0
+        Critical value if errors were known.
+    clusters : (k,) float64
+        As :func:`standard_errors` counts them.
+
+    Examples
+    --------
+    >>> student(1.96, np.array([15.0, 1e9])).round(2).tolist(), student(3.4, np.array([15.0, 1e9])).round(2).tolist()
+    ([2.14, 1.96], [4.34, 3.4])
+    """
+    return -stdtrit(np.maximum(clusters - 1.0, 1.0), ndtr(-critical))
 
 
 def error_draws(
@@ -90,18 +110,16 @@ def simultaneous_margins(
     --------
     >>> noise = np.random.default_rng(0).normal(size=(400, 20)) / 400
     >>> margins = simultaneous_margins(noise)
-    >>> bool(np.all(margins > 2.5 * standard_errors(noise)))  # one estimate alone would take 1.96
+    >>> bool(np.all(margins > 2.5 * standard_errors(noise)[0]))  # one estimate alone would take 1.96
     True
     """
-    error = standard_errors(influence)
+    error, clusters = standard_errors(influence)
     moving = error > 0
     if not moving.any():
         return error
-    # the inflation for few clusters is in the errors: the draws are told the plain ones
-    plain = np.sqrt(np.sum(influence[:, moving] ** 2, axis=0))
-    rng = np.random.default_rng(random_state)
-    largest = [np.max(np.abs(drawn) / plain, axis=1) for drawn in error_draws(influence[:, moving], n_draws, rng)]
-    return critical_value(largest) * error
+    rng, own = np.random.default_rng(random_state), error[moving]
+    largest = [np.max(np.abs(drawn) / own, axis=1) for drawn in error_draws(influence[:, moving], n_draws, rng)]
+    return student(critical_value(largest), clusters) * error
 
 
 def critical_value(largest: list[Floats]) -> float:

@@ -7,7 +7,7 @@ from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate
 
 LACKING = {
     "labels": "fewer than 20 answers have a verdict of people",
-    "clusters": "the verdicts are of fewer than 10 groups of answers",
+    "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
     "signal": "the judge tells good answers from bad ones no better than chance",
 }
 """Why a rate has no interval."""

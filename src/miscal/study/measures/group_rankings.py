@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from miscal.evidence.simultaneous import DRAWS, critical_value, error_draws, standard_errors
+from miscal.evidence.simultaneous import DRAWS, critical_value, error_draws, standard_errors, student
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.study.measures.paired import PairedModels
 from miscal.study.pair_result import TableRows
@@ -44,18 +44,19 @@ class _Group:
         seen = influence[influence.any(axis=1)]
         parts = [sign * seen[:, self.first] + seen[:, self.second] for sign in (-1, 1)]
         self.errors = [standard_errors(part) for part in parts]
-        self.plain = [np.sqrt(np.sum(part**2, axis=0)) for part in parts]
 
     def largest(self, drawn: Floats) -> Floats:
         """Return the largest absolute t value of each draw of the errors, (draws, m)."""
         two = [sign * drawn[:, self.first] + drawn[:, self.second] for sign in (-1, 1)]
-        return np.max([np.abs(one) / plain for one, plain in zip(two, self.plain, strict=True)], axis=(0, 2))
+        return np.max([np.abs(one) / error for one, (error, _) in zip(two, self.errors, strict=True)], axis=(0, 2))
 
     def ahead(self, critical: float) -> NDArray[np.bool_]:
         """Whether the row's model is shown to be ahead of the column's."""
         m = len(self.value)
-        side = [np.sign(one) * (np.abs(one) > critical * error) for one, error in zip(
-            self.contrasts, self.errors, strict=True)]  # fmt: skip
+        side = [
+            np.sign(one) * (np.abs(one) > student(critical, clusters) * error)
+            for one, (error, clusters) in zip(self.contrasts, self.errors, strict=True)
+        ]
         found = np.zeros((m, m), dtype=bool)
         found[self.first, self.second] = (side[0] == side[1]) & (side[0] != 0)
         found[self.second, self.first] = (side[0] == -side[1]) & (side[0] != 0)
