@@ -2,7 +2,7 @@
 
     python benchmarks/rankings.py [--draws 2000] [--csv docs/benchmarks]
 
-Tables of models by `miscal.evidence.rankings.rank`. Means: values on 50 or 300 questions that the models share, normal,
+Tables of models by `miscal.evidence.rankings.rank`. Means: values on 15 to 300 questions that the models share, normal,
 or outcomes of 0 and 1 (up to 94 % of them 1) by `rate_influences`. Pass rates: judged answers of 4 models to 500
 questions, 40 % of which have verdicts. `ties called ties` is the share of tables in which no two models of equal means
 were told apart; `told apart` the share of pairs of unequal means that were.
@@ -26,6 +26,7 @@ from miscal.evidence.rankings import rank
 
 MEANS = {
     "8 equal models": [0.0] * 8,
+    "12 equal models": [0.0] * 12,
     "6 models, two ties": [0.0, 0.0, 0.0, 0.3, 0.3, 0.6],
     "20 models, apart": [0.1 * k for k in range(20)],
 }
@@ -92,8 +93,8 @@ def main() -> None:
     limit_threads()
     cells = [
         (what, name, make, means, questions)
-        for what, make in (("normal values", normal), ("outcomes", outcomes))
-        for name, means in MEANS.items() for questions in (50, 300)
+        for what, make, sizes in (("normal values", normal, (15, 30, 50, 300)), ("outcomes", outcomes, (30, 50, 300)))
+        for name, means in MEANS.items() for questions in sizes
     ] + [("pass rates", name, pass_rates, means, ANSWERED) for name, means in LEVELS.items()]  # fmt: skip
     rows, missed = [], []
     least = binom.ppf(0.01, args.draws, 0.95) / args.draws
