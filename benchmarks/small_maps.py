@@ -52,6 +52,7 @@ class Learned:
     """Rows learned from: the loss of each under maps learned from other folds, and what a rule needs beside."""
 
     losses: dict[str, np.ndarray]
+    log_odds: dict[str, np.ndarray]
     ratio: float
     rows: int
 
@@ -59,12 +60,14 @@ class Learned:
         """Name of the map that a rule takes."""
         proof = proof_of(self.rows)
         if rule in (MANY, NOW):
-            return simplest(self.losses, standard_errors=proof if rule == NOW else {})
+            return simplest(self.losses, standard_errors=proof if rule == NOW else {}, log_odds=self.log_odds)
         if rule.endswith("s.e."):
-            return simplest(self.losses, standard_errors=proof | {"temperature": float(rule.split()[0])})
+            needed = proof | {"temperature": float(rule.split()[0])}
+            return simplest(self.losses, standard_errors=needed, log_odds=self.log_odds)
         taken = rule == SHRUNKEN or self.ratio > LEVELS[rule.removeprefix("ratio, ")]
         first = "temperature" if taken else "identity"
-        chosen = simplest({name: self.losses[name] for name in (first, "isotonic")}, standard_errors=proof)
+        losses = {name: self.losses[name] for name in (first, "isotonic")}
+        chosen = simplest(losses, standard_errors=proof, log_odds=self.log_odds)
         return SHRUNKEN if rule == SHRUNKEN and chosen == "temperature" else chosen
 
 
@@ -73,7 +76,8 @@ def learn(y: np.ndarray, f: np.ndarray) -> Learned:
     found = crossfit_global_map(y, f, np.arange(len(y)) % 5)
     fitted = log_losses(y, CALIBRATORS["temperature"]().learn(y, f).apply(f))
     ratio = 2 * float(np.sum(log_losses(y, f) - fitted))
-    return Learned({name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()}, ratio, len(y))
+    losses = {name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()}
+    return Learned(losses, found.log_odds, ratio, len(y))
 
 
 def shrunken(y: np.ndarray, f: np.ndarray) -> float:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -114,7 +114,18 @@ def test_too_few_rows_for_steps_get_none(n, seed, step):
 def test_many_rows_choose_by_two_standard_errors_for_every_map(n, seed, slope):
     y, f, _ = tempered(n, seed, slope)
     found = crossfit_global_map(y, f, np.arange(n) % 5)
-    assert found.chosen == simplest({name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()})
+    losses = {name: log_losses(y, expit(odds)) for name, odds in found.log_odds.items()}
+    assert found.chosen == simplest(losses, log_odds=found.log_odds)
+
+
+@given(st.integers(20, 400), st.floats(0.002, 0.02), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_that_no_rare_outcome_was_seen_does_not_show_that_it_is_rarer_still(n, rate, seed):
+    f = rate * np.random.default_rng(seed).uniform(0.5, 1.5, n)
+    assume(f.sum() < 1.5)
+    assert crossfit_global_map(np.zeros(n), f, np.arange(n) % 5).chosen == "identity"
+    # as many rows as this show it where many were promised
+    assert crossfit_global_map(np.zeros(600), np.full(600, 0.3), np.arange(600) % 5).chosen != "identity"
 
 
 @given(st.integers(1, 5_000), st.integers(1, 5_000))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.calibration.metrics import log_losses
@@ -97,9 +98,10 @@ def crossfit_global_map(
         for name in GLOBAL_MAPS:
             p[name][inside] = CALIBRATORS[name]().learn(correct[rest], confidence[rest], w).apply(confidence[inside])
     losses = {name: log_losses(correct, values) for name, values in p.items()}
-    chosen = simplest(losses, weight, proof_of(len(correct)))
+    log_odds = {name: logit(values) for name, values in p.items()}
+    chosen = simplest(losses, weight, proof_of(len(correct)), log_odds)
     fitted = CALIBRATORS[chosen]().learn(correct, confidence, weight)
-    return CrossFittedMaps(fitted, chosen, {name: logit(values) for name, values in p.items()})
+    return CrossFittedMaps(fitted, chosen, log_odds)
 
 
 def held_out_global_map(correct: Array, confidence: Array, weight: Array, train: Array, val: Array) -> Calibrator:
@@ -146,7 +148,10 @@ def proof_of(rows: int) -> dict[str, float]:
 
 
 def simplest(
-    losses: Mapping[str, Array], weight: Array | None = None, standard_errors: Mapping[str, float] | None = None
+    losses: Mapping[str, Array],
+    weight: Array | None = None,
+    standard_errors: Mapping[str, float] | None = None,
+    log_odds: Mapping[str, Array] | None = None,
 ) -> str:
     """Choose the simplest candidate that no later one clearly beats.
 
@@ -159,6 +164,9 @@ def simplest(
     weight : ndarray of shape (n,), optional
     standard_errors : mapping of str to float, optional
         How many a candidate must gain, by its name; two where it is not named.
+    log_odds : mapping of str to ndarray of shape (n,), optional
+        Of each candidate, where outcomes are 0 or 1: a standard error is then at least what the simpler candidate says
+        that it is (:func:`expected_error`).
 
     Examples
     --------
@@ -169,9 +177,33 @@ def simplest(
     chosen, *others = losses
     for name in others:
         gain, error = paired_gain(losses[chosen], losses[name], weight)
+        if log_odds is not None:
+            error = max(error, expected_error(log_odds[chosen], log_odds[name], weight))
         if gain > needed.get(name, STANDARD_ERRORS) * error:
             chosen = name
     return chosen
+
+
+def expected_error(before: Array, after: Array, weight: Array | None = None) -> float:
+    """Return the standard error that a gain in log loss has if the confidences before are right.
+
+    Where few of the rarer outcome were seen, or none, rows show a smaller one: what the next costs is not in it.
+
+    Parameters
+    ----------
+    before, after : ndarray of shape (n,)
+        Log-odds of the same rows.
+    weight : ndarray of shape (n,), optional
+        Numbers of rows.
+
+    Examples
+    --------
+    >>> round(expected_error(np.full(100, -4.0), np.full(100, -6.0)), 3)
+    0.027
+    """
+    w = np.ones(len(before)) if weight is None else weight
+    p = expit(before)
+    return float(np.sqrt(np.sum(w * (after - before) ** 2 * p * (1 - p))) / np.sum(w))
 
 
 def paired_gain(before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:

@@ -1,11 +1,13 @@
 """Laws of putting scores together: what is better out of fold is what is returned."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from miscal.estimators.auto.estimator import _combine, _CrossFittedScores, _stacked
+from miscal.estimators.auto.estimator import _combine, _CrossFittedScores, _stacked, _trust
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.portfolio import FIRST_STACK, columns, weighted
 
@@ -39,7 +41,7 @@ def test_a_score_that_beats_a_stack_with_refined_ones_is_returned_alone(seed):
     if losses[best] < losses["stack"]:
         assert names == [best]
         shift = weighted({FIRST_STACK: weighted(members, portfolio.first_weights), **refined}, portfolio.weights)
-        np.testing.assert_array_equal(shift, members[best])
+        np.testing.assert_allclose(shift, _trust(rows) * members[best])
     else:
         assert names[-1] == "stack"
 
@@ -57,3 +59,15 @@ def test_without_refined_scores_the_stack_is_kept_and_without_structure_nothing(
     assert min(portfolio.first_weights.values()) >= 0
     _, unclaimed = combined(rows, members, {}, structure=False)
     assert not any(c.chosen for c in unclaimed)
+
+
+@given(st.integers(0, 400), st.integers(0, 20))
+def test_the_fewer_units_have_the_rarer_outcome_the_less_of_a_shift_is_kept(seed, few):
+    rows, *_ = drawn(seed)
+    y = np.zeros(200)
+    y[:few] = 1
+    rare, mirrored = replace(rows, correct=y), replace(rows, correct=1 - y)
+    assert 0 <= _trust(rare) == _trust(mirrored) < _trust(rows) < 1
+    assert (_trust(rare) == 0) == (few == 0)
+    # a row that is repeated says it once
+    assert _trust(replace(rare, groups=np.maximum(rows.groups, 10))) <= _trust(rare)

@@ -12,7 +12,8 @@
    does so only if a first fold finds it worth its cost.
 5. A non-negative stack of their out-of-fold shifts, or a first score alone where that beats a stack with refined ones.
    If the stack does not beat the global map beyond noise, no local structure is claimed and the global map is returned
-   (:mod:`miscal.estimators.auto.structure`).
+   (:mod:`miscal.estimators.auto.structure`). If it does, its shift is taken the more wholly the more units have the
+   rarer outcome.
 
 The order of the scores is that of :mod:`miscal.estimators.auto.portfolio`, every constant is one of
 :mod:`miscal.estimators.auto.settings`.
@@ -175,12 +176,20 @@ def _combine(
     else:
         first = _weights(rows, shifts_of(fitted.first))
         final = _weights(rows, fitted.parts, _prior(fitted))
+    trust = _trust(rows)
+    final = {name: trust * w for name, w in final.items()}
     # a first score counts by way of the first stack: its weight in it, times that of the stack
     share = {name: final[FIRST_STACK] * w for name, w in first.items()} | final
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
     ]
     return _portfolio(fitted, first, final), (*weighed, replace(stack, chosen=structure and not alone))
+
+
+def _trust(rows: LearningRows) -> float:
+    """Share of the stacked shift that is kept: its size is known by the units of the rarer outcome alone."""
+    rarer = min(len(np.unique(rows.groups[rows.correct == y])) for y in (0, 1))
+    return rarer / (rarer + AUTO.trusted_outcomes)
 
 
 def _prior(fitted: _CrossFittedScores) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.calibration.global_map import STANDARD_ERRORS, paired_gain
+from miscal.calibration.global_map import STANDARD_ERRORS, expected_error, paired_gain
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -27,7 +27,7 @@ class StructureEvidence:
     gain : float
         Log loss of the global map minus that with the shift, mean over rows, in nats.
     gain_error : float
-        Its paired standard error.
+        Its standard error (:func:`gain_in_log_loss`).
     score : float
         Of the shift among rows of like confidence, :func:`score_test`.
     """
@@ -89,14 +89,18 @@ def weigh(
 
 
 def gain_in_log_loss(correct: Array, before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
-    """Mean log loss of `before` less that of `after`, both log-odds, and its paired standard error.
+    """Mean log loss of `before` less that of `after`, both log-odds, and its standard error.
+
+    The error is the paired one, or that expected if `before` is right, if that is more.
 
     Examples
     --------
     >>> gain_in_log_loss(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
     (0.0, 0.0)
     """
-    return paired_gain(negative_log_likelihood(correct, before), negative_log_likelihood(correct, after), weight)
+    losses = (negative_log_likelihood(correct, odds) for odds in (before, after))
+    gain, error = paired_gain(*losses, weight)
+    return gain, max(error, expected_error(before, after, weight))
 
 
 def score_test(
