@@ -98,8 +98,7 @@ def gain_in_log_loss(correct: Array, before: Array, after: Array, weight: Array 
     >>> gain_in_log_loss(np.array([1.0, 0.0]), np.zeros(2), np.zeros(2))
     (0.0, 0.0)
     """
-    losses = (negative_log_likelihood(correct, odds) for odds in (before, after))
-    gain, error = paired_gain(*losses, weight)
+    gain, error = paired_gain(negative_log_likelihood(correct, before), negative_log_likelihood(correct, after), weight)
     return gain, max(error, expected_error(before, after, weight))
 
 
