@@ -9,7 +9,7 @@ rows with blanks in columns that had none before are left out.
 
 - *Findings*: of each finding whose rows can be told in the later file, whether they are right more or less often than
   rows of equal confidence there, E[y | f] being learned from the later file by folds. Its power is that of a two-sided
-  test at 5 % with as many rows, at the size that the run stated (`beyond`, which is shrunk for having been chosen).
+  test at 5 % with as many rows, at the size that the run stated (`conditional`, shrunk for having been chosen).
 - *Correction*: log loss on the later file of the raw risks, an isotonic map, LightGBM with the log-odds of the risk as
   offset, MCGrad (categories and blanks its way) and miscal. Peers are tuned in time order: learned from the first four
   fifths of the earlier rows, chosen on the last fifth, and learned again from all. Errors of differences to miscal are
@@ -136,7 +136,7 @@ def replicated(run: RunContent, new: NewLabelled, frame: Any, days: np.ndarray |
         if one.condition.lacks(frame) is not None:
             continue
         inside = one.condition.rows(frame)
-        told = {"description": one.description, "size": one.beyond.value, "n": int(inside.sum())}
+        told = {"description": one.description, "size": one.conditional.value, "n": int(inside.sum())}
         if inside.any():
             own = later.take(inside)
             # a rate that was learned to be 0 or 1 is not known to be
@@ -144,8 +144,8 @@ def replicated(run: RunContent, new: NewLabelled, frame: Any, days: np.ndarray |
             error = float(np.sqrt(variance / len(own) * effect_of_mean(later, inside)))
             told |= {
                 "seen": float(own.residual.mean()),
-                "power": float(ndtr(abs(one.beyond.value or 0.0) / error - norm.isf(0.025))),
-                "kept": bool(own.residual.mean() * (one.beyond.value or 0.0) > 0),
+                "power": float(ndtr(abs(one.conditional.value or 0.0) / error - norm.isf(0.025))),
+                "kept": bool(own.residual.mean() * (one.conditional.value or 0.0) > 0),
             }
         found.append(told)
     return found

@@ -113,14 +113,11 @@ def _findings(summary: Summary, most: int | None) -> list[str]:
     if summary.findings_method is None:
         raise InputError("the run tested no groups, so that it has no findings to count: give max_findings=None")
     words = vocabulary(summary.kind)
-    lines = [
-        f"- {one.description}: {finding_words(one, words, first=not place)}"
-        for place, one in enumerate(summary.findings)
-    ]
-    of_classes = () if summary.classes is None else summary.classes.findings
+    lines = [f"- {one.description}: {finding_words(one, words, summary.findings)}" for one in summary.findings]
     lines += [
-        f"- {name}, where {one.description}: {finding_words(one, words_of(name), first=False)}"
-        for name, one in of_classes
+        f"- {event.name}, where {one.description}: {finding_words(one, words_of(event.name), event.findings)}"
+        for event in (() if summary.classes is None else summary.classes.classes)
+        for one in event.findings
     ]
     if len(lines) <= most:
         return []

@@ -28,7 +28,7 @@ def test_the_table_holds_every_row_and_every_value_once(finished, shown, table):
     for one, row in zip(document["values"], wanted, strict=True):
         assert one["condition"] == json.loads(row["condition"])
         assert one["mark"] == row["mark"]
-        for name in ("residual", "hidden", "after", "beyond"):
+        for name in ("residual", "hidden", "after", "conditional"):
             interval = [row[f"{name}_low"], row[f"{name}_high"]]
             assert one[name] == {"value": row[name], "interval": None if row[name] is None else interval}
 
@@ -41,7 +41,7 @@ def test_the_table_agrees_with_the_findings_of_the_run(finished, shown):
         finding = found[one["finding"] - 1]
         assert finding["condition"] == one["condition"]
         assert (finding["n"], finding["hidden"]["value"]) == (one["n"], one["hidden"]["value"])
-        assert (finding["after"], finding["beyond"]) == (one["after"], one["beyond"])
+        assert (finding["after"], finding["conditional"]) == (one["after"], one["conditional"])
 
 
 def test_in_words_each_value_has_a_line_with_its_mark(finished, shown):

@@ -12,8 +12,12 @@ from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
 from miscal.findings import Subregime
+from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.judging import Confirmed
-from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
+from miscal.findings.ledger import SHIFT, SLOPE
+from miscal.findings.ledger.sizes import MENDED, fate_of
+from miscal.findings.mending import together_words
+from miscal.findings.verdict import sized
 
 LEVEL = 0.05
 
@@ -44,25 +48,55 @@ def contradictions(summary):
             check(beyond == (part.p_value <= LEVEL), f"{one.name}: interval and p-value of {name}")
             check(not getattr(sure, name) or (beyond and part.value * side > 0), f"{one.name}: {name} confirmed")
         check(located or not sure.hidden, f"{one.name}: hidden confirmed, but nothing located")
-    for one in summary.findings:
-        low, high = one.beyond.interval
+    seen = set()
+    for place, one in enumerate(summary.findings):
+        low, high = one.conditional.interval
         check(one.p_adjusted <= LEVEL and (low > 0 or high < 0), f"{one.description}: interval and p-value")
-        check((one.beyond.value < 0) == (one.sign == "over"), f"{one.description}: sign")
-    states = [mending(one.sign, one.after.interval) for one in summary.findings]
-    for state, one in zip(states, summary.findings, strict=True):
+        check((one.conditional.value < 0) == (one.sign == "over"), f"{one.description}: sign")
+        low, high = one.before.interval
+        check(low <= one.before.value <= high, f"{one.description}: its number, and the interval of that")
+        together = one.together_with is not None
+        check((low <= 0 <= high) == together, f"{one.description}: it shows by itself or together with another")
+        check(not together or one.together_with <= place, f"{one.description}: together with one below")
+        check(together or (one.before.value < 0) == (one.sign == "over"), f"{one.description}: sign of its number")
+        plain = one.effect == SHIFT and not isinstance(one.condition, Trend)
+        check(not plain or one.before == one.hidden, f"{one.description}: two numbers of one group")
+        check(one.condition not in seen, f"{one.description}: told twice")
+        seen.add(one.condition)
+        check((one.effect == SLOPE) <= bool(one.curve), f"{one.description}: a slope without its curve")
+    shown = summary.verdict.partition("What no reliability diagram shows: ")[2].partition("The correction ")[0]
+    shifts = [one for one in summary.findings if one.effect == SHIFT]
+    for one in sorted(shifts, key=lambda one: one.together_with is not None)[:3]:
+        number = (
+            f"{one.phrase}{together_words(one, summary.findings)} (by {sized(one.before.value, one.before.interval)})"
+        )
+        check(number in shown, f"{one.description}: its number in the verdict")
+    fates = [one.fate for one in summary.findings]
+    left = []
+    for one in summary.findings:
         low, high = one.after.interval
         check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")
-        named = f"{one.phrase} (by " in summary.verdict.partition("The correction ")[2]
-        check(named == (state != MENDED) or states.count(state) > 3, f"{one.description}: named as {state}")
-    check(("The correction " in summary.verdict) == bool(states), "what the correction mends of nothing")
-    many, mended = len(states), states.count(MENDED)
+        told = fate_of(one.before, one.after, one.n)
+        check(told == (one.fate, one.rows_needed), f"{one.description}: {one.fate}")
+        left += [one] if one.fate != MENDED and one.effect == SHIFT and not low <= 0 <= high else []
+    rest = summary.verdict.partition("orrected confidence, the model is ")[2]
+    for one in shifts:
+        check((f"{one.phrase} (by " in rest) == (one in left) or len(left) > 3, f"{one.description}: named as left")
+    check(("he correction " in summary.verdict) == bool(fates), "what the correction mends of nothing")
+    many, mended = len(fates), fates.count(MENDED)
     told = "all" if mended == many else f"{mended or 'none'} of the"
     check(many < 2 or f"The correction mends {told} {many} findings" in summary.verdict, "how many are mended")
-    for state, words in ((LEFT, "the model is still right "), (REVERSED, "now right ")):
-        check((words in summary.verdict) == (state in states), f"{words}, of what is {state}")
+    turned = [(one.after.value < 0) != (one.sign == "over") for one in left]
+    for words, some in (("the model is still right ", False), ("now right ", True)):
+        check(
+            (words in rest or words in summary.verdict) == (some in turned) or len(left) > 3, f"{words}of what is left"
+        )
     for one in summary.accounted_for:
-        same = one.beyond.value is not None and (one.beyond.value < 0) == (one.sign == "over")
-        check(not same or one.beyond.interval[0] <= 0 <= one.beyond.interval[1], f"{one.description}: left unexplained")
+        same = one.conditional.value is not None and (one.conditional.value < 0) == (one.sign == "over")
+        check(
+            not same or one.conditional.interval[0] <= 0 <= one.conditional.interval[1],
+            f"{one.description}: left unexplained",
+        )
     for name, gain in summary.gains.items():
         theirs, ours = summary.correction[name].all, summary.correction["miscal"].all
         check(abs(theirs.log_loss - ours.log_loss - gain.log_loss.value) < 1e-9, f"gain over {name}")

@@ -42,8 +42,10 @@ FINDING = {
     "residual": -0.4,
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
-    "beyond": {"value": -0.26, "interval": [-0.34, -0.18]},
+    "before": {"value": -0.25, "interval": [-0.33, -0.17]},
+    "conditional": {"value": -0.26, "interval": [-0.34, -0.18]},
     "after": {"value": -0.17, "interval": [-0.24, -0.11]},
+    "fate": "reduced",
     "odds_ratio": 0.37,
     "p_value": 1e-9,
     "p_adjusted": 1e-6,
@@ -63,9 +65,9 @@ VALUE = {
        for end, at in {"": 0.0, "_low": -0.05, "_high": 0.05}.items()},
     "mark": "finding",
     "finding": 1,
-    "beyond": -0.26,
-    "beyond_low": -0.34,
-    "beyond_high": -0.18,
+    "conditional": -0.26,
+    "conditional_low": -0.34,
+    "conditional_high": -0.18,
     "condition": json.dumps(FINDING["condition"]),
 }  # fmt: skip
 """A row of columns.parquet."""
@@ -439,7 +441,7 @@ def value_of(value: str, column: str = "subject", **changed) -> dict:
 
 def values(payload: str = "") -> list[dict]:
     """A column with a value of every mark, and one of numbers; the payload is a value, and the name of a column."""
-    nothing = {"finding": None, "beyond": None, "beyond_low": None, "beyond_high": None}
+    nothing = {"finding": None, "conditional": None, "conditional_low": None, "conditional_high": None}
     ages = [(None, 20.0), (20.0, None)]
     spans = [json.dumps({"kind": "span", "column": payload or "age", "low": low, "high": high}) for low, high in ages]
     return [

@@ -37,7 +37,7 @@ def test_a_regime_of_a_few_rows_is_not_printed(make_run):
 def test_a_finding_whose_size_has_no_interval_gets_no_empty_brackets(make_run):
     found = summary_of(make_run(500))
     one = found.findings[0]
-    bare = one.model_copy(update={"beyond": Measure(value=-0.26)})
+    bare = one.model_copy(update={"before": Measure(value=-0.26)})
     lines = "\n".join(summary_lines(found.model_copy(update={"findings": (bare,)}), Path("run")))
     assert "26 points less often than rows" in " ".join(lines.split())
     assert "()" not in lines

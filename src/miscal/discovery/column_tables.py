@@ -17,7 +17,7 @@ from miscal.findings.ledger import ColumnValue
 if TYPE_CHECKING:
     import polars as pl
 
-SIZES = ("residual", "hidden", "after", "beyond", "slope")
+SIZES = ("residual", "hidden", "after", "conditional", "slope")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
 _SLOPE = ("slope", "slope_low", "slope_high", "slope_mark", "slope_finding")
 """What runs of before there were slopes do not have."""

@@ -157,13 +157,14 @@ def findings_table(findings: Sequence[Finding]) -> "pl.DataFrame":
     for one in findings:
         stored = one.model_dump(mode="json")
         values = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)} | {"explained": None}
-        for name in ("hidden", "beyond", "after"):
+        for name in _SIZES:
             low, high = stored[name]["interval"] or (None, None)
             values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
         rows.append({**stored, **values})
     return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
 
 
+_SIZES = ("hidden", "before", "conditional", "after")
 _ALONG = ("lower", "upper", "curve")
 """How often a group with a slope is right along its confidences."""
 
@@ -172,7 +173,7 @@ def _schema() -> dict:
     import polars as pl
 
     means = ("share", "accuracy", "confidence", "residual", "visible")
-    sizes = [f"{name}{end}" for name in ("hidden", "beyond", "after") for end in ("", "_low", "_high")]
+    sizes = [f"{name}{end}" for name in _SIZES for end in ("", "_low", "_high")]
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,
@@ -182,6 +183,9 @@ def _schema() -> dict:
         "n": pl.Int64,
         **dict.fromkeys((*means, *sizes, *tested), pl.Float64),
         "sign": pl.String,
+        "together_with": pl.Int64,
+        "fate": pl.String,
+        "rows_needed": pl.Int64,
         "explained": pl.Float64,
         "aliases": pl.List(pl.String),
         "rows": pl.List(pl.Int64),

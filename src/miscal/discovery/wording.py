@@ -8,15 +8,15 @@ from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decision_wording import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE, Finding
-from miscal.findings.mending import MENDED, mending, mending_sentence
+from miscal.findings.ledger.sizes import MENDED, holds_zero
+from miscal.findings.mending import mending_sentence, together_words
 from miscal.findings.slope_wording import slope_sentence, slopes_left
 
 
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
-    shifts, slopes = _by_effect(summary)
-    given = [one.given_others and one is not summary.findings[0] for one in shifts]
-    groups = [_group(one, others) for others, one in sorted(zip(given, shifts, strict=True), key=lambda pair: pair[0])]
+    shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
+    groups = [_group(one, summary) for one in sorted(shifts, key=lambda one: one.together_with is not None)]
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
@@ -28,29 +28,20 @@ def verdict_of(summary: Summary) -> str:
 
 def mending_of(summary: Summary) -> str:
     """Write the part of the verdict that says what the correction makes of the findings; empty where there are none."""
-    shifts, slopes = ([(state, one) for one in some if (state := _state(one))] for some in _by_effect(summary))
-    known = [(state, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for state, one in shifts]
-    left = [one for state, one in slopes if state != MENDED]
-    told = slopes_left(left, vocabulary(summary.kind)) if left else ""
-    if not known and not slopes:
+    fates = [one.fate for one in summary.findings if one.fate is not None]
+    if not fates:
         return ""
-    return mending_sentence(known, summary.kind, slopes=[state for state, _ in slopes], slopes_left=told)
+    off = [one for one in summary.findings if one.fate not in (None, MENDED) and not holds_zero(one.after)]
+    shifts, slopes = ([one for one in off if one.effect == effect] for effect in (SHIFT, SLOPE))
+    left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in shifts]
+    told = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
+    return mending_sentence(fates, left, summary.kind, slopes_left=told)
 
 
-def _by_effect(summary: Summary) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings that are shifts, and those that are slopes."""
-    shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
-    return shifts, slopes
-
-
-def _state(finding: Finding) -> str | None:
-    return mending(finding.sign, finding.after.interval)
-
-
-def _group(finding: Finding, given_others: bool) -> Place:
-    """Return a finding as a place of the verdict, which says where its size is not beside all rows."""
-    given = ", with other findings allowed for" if given_others else ""
-    return Place(f"{finding.phrase}{given}", finding.beyond.value or 0.0, finding.beyond.interval)
+def _group(finding: Finding, summary: Summary) -> Place:
+    """Return a finding as a place of the verdict, with the finding that it needs to show."""
+    name = finding.phrase + together_words(finding, summary.findings)
+    return Place(name, finding.before.value or 0.0, finding.before.interval)
 
 
 def decision_of(summary: Summary) -> str:

@@ -1,98 +1,94 @@
-"""What the correction leaves of a finding: the rule, and the sentence of the verdict that it is told by."""
+"""What the correction makes of a finding, in words: of one, and of all in the sentence of the verdict."""
 
 from collections.abc import Sequence
 
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.findings.ledger import Finding
+from miscal.findings.ledger.sizes import FATES, NOT_KNOWN
 from miscal.findings.places import Place
 from miscal.findings.verdict import MOST_PLACES, often_on
 
-MENDED, LEFT, REVERSED = "mended", "left", "reversed"
-"""What can become of a finding."""
 
-Interval = Sequence[float | None] | None
-
-
-def mending(sign: str, after: Interval) -> str | None:
-    """Say what the correction makes of a finding.
-
-    Parameters
-    ----------
-    sign : {"over", "under"}
-        The direction of the finding: right less often than rows of equal confidence, or more often.
-    after : (float, float) or None
-        Interval of the hidden residual that the correction leaves.
-
-    Returns
-    -------
-    str or None
-        ``"left"`` where the interval excludes 0 on the side of the finding: the correction does not mend it.
-        ``"reversed"`` where it excludes 0 on the other side, ``"mended"`` where it holds 0, None where it is undefined.
+def fate_words(fate: str | None, rows_needed: int | None) -> str:
+    """Write the fate of a finding, empty where there is none.
 
     Examples
     --------
-    >>> mending("over", (-0.3, -0.1)), mending("over", (-0.3, 0.0)), mending("over", (0.1, 0.2)), mending("over", None)
-    ('left', 'mended', 'reversed', None)
+    >>> fate_words("mended", None), fate_words("not known", 3_412), fate_words(None, None)
+    ('mended', 'not known, it would take about 3,500 rows', '')
     """
-    if after is None or after[0] is None or after[1] is None:
-        return None
-    if after[0] <= 0 <= after[1]:
-        return MENDED
-    return LEFT if (after[1] < 0) == (sign == "over") else REVERSED
+    if fate != NOT_KNOWN or rows_needed is None:
+        return fate or ""
+    step = 10 ** max(0, len(str(rows_needed)) - 2)
+    return f"{fate}, it would take about {-(-rows_needed // step) * step:,} rows"
+
+
+def together_words(finding: Finding, findings: Sequence[Finding]) -> str:
+    """Name the finding above without which a finding of a list does not show; empty where it shows by itself."""
+    needed = finding.together_with
+    return "" if needed is None else f", together with {findings[needed - 1].phrase}"
 
 
 def mending_sentence(
-    findings: Sequence[tuple[str, Place]],
+    fates: Sequence[str],
+    left: Sequence[tuple[str, Place]] = (),
     kind: Kind = ANSWER,
     *,
-    slopes: Sequence[str] = (),
     slopes_left: str = "",
 ) -> str:
-    """Say how many findings the correction mends, and name those that it does not, those of which most is left first.
+    """Say what the correction makes of the findings, and name those not mended of which something is left.
 
     Parameters
     ----------
-    findings : sequence of (str, Place)
-        What became of each shift (:func:`mending`), and what the correction leaves of it.
+    fates : sequence of str
+        Of each finding, at least one (:func:`.sizes.fate_of`).
+    left : sequence of (str, Place)
+        Sign and remainder of each shift that is not mended and of which the interval excludes 0 after the correction.
     kind : {"answer", "event", "judge"}
         What the confidence is the probability of.
-    slopes : sequence of str
-        What became of each slope; there is at least one of either.
     slopes_left : str
-        A clause on the slopes that are not mended (:func:`.slope_wording.slopes_left`).
+        A clause on such slopes (:func:`.slope_wording.slopes_left`).
 
     Examples
     --------
-    >>> law, art = Place("rows with subject = law", -0.17, (-0.29, -0.05)), Place("rows with subject = art", 0.01)
-    >>> print(mending_sentence([("left", law), ("mended", art)]))
-    The correction mends 1 of the 2 findings: compared with rows of equal corrected confidence, the model is still right
-    less often on rows with subject = law (by 17 points, 5 to 29).
-    >>> print(mending_sentence([("mended", art)]))
-    The correction mends the finding: beyond chance, its rows no longer differ from rows of equal corrected confidence.
+    >>> law = ("over", Place("rows with subject = law", -0.17, (-0.29, -0.05)))
+    >>> print(mending_sentence(["reduced", "mended", "not known"], [law]))
+    The correction mends 1 of the 3 findings and reduces 1; of 1 it is not known. Compared with rows of equal corrected
+    confidence, the model is still right less often on rows with subject = law (by 17 points, 5 to 29).
+    >>> print(mending_sentence(["mended"]), mending_sentence(["not known"]))
+    The correction mends the finding. Whether the correction mends the finding is not known.
     """
     words = vocabulary(kind)
-    equal = words.equal_rows("corrected")
-    many = len(findings) + len(slopes)
-    count = sum(state == MENDED for state in (*(state for state, _ in findings), *slopes))
-    if count == many:
-        which, whose = ("the finding", "its") if many == 1 else (f"all {many} findings", "their")
-        return f"The correction mends {which}: beyond chance, {whose} rows no longer differ from {equal}."
-    left, turned = (_largest(findings, state) for state in (LEFT, REVERSED))
-    told = left[:MOST_PLACES]
-    parts = [f"{words.true('still')} {often_on(told, words)}"] if told else []
-    if told_turned := turned[: MOST_PLACES - len(told)]:
-        parts.append(f"{words.true('now')} {often_on(told_turned, words)}, the other way round than before")
-    more = len(left) + len(turned) - len(told) - len(told_turned)
-    rest = f"; the report lists {more} more that it does not mend" if more else ""
-    compared = f"compared with {equal}, {words.subject} {', and '.join(parts)}{rest}"
-    clauses = "; ".join([*([compared] if parts else []), *([slopes_left] if slopes_left else [])])
-    return f"The correction {_mends(count, many)}: {clauses}."
+    still, now = (_largest(left, turned=turned) for turned in (False, True))
+    named = still[:MOST_PLACES]
+    parts = [f"{words.true('still')} {often_on(named, words)}"] if named else []
+    if turned := now[: MOST_PLACES - len(named)]:
+        parts.append(f"{words.true('now')} {often_on(turned, words)}, the other way round than before")
+    more = len(still) + len(now) - len(named) - len(turned)
+    rest = f"; the report lists {more} more" if more else ""
+    compared = f"Compared with {words.equal_rows('corrected')}, {words.subject} {', and '.join(parts)}{rest}"
+    along = f"{slopes_left[:1].upper()}{slopes_left[1:]}"
+    return " ".join(f"{one}." for one in (_counted(fates), compared if parts else "", along) if one)
 
 
-def _mends(count: int, many: int) -> str:
+def _counted(fates: Sequence[str]) -> str:
+    """Count the findings of each fate."""
+    mended, reduced, worse, unknown = (sum(one == fate for one in fates) for fate in FATES)
+    many = len(fates)
     if many == 1:
-        return "does not mend the finding"
-    return f"mends {count or 'none'} of the {many} findings"
+        if unknown:
+            return "Whether the correction mends the finding is not known"
+        return f"The correction {'mends' if mended else 'reduces' if reduced else 'worsens'} the finding"
+    if mended == many:
+        return f"The correction mends all {many} findings"
+    told = [f"mends {mended or 'none'} of the {many} findings"]
+    told += [f"reduces {reduced}"] if reduced else []
+    told += [f"makes {worse} worse"] if worse else []
+    rest = f"; of {unknown} it is not known" if unknown else ""
+    return f"The correction {', '.join(told[:-1])}{' and ' if len(told) > 1 else ''}{told[-1]}{rest}"
 
 
-def _largest(findings: Sequence[tuple[str, Place]], state: str) -> list[Place]:
-    return sorted((place for one, place in findings if one == state), key=lambda place: -abs(place.hidden))
+def _largest(left: Sequence[tuple[str, Place]], *, turned: bool) -> list[Place]:
+    """Take what is left on the side of the finding, or what the correction turned round; the most first."""
+    some = [place for sign, place in left if ((place.hidden < 0) != (sign == "over")) == turned]
+    return sorted(some, key=lambda place: -abs(place.hidden))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from miscal.base.document import Measure
 from miscal.base.vocabulary import Vocabulary
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.verdict import in_points, interval_of_size
 
 MOST_SLOPES = 2
@@ -41,13 +41,14 @@ def says(finding: Finding, words: Vocabulary) -> str:
 
 def how_much(finding: Finding) -> str:
     """Say whether the confidence of a group says little, less than elsewhere, or more."""
-    if finding.sign == "under":
-        return "more than elsewhere"
-    lower, upper = finding.lower, finding.upper
+    lower, upper, slope = finding.lower, finding.upper, finding.effect == SLOPE
     if lower is None or upper is None:
-        return "less than elsewhere"
-    rise = (upper.accuracy.value or 0.0) - (lower.accuracy.value or 0.0)
-    return "little" if rise < LITTLE * (upper.expected - lower.expected) else "less than elsewhere"
+        return "more than elsewhere" if finding.sign == "under" else "less than elsewhere"
+    rise, usual = (upper.accuracy.value or 0.0) - (lower.accuracy.value or 0.0), upper.expected - lower.expected
+    # the sign of a shift is none of its slope
+    if finding.sign == "under" if slope else rise > usual:
+        return "more than elsewhere"
+    return "little" if rise < LITTLE * usual else "less than elsewhere"
 
 
 def rises(difference: Measure, words: Vocabulary, adverb: str = "") -> str:
@@ -87,7 +88,7 @@ def slopes_left(findings: Sequence[Finding], words: Vocabulary) -> str:
     Parameters
     ----------
     findings : sequence of Finding
-        Slopes whose `after` excludes zero; at least one.
+        Slopes of which something is left beyond chance; at least one.
     words : Vocabulary
     """
     named: dict[str, list[str]] = {}

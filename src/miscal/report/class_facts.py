@@ -24,7 +24,7 @@ def class_facts(numbers: ClassNumbers | None) -> Facts:
 
 def _first_finding(one: ClassEvent) -> tuple[str, str]:
     finding = one.findings[0]
-    return "class", f"{one.name}, {finding.description}: {finding_words(finding, words_of(one.name), first=True)}"
+    return "class", f"{one.name}, {finding.description}: {finding_words(finding, words_of(one.name), one.findings)}"
 
 
 def _strength(one: ClassEvent) -> float:

@@ -150,7 +150,7 @@ def _shown(measure: MeasureAgainstNull, decimals: int) -> str:
 def finding_facts(summary: Summary) -> Facts:
     """Say the strongest findings, a line each, and how many more there are."""
     lines = [
-        (f"finding {place}", f"{one.description}: {finding_words(one, vocabulary(summary.kind), first=place == 1)}")
+        (f"finding {place}", f"{one.description}: {finding_words(one, vocabulary(summary.kind), summary.findings)}")
         for place, one in enumerate(summary.findings[:SHOWN], start=1)
     ]
     return [*lines, *more_findings(summary)]

@@ -31,9 +31,9 @@ def shown_run(summary: Summary, path: Path | None = None) -> Shown:
     saved = "" if path is None else f", in {path}"
     bars = [
         SignedBar(
-            one.description, one.beyond.value or 0.0, finding_words(one, vocabulary(summary.kind), first=not place)
+            one.description, one.before.value or 0.0, finding_words(one, vocabulary(summary.kind), summary.findings)
         )
-        for place, one in enumerate(summary.findings)
+        for one in summary.findings
     ]
     of_kind = (*class_facts(summary.classes), *judge_facts(summary.judge))
     return Shown(

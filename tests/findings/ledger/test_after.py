@@ -1,4 +1,4 @@
-"""Laws of what a correction leaves of a finding, and of the rule and the sentence that say whether it mends it."""
+"""Laws of what a correction leaves of a finding, and of the rule and the sentence that say what becomes of it."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings import Place
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.sizes import hidden_size
-from miscal.findings.mending import LEFT, MENDED, REVERSED, mending, mending_sentence
+from miscal.findings.ledger.sizes import FATES, MENDED, NOT_KNOWN, REDUCED, WORSE, fate_of, hidden_size, holds_zero
+from miscal.findings.mending import mending_sentence
 
 from .test_ledger import crossfitted
 
@@ -40,6 +40,7 @@ def test_a_correction_that_knows_the_truth_mends_every_finding():
     for one in findings:
         assert one.after.interval[0] < 0 < one.after.interval[1]
         assert abs(one.after.value) < abs(one.hidden.value) / 4
+        assert one.fate == MENDED
 
 
 def test_a_correction_that_changes_nothing_leaves_what_was_hidden():
@@ -48,8 +49,9 @@ def test_a_correction_that_changes_nothing_leaves_what_was_hidden():
         assert one.after.value == one.hidden.value
         # that of `hidden` allows for the choice among all groups, too
         (low, high), (lowest, highest) = one.after.interval, one.hidden.interval
-        assert lowest < low < high < highest
-        assert mending(one.sign, one.after.interval) == LEFT
+        assert lowest < highest < 0 or 0 < lowest < highest
+        assert high - low < highest - lowest
+        assert one.fate == NOT_KNOWN
 
 
 def test_a_correction_that_goes_too_far_turns_a_finding_round():
@@ -57,14 +59,16 @@ def test_a_correction_that_goes_too_far_turns_a_finding_round():
     f = rows.confidence
     twice = expit(2 * np.log(rate / (1 - rate)) - np.log(f / (1 - f)))
     for one in find(rows, groups, corrected=corrected_by(rows, twice)).findings:
-        assert mending(one.sign, one.after.interval) == REVERSED
+        assert not holds_zero(one.after)
+        assert (one.after.value < 0) == (one.sign == "under")
+        assert one.fate != WORSE
 
 
 def test_without_a_correction_nothing_is_said_of_it():
     rows, groups, _ = world()
     for one in find(rows, groups).findings:
         assert one.after == Measure(value=None)
-        assert mending(one.sign, one.after.interval) is None
+        assert (one.fate, one.rows_needed) == (None, None)
 
 
 @given(st.integers(0, 1000), st.integers(1, 60), st.floats(0.01, 0.99))
@@ -80,32 +84,47 @@ def test_a_group_that_is_exactly_mended_has_an_interval_that_holds_zero(seed, n,
         assert abs(left.value) < 1e-9
 
 
-@given(st.sampled_from(["over", "under"]), st.floats(-1, 1), st.floats(-1, 1))
-def test_the_rule_says_one_thing_of_every_interval_and_the_other_of_its_mirror(sign, one, two):
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(-1, 1), st.integers(1, 10**6))
+def test_the_fates_part_the_line_and_the_rows_that_are_needed_would_tell(before, one, two, n):
     low, high = sorted((one, two))
-    state = mending(sign, (low, high))
-    side = (high < 0) - (low > 0)
-    assert state == {0: MENDED, 1: LEFT if sign == "over" else REVERSED, -1: REVERSED if sign == "over" else LEFT}[side]
-    assert mending("under" if sign == "over" else "over", (-high, -low)) == state
-    assert mending(sign, None) is mending(sign, (None, high)) is None
+    told = lambda low, high: fate_of(Measure(value=before), Measure(value=0.0, interval=(low, high)), n)  # noqa: E731
+    fate, needed = told(low, high)
+    size, farthest = abs(before), max(-low, high)
+    nearest = max(low, -high)
+    assert fate in FATES
+    assert (fate == MENDED) == (farthest <= size / 2 + 1e-12) or abs(farthest - size / 2) < 1e-9
+    assert (fate == REDUCED) == (size / 2 < farthest < size) or abs(farthest - size) < 1e-9 or fate == MENDED
+    assert (fate == WORSE) == (nearest > size) or abs(nearest - size) < 1e-9
+    assert (
+        fate == told(-high, -low)[0] == fate_of(Measure(value=-before), Measure(value=0.0, interval=(low, high)), n)[0]
+    )
+    assert needed is None or fate == NOT_KNOWN
+    if needed is not None:
+        middle, width = (low + high) / 2, (high - low) / 2 * np.sqrt(n / (1.01 * needed))
+        assert told(middle - width, middle + width)[0] != NOT_KNOWN
+        assert needed >= n
+    assert fate_of(Measure(value=None), Measure(value=0.0, interval=(low, high)), n) == (None, None)
+    assert fate_of(Measure(value=before), Measure(value=0.0, interval=(None, high)), n) == (None, None)
 
 
-@given(st.lists(st.sampled_from([MENDED, LEFT, REVERSED]), min_size=1, max_size=9))
-def test_the_sentence_counts_what_is_mended_and_names_only_what_is_not(states):
-    places = [Place(f"rows with kind = v{i}", 0.1 if i % 2 else -0.1, None) for i in range(len(states))]
-    words = mending_sentence(list(zip(states, places, strict=True)))
-    mended, many = states.count(MENDED), len(states)
+@given(st.lists(st.sampled_from(FATES), min_size=1, max_size=9), st.lists(st.booleans(), max_size=5))
+def test_the_sentence_counts_each_fate_and_names_where_something_is_left(fates, turned):
+    signs = ["over" if i % 2 == one else "under" for i, one in enumerate(turned)]
+    left = [(sign, Place(f"rows with kind = v{i}", 0.1 if i % 2 else -0.1)) for i, sign in enumerate(signs)]
+    words = mending_sentence(fates, left)
+    mended, reduced, worse, unknown = (fates.count(fate) for fate in FATES)
+    many = len(fates)
     if many > 1:
-        count = "all" if mended == many else f"{mended or 'none'} of the"
-        assert words.startswith(f"The correction mends {count} {many} findings: ")
-    assert words.count(". ") == 0
+        count = f"all {many}" if mended == many else f"{mended or 'none'} of the {many}"
+        assert words.startswith(f"The correction mends {count} findings")
+        for told, number in (("reduces {}", reduced), ("makes {} worse", worse), ("of {} it is not known", unknown)):
+            assert (told.format(number) in words) == (number > 0)
     assert words.endswith(".")
-    named = [states[i] for i in range(many) if f"v{i} (by" in words]
-    assert MENDED not in named
-    # three in all, those that are left before those that are turned round
-    assert named.count(LEFT) == min(3, states.count(LEFT))
-    assert named.count(REVERSED) == min(3 - named.count(LEFT), states.count(REVERSED))
-    more = many - mended - len(named)
+    named = [one for i, one in enumerate(turned) if f"v{i} (by" in words]
+    # three in all, those on the side of the finding before those that are turned round
+    assert named.count(False) == min(3, turned.count(False))
+    assert named.count(True) == min(3 - named.count(False), turned.count(True))
+    more = len(turned) - len(named)
     assert (f"the report lists {more} more" in words) == (more > 0)
 
 
@@ -125,7 +144,7 @@ def test_intervals_of_what_is_left_cover_although_the_groups_were_chosen(known, 
             left = (rate - corrected.expected)[inside].mean()
             found += 1
             missed += not one.after.interval[0] <= left <= one.after.interval[1]
-            unmended += mending(one.sign, one.after.interval) == LEFT
+            unmended += not holds_zero(one.after)
     assert found >= 100
     assert binomtest(missed, found, 0.05, alternative="greater").pvalue > 0.01
     if known:

@@ -355,7 +355,7 @@ def test_a_finding_of_an_undecodable_name_is_stored_as_utf8_can_hold_it():
     assert Finding.model_validate(stored).condition.column == "kind\ufffd"
 
 
-def test_a_finding_says_whether_it_differs_only_given_those_above():
+def test_a_finding_that_shows_only_together_with_one_above_names_it():
     rng = np.random.default_rng(0)
     kind, form = rng.integers(0, 4, N), rng.integers(0, 4, N)
     f = rng.uniform(0.3, 0.7, N)
@@ -366,7 +366,8 @@ def test_a_finding_says_whether_it_differs_only_given_those_above():
     found = find(LabelledRows(y, f, f, hidden=y * 0, row=np.arange(N)), groups).findings
     [both] = [one for one in found if one.description == "kind = 1 and form = 1"]
     [kind_alone] = [one for one in found if one.description == "kind = 1"]
-    assert both.beyond.value > 0.2
-    assert not both.given_others
-    assert kind_alone.beyond.value < -0.05 < kind_alone.hidden.value
-    assert kind_alone.given_others
+    assert both.conditional.value > 0.2
+    assert both.together_with is None
+    assert kind_alone.conditional.value < -0.05 < kind_alone.hidden.value
+    assert kind_alone.before.interval[0] <= 0 <= kind_alone.before.interval[1]
+    assert found[kind_alone.together_with - 1] is both

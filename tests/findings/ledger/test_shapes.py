@@ -73,7 +73,7 @@ def test_a_trend_is_one_finding_and_not_two_intervals(sign):
     assert one.sign == ("over" if sign < 0 else "under")
     assert one.n == np.sum(age >= one.condition.upper)
     # about what the shift makes of a rate of a half from the lower to the upper third of ages
-    low, high = one.beyond.interval
+    low, high = one.conditional.interval
     assert low < sign * 0.9 * (2 / 3) / 4 < high
     assert sign * low > 0 < sign * high
 
@@ -140,4 +140,4 @@ def test_no_group_has_more_than_about_half_of_the_rows_and_the_others_stand_for_
     [one] = told(columns, np.where(rare, -1.5, 0.4))
     assert one.n == rare.sum()
     assert one.sign == "over"
-    assert not one.given_others
+    assert one.together_with is None

@@ -37,8 +37,8 @@ def test_a_group_beyond_all_doubt_has_a_size():
     one = find(rows, named_groups({"kind": kind})).findings[0]
     # the p-value is too small for a double
     assert one.p_value == 0
-    low, high = one.beyond.interval
-    assert 0.28 < low < one.beyond.value < high < 0.32
+    low, high = one.conditional.interval
+    assert 0.28 < low < one.conditional.value < high < 0.32
 
 
 @pytest.mark.parametrize("adjustment", ["family-wise", FDR])
@@ -48,13 +48,19 @@ def test_an_interval_excludes_zero_exactly_where_the_test_rejects(adjustment, se
     found = ledger(seed, LedgerSettings(adjustment=adjustment), shift=shift)
     for one in found.findings:
         assert one.p_adjusted <= 0.05
-        low, high = one.beyond.interval
+        low, high = one.conditional.interval
         assert low > 0 or high < 0
-        assert low <= one.beyond.value <= high
-        assert (one.beyond.value < 0) == (one.sign == "over") == (one.hidden.value < 0)
+        assert low <= one.conditional.value <= high
+        assert (one.conditional.value < 0) == (one.sign == "over")
+        # it shows by itself, or together with one above it
+        low, high = one.before.interval
+        assert low <= one.before.value <= high
+        assert (low <= 0 <= high) == (one.together_with is not None)
+        assert one.together_with is None or one.together_with <= found.findings.index(one)
+        assert one.together_with is not None or (one.before.value < 0) == (one.sign == "over")
     for one in found.accounted:
-        if one.beyond.value is not None and (one.beyond.value < 0) == (one.sign == "over"):
-            low, high = one.beyond.interval
+        if one.conditional.value is not None and (one.conditional.value < 0) == (one.sign == "over"):
+            low, high = one.conditional.interval
             assert low <= 0 <= high
 
 
@@ -70,7 +76,7 @@ def test_the_first_size_is_the_difference_from_other_rows_of_the_stratum(seed):
         # few rows not even these
         assume(inside.sum() >= 60)
         plain = correct[inside].mean() - correct[~inside].mean()
-        assert abs(one.beyond.value - plain * shrinkage(abs(one.z), 3.0)) < 0.1
+        assert abs(one.conditional.value - plain * shrinkage(abs(one.z), 3.0)) < 0.1
 
 
 @given(st.floats(0.05, 0.95), st.floats(0.02, 0.98), st.floats(0.02, 0.98))
@@ -125,8 +131,8 @@ def test_sizes_of_chosen_groups_are_not_inflated_and_intervals_cover():
         for one in find(rows, named_groups({"kind": kind}), seed=seed).findings:
             if one.description == "kind = a":
                 plain.append(one.hidden.value)
-                told.append(one.beyond.value)
-                covered.append(one.beyond.interval[0] <= 0.2 <= one.beyond.interval[1])
+                told.append(one.conditional.value)
+                covered.append(one.conditional.interval[0] <= 0.2 <= one.conditional.interval[1])
     assert len(plain) >= 50
     assert np.mean(plain) > 0.27
     assert abs(np.mean(told) - 0.2) < 0.5 * (np.mean(plain) - 0.2)

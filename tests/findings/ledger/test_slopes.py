@@ -14,6 +14,7 @@ from miscal.findings.ledger.exact import exact_slope_p_value
 from miscal.findings.ledger.scan import _Scan, scan
 from miscal.findings.ledger.slopes import bins_of, slope_left, thirds
 from miscal.findings.ledger.strata import Strata
+from miscal.findings.slope_wording import how_much
 
 from .test_ledger import crossfitted
 
@@ -52,9 +53,15 @@ def test_a_slope_is_found_as_a_slope_and_a_shift_as_a_shift(own, told):
     assert effects(scan(rows, groups), groups) == told
 
 
-def test_a_group_may_have_both():
-    groups, rows = table_of(0, lambda odds: -1.0 + 0 * odds)
-    assert sorted(effects(scan(rows, groups), groups)) == [(GROUP, SHIFT, -1), (GROUP, SLOPE, -1)]
+@pytest.mark.parametrize("level", [-2.0, -1.0, -0.3])
+def test_a_shift_and_a_slope_of_the_same_rows_are_one_finding(level):
+    groups, rows = table_of(0, lambda odds: level + 0 * odds)
+    found = find(rows, groups)
+    [one] = found.findings
+    assert (one.description, one.effect, one.before) == (GROUP, SHIFT, one.hidden)
+    assert how_much(one) == "little"
+    [value] = [one for one in found.values if one.slope_mark == "finding"]
+    assert (value.condition.words, value.mark, value.finding, value.slope_finding) == (GROUP, "finding", 1, 1)
 
 
 def test_the_finding_tells_the_rows_and_what_is_left():
@@ -65,7 +72,7 @@ def test_the_finding_tells_the_rows_and_what_is_left():
     found = find(rows, groups, corrected=corrected)
     [slope] = found.findings
     assert (slope.description, slope.effect, slope.sign) == (GROUP, SLOPE, "over")
-    low, high = slope.beyond.interval
+    low, high = slope.conditional.interval
     # the truth: no rise in the group, where rows of equal confidence rise by about 53 points between the thirds
     assert low < -0.5 < high < 0
     parts = thirds(rows.confidence[inside])

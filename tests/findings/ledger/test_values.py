@@ -78,7 +78,7 @@ def test_marks_are_those_of_the_ledger(seed):
             assert (value.finding, value.n, value.accuracy, value.confidence) == (
                 place, one.n, one.accuracy, one.confidence,
             )  # fmt: skip
-            assert (value.hidden.value, value.beyond) == (one.hidden.value, one.beyond)
+            assert (value.hidden.value, value.conditional) == (one.hidden.value, one.conditional)
             # of the same rows; only the finding is made smaller for its choice
             assert value.after.interval == one.after.interval
             assert 0.5 * abs(value.after.value) <= abs(one.after.value) <= abs(value.after.value)
@@ -87,13 +87,13 @@ def test_marks_are_those_of_the_ledger(seed):
             assert lowest <= low <= high <= highest
         elif value.condition in accounted:
             one = accounted[value.condition]
-            assert (value.mark, value.hidden.value, value.beyond) == (EXPLAINED, one.hidden.value, one.beyond)
+            assert (value.mark, value.hidden.value, value.conditional) == (EXPLAINED, one.hidden.value, one.conditional)
             assert 1 <= value.finding <= len(found.findings)
         elif value.mark == EXPLAINED:
             # a bin of a number, or another name of a finding
             assert value.condition.kind in ("span", "period") or value.condition in aliases
         else:
-            assert (value.finding, value.beyond) == (None, Measure(value=None))
+            assert (value.finding, value.conditional) == (None, Measure(value=None))
             assert value.mark == (FEW_ROWS if value.n < 20 else NOT_DISTINGUISHABLE)
 
 
@@ -105,7 +105,7 @@ def test_a_bin_within_a_finding_is_explained_by_it():
     assert explained
     assert all(one.finding == number for one in explained)
     for one in explained:
-        whole = one.beyond.value is None or one.beyond.value * one.hidden.value < 0
+        whole = one.conditional.value is None or one.conditional.value * one.hidden.value < 0
         assert one.told == f"explained {'' if whole else 'in part '}by finding {number}"
     of_pair = next(place for place, one in enumerate(found.findings, start=1) if one.n == pair.sum())
     values = {one.value: one for one in tables(found)["kind0"]}

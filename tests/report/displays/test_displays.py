@@ -19,7 +19,16 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 OFF = Measure(value=-0.2, interval=(-0.3, -0.1))
-NUMBERS = {"n": 90, "share": 0.1, "accuracy": 0.5, "confidence": 0.7, "hidden": OFF, "beyond": OFF, "after": OFF}
+NUMBERS = {
+    "n": 90,
+    "share": 0.1,
+    "accuracy": 0.5,
+    "confidence": 0.7,
+    "hidden": OFF,
+    "before": OFF,
+    "conditional": OFF,
+    "after": OFF,
+}
 COST = "cost < $5 and > $1"
 
 

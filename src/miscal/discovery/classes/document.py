@@ -43,8 +43,9 @@ class Confusion(Part):
     n: NonNegativeInt
     probability: Share
     rate: Share
-    beyond: Measure
+    hidden: Measure
     after: Measure
+    fate: str | None
     sign: str
     p_adjusted: FiniteFloat
 

@@ -73,9 +73,9 @@ def _confusions(events: tuple[ClassEvent, ...], column: str) -> tuple[Confusion,
     found = [
         Confusion(
             label=event.name, predicted=other, finding=place, n=one.n, probability=one.confidence, rate=one.accuracy,
-            beyond=one.beyond, after=one.after, sign=one.sign, p_adjusted=one.p_adjusted,
+            hidden=one.hidden, after=one.after, fate=one.fate, sign=one.sign, p_adjusted=one.p_adjusted,
         )
         for event in events
         for place, other, one in confused(event.findings, event.name, column)
     ]  # fmt: skip
-    return tuple(sorted(found, key=lambda one: -one.n * abs(one.beyond.value or 0.0)))
+    return tuple(sorted(found, key=lambda one: -one.n * abs(one.hidden.value or 0.0)))

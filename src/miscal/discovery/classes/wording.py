@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from miscal.base.document import Measure
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.classes.document import ClassNumbers, Confusion
 from miscal.findings.ledger import SHIFT
-from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
+from miscal.findings.ledger.sizes import MENDED, NOT_KNOWN, REDUCED, WORSE
 from miscal.findings.verdict import in_points, interval_of_size
 
 
@@ -40,7 +39,7 @@ def confusion_sentence(one: Confusion) -> str:
     Examples
     --------
     >>> from miscal.base.document import Measure
-    >>> sizes = dict(probability=0.03, rate=0.12, beyond=Measure(value=0.08), after=Measure(value=0.0))
+    >>> sizes = dict(probability=0.03, rate=0.12, hidden=Measure(value=0.08), after=Measure(value=0.0), fate="mended")
     >>> known = dict(label="dog", predicted="cat", finding=1, n=800, sign="under", p_adjusted=1e-4)
     >>> confusion_sentence(Confusion(**known, **sizes))
     'where the model predicts cat, the label is dog in 12 % of the 800 rows, and the model says 3 %'
@@ -59,28 +58,24 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
         first, more = numbers.confusions[0], len(numbers.confusions) - 1
         others = f" ({more} more confusion{'' if more == 1 else 's'} of this kind)" if more else ""
         said = confusion_sentence(first)
-        left = _left(first.sign, first.after)
+        left = _MENDING.get(first.fate, "")
         return f"Class by class, {said}: no reliability diagram of {first.label} shows this{others}.{left}"
     shifts = [(name, one) for name, one in numbers.findings if one.effect == SHIFT]
     if not shifts:
         return "Class by class, probabilities say more or less in some groups than elsewhere."
     name, one = min(shifts, key=lambda told: told[1].p_adjusted)
-    value = one.beyond.value or 0.0
-    between = interval_of_size(value, one.beyond.interval)
+    value = one.before.value or 0.0
+    between = interval_of_size(value, one.before.interval)
     size = f"{in_points(abs(value))}{f', {between}' if between else ''}"
     return (
         f"Class by class, the label is {name} {LESS_OR_MORE[one.sign]} on {one.phrase} than on rows of equal "
-        f"probability of {name} (by {size}).{_left(one.sign, one.after)}"
+        f"probability of {name} (by {size}).{_MENDING.get(one.fate, '')}"
     )
 
 
-def _left(sign: str, after: Measure) -> str:
-    state = mending(sign, after.interval)
-    return f" {_MENDING[state]}" if state else ""
-
-
 _MENDING = {
-    MENDED: "The correction of all classes mends this.",
-    LEFT: "The correction of all classes does not mend this.",
-    REVERSED: "The correction of all classes turns this round.",
+    MENDED: " The correction of all classes mends this.",
+    REDUCED: " The correction of all classes reduces this.",
+    WORSE: " The correction of all classes makes this worse.",
+    NOT_KNOWN: " Whether the correction of all classes mends this is not known.",
 }

@@ -57,7 +57,7 @@ class JudgedCut(Tested):
         Whether they have the lowest values of the field, not the highest.
     quantile : float
         Share of each block that they are.
-    z, p_value, p_adjusted, level, beyond, shrinkage
+    z, p_value, p_adjusted, level, conditional, shrinkage, own
         As in :class:`~miscal.findings.ledger.sizes.Tested`: given the groups told apart, adjusted for all cuts and for
         the share of the error that they have.
     """
@@ -150,6 +150,7 @@ def judged_cuts(
     if not blocks:
         return []
     test = _Test(rows, apart, blocks, rng, settings)
+    alone = _Test(rows, (), blocks, np.random.default_rng((seed, _STREAM, 1)), settings) if apart else test
     level = settings.significance * error / number_of_cuts(settings)
     best: dict[bool, JudgedCut] = {}
     for lowest in (True, False):
@@ -169,7 +170,10 @@ def judged_cuts(
                     p_value=p_value,
                     p_adjusted=adjusted,
                     level=level,
-                    beyond=test.size(end, score, least),
+                    conditional=test.size(end, score, least),
+                    own=alone.size(
+                        end, standard_score(alone.of(end, lowest)[1], -1 if lowest else 1, sides=1), least, own=True
+                    ),
                     shrinkage=shrinkage(abs(score), least),
                 )
     return sorted(best.values(), key=lambda cut: cut.p_value)
@@ -226,17 +230,23 @@ class _Test:
             p_value = max(p_value, float(ndtr(side * self._combined(self._exact, rows))), _LEAST)
         return z, p_value
 
-    def size(self, rows: np.ndarray, z: float, least: float) -> Measure:
-        """How much more often a group is right; its score is one weighted sum of residuals, of variance 1."""
+    def size(self, rows: np.ndarray, z: float, least: float, *, own: bool = False) -> Measure:
+        """How much more often a group is right; its score is one weighted sum of residuals, of variance 1.
+
+        Its own size compares it with all rows of equal confidence, its own among them.
+        """
         factors, direction = np.zeros(len(rows)), np.zeros(len(rows))
         for place, (inside, weight) in enumerate(self.blocks):
             direction[inside] = self._apart(place, inside, rows[inside])
             a = self.mass[inside] * direction[inside]
+            if own:
+                direction[inside] = rows[inside] - rows[inside].mean()
             variance = self._variance(place, inside, a) * self._effect(place, inside, rows[inside])
             factors[inside] = weight * a / np.sqrt(variance) if variance > _NO_VARIANCE else 0.0
         factors /= np.linalg.norm([weight for _, weight in self.blocks])
         test = GroupTest(factors, float(factors @ self.every.residual), 1.0, z, least)
-        return size(test, self.every.expected, direction=direction)
+        mass = self.mass * rows
+        return size(test, self.every.expected, direction=direction, measured=mass / mass.sum() if own else None)
 
     def _combined(self, score, rows: np.ndarray) -> float:
         scores = [

@@ -14,14 +14,13 @@ from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
-from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import Tested, allowing_for_choice, hidden_size, left_by
+from miscal.findings.ledger.sizes import Tested, allowing_for_choice, fate_of, hidden_size, holds_zero, left_by
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, left_between, slope_left
 from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
@@ -77,13 +76,20 @@ class Finding(Part):
         Mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
     hidden : Measure
         Mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its interval
-        allows for the choice of the group among many (:func:`hidden_interval`).
-    beyond : Measure
-        How much more often its rows are right than other rows of equal confidence in the same findings above it: what
-        `p_value` is of. Of a slope: how much more its accuracy rises from the lower to the upper third of its
-        confidences than that of rows of equal confidence, were they as often right as the group. Of a trend: how much
-        more often the rows at its upper end are right than those at its lower end, beside such rows. The interval
-        excludes 0 where `p_adjusted` is below the level, and only there.
+        allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is beyond the
+        same cut; of a slope and a trend it is that of :func:`hidden_interval`.
+    before : Measure
+        The number that the finding is told by, as `after` is once confidences are corrected. It is `hidden`, but of a
+        slope how much more its accuracy rises along its confidences, and of a trend how much more often the rows at its
+        upper end are right than those at its lower end, each by itself.
+    together_with : int or None
+        Where the interval of `before` holds 0: number, from 1, of the finding above it without which it does not show.
+    conditional : Measure
+        With other findings allowed for: how much more often its rows are right than other rows of equal confidence in
+        the same findings above it, which `p_value` is of. Of a slope: how much more its accuracy rises from the lower
+        to the upper third of its confidences than that of rows of equal confidence, were they as often right as the
+        group. Of a trend: how much more often the rows at its upper end are right than those at its lower end, beside
+        such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
     odds_ratio : float or None
         Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
         stratum compares them.
@@ -101,8 +107,8 @@ class Finding(Part):
         The same as values.
     rows : tuple of int
         The most telling rows, by their number in the source: where over, those of outcome 0, the surest first; where
-        under, those of outcome 1, the least sure first. Of a slope only where confidence says
-        less. A row that a finding above it names is passed over.
+        under, those of outcome 1, the least sure first. Of a slope only where confidence says less. A row that a
+        finding above it names is passed over.
     p_given : float or None
         Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
         and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
@@ -111,10 +117,15 @@ class Finding(Part):
         interval of this one group, which does not allow for its choice. Of a slope: that mean over the upper third of
         its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two
         ends of its column. Undefined where no correction was given.
+    fate : str or None
+        What the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
+    rows_needed : int or None
+        Where its fate is not known: of so many rows of the group, the interval of `after` would be short enough.
     lower, upper : ConfidenceBin or None
-        Of a slope: the lower and the upper third of its rows by their confidence.
+        Of a slope, and of a shift whose rows have a slope beyond the cut, too: the lower and the upper third of its
+        rows by their confidence.
     curve : tuple of ConfidenceBin
-        Of a slope: up to six bins of about as many rows each, by rising confidence.
+        Of the same: up to six bins of about as many rows each, by rising confidence.
     """
 
     description: Text
@@ -130,7 +141,9 @@ class Finding(Part):
     residual: FiniteFloat
     visible: FiniteFloat
     hidden: Measure
-    beyond: Measure
+    before: Measure
+    together_with: NonNegativeInt | None = None
+    conditional: Measure
     odds_ratio: FiniteFloat | None
     p_value: FiniteFloat
     p_adjusted: FiniteFloat
@@ -141,6 +154,8 @@ class Finding(Part):
     rows: tuple[int, ...] = ()
     p_given: FiniteFloat | None = None
     after: Measure = Measure(value=None)
+    fate: str | None = None
+    rows_needed: NonNegativeInt | None = None
     lower: ConfidenceBin | None = None
     upper: ConfidenceBin | None = None
     curve: tuple[ConfidenceBin, ...] = ()
@@ -149,18 +164,6 @@ class Finding(Part):
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return phrase(self.condition, self.made_of)
-
-    @property
-    def given_others(self) -> bool:
-        """Whether its rows differ as `beyond` says only once the findings above it are allowed for.
-
-        Beside all rows of equal confidence, they differ by less than half as much, or in the other direction: a finding
-        above may hold most of its rows that are right, say.
-        """
-        if self.effect == SLOPE or isinstance(self.condition, Trend):
-            return False
-        beyond, hidden = self.beyond.value, self.hidden.value
-        return beyond is not None and hidden is not None and hidden * np.sign(beyond) < abs(beyond) / 2
 
     @property
     def observed_over_expected(self) -> Measure:
@@ -276,7 +279,9 @@ def find(
         for cut in judged_cuts(rows, field, apart, seed=seed, error=error * for_cuts, settings=settings):
             condition = condition_of(cut, field, rows.hidden, rows.row)
             words = _wording(condition, describe(cut.rows, groups, settings))
-            findings.append(Finding(source=FOUND, **words, **measured(cut, cut.rows)))
+            shared = [int(np.sum(cut.rows & one)) for one in members[: len(chosen)]]
+            needs = int(np.argmax(shared)) if shared and holds_zero(cut.own) else None
+            findings.append(Finding(source=FOUND, **words, **measured(replace(cut, needs=needs), cut.rows)))
             members.append(cut.rows)
     named = {(other, one.effect) for one in chosen for other in one.aliases}
     accounted = [
@@ -318,29 +323,46 @@ def _measured(
     trend: TrendRows | None = None,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
-    own, slope = rows.take(inside), isinstance(tested, TestedGroup) and tested.effect == SLOPE
+    group = tested if isinstance(tested, TestedGroup) else None
+    own, slope = rows.take(inside), group is not None and group.effect == SLOPE
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
     sign = "over" if tested.z < 0 else "under"
+    hidden = hidden_size(own, tested.level)
+    if not slope and trend is None and tested.own.interval is not None:
+        hidden = Measure(value=hidden.value, interval=_around(hidden.value, *tested.own.interval))
+    before = tested.own if slope or trend is not None else hidden
+    after = allowing_for_choice(
+        _left(corrected, inside, rows.confidence, slope, trend, settings), tested.shrinkage, tested.z
+    )
+    fate, rows_needed = fate_of(before, after, len(own))
+    curve = _along(own, settings) if slope or (group is not None and group.twin is not None) else {}
     return {
+        "effect": SLOPE if slope else SHIFT,
         "n": len(own),
         "share": average(inside, rows.weight),
         "accuracy": accuracy,
         "confidence": sure,
         "residual": accuracy - sure,
         "visible": rate - sure,
-        "hidden": hidden_size(own, tested.level),
-        "beyond": tested.beyond,
-        "after": allowing_for_choice(
-            _left(corrected, inside, rows.confidence, slope, trend, settings), tested.shrinkage, tested.z
-        ),
+        "hidden": hidden,
+        "before": before,
+        "together_with": None if tested.needs is None else tested.needs + 1,
+        "conditional": tested.conditional,
+        "after": after,
+        "fate": fate,
+        "rows_needed": rows_needed,
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
         "rows": () if slope and sign == "under" else telling.of(inside, sign),
         "p_given": tested.p_given,
-        **(_along(own, settings) if slope else {}),
+        **curve,
     }
+
+
+def _around(value: float, low: float, high: float) -> tuple[float, float]:
+    return min(low, value), max(high, value)
 
 
 def _left(
@@ -359,9 +381,9 @@ def _left(
 
 
 def _along(own: LabelledRows, settings: LedgerSettings) -> dict[str, Any]:
-    """Tell the effect, and how often a group is right along its confidences."""
+    """Tell how often a group is right along its confidences."""
     (lower, upper), curve = bins_of(own, settings.significance)
-    return {"effect": SLOPE, "lower": lower, "upper": upper, "curve": curve}
+    return {"lower": lower, "upper": upper, "curve": curve}
 
 
 def odds_ratio(

@@ -23,7 +23,8 @@ chosen that share rows.
 A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
 
 For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
-of named groups. It is a column of the same algebra, chosen and projected out as a group is.
+of named groups. It is a column of the same algebra, chosen and projected out as a group is. A slope and a shift of the
+same rows are one finding: the shift, with its slope.
 
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
@@ -44,7 +45,8 @@ among what becomes as clear given those.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -59,7 +61,7 @@ from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
 from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, TREND, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, shrinkage, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, holds_zero, shrinkage, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
 from miscal.findings.ledger.strata import Strata
 from miscal.findings.ledger.tested_group import Scanned, TestedGroup
@@ -68,6 +70,8 @@ from miscal.findings.ledger.trends import sum_p_value, trend_size
 _NO_VARIANCE = 1e-9
 _DESIGNED = 64
 """Candidates whose design effects are found at a time, each by copies of its rows."""
+_WIDE = 50
+"""Rows of a stratum that tells which share of the rows of a confidence a group is. Not tuned."""
 _VARIANCE_OF_SCORES = 1e-6
 """Of ranks that are all but equal, beside a group's own: rounding leaves so much of a slope that there is none of."""
 
@@ -113,8 +117,9 @@ def scan(
         return Scanned()
     table = _Scan(rows, groups, seed, settings, error)
     slopes = table.slopes()
-    chosen = tuple(table.choose())
-    return Scanned(chosen, tuple(table.alone()), slopes)
+    table.choose()
+    alone = tuple(table.alone())
+    return Scanned(tuple(map(table.by_itself, range(len(table.found)))), alone, slopes)
 
 
 def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
@@ -181,6 +186,7 @@ class _Scan:
         self.columns = groups.tested.beside(self.slope.columns)
         self.of = np.r_[np.arange(len(groups)), self.slope.groups]
         self.is_slope = np.arange(len(self.of)) >= len(groups)
+        self.slope_of = {group: len(groups) + at for at, group in enumerate(self.slope.groups.tolist())}
         self.level = self._level()
         self.total = self.strata.sums(self.columns, rows.residual) - self.level
         self.variance = self.strata.variances(self.columns)
@@ -193,6 +199,8 @@ class _Scan:
         self.counts = groups.member.counts()[self.of]
         self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
         self.chosen: list[int] = []
+        self.found: list[TestedGroup] = []
+        self.place: list[int] = []  # among those found, of each chosen candidate
         self.described: dict[int, bool] = {}
         self.overlapping = np.zeros(len(self.of), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen candidate with all
@@ -211,11 +219,12 @@ class _Scan:
             added[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
         return added
 
-    def choose(self) -> Iterator[TestedGroup]:
+    def choose(self) -> None:
+        """Find groups one after the other; a slope and a shift of the same rows are one finding, the shift."""
         share = self.cut_shares
         least = self.least_scores
         refused, alone = np.zeros(len(self.of), bool), self.by_themselves
-        while len(self.chosen) < self.settings.max_findings:
+        while len(self.found) < self.settings.max_findings:
             z = self._given_chosen()
             z = np.where(refused | self.overlapping | (z * alone <= 0), 0.0, z)
             beyond = np.abs(z) - least
@@ -232,18 +241,41 @@ class _Scan:
                 refused[best] = True
                 continue
             score = standard_score(p_value, z[best])
-            yield TestedGroup(
+            one = TestedGroup(
                 **self._which(best),
                 aliases=aliases,
                 z=float(z[best]),
                 p_value=p_value,
                 p_adjusted=adjusted,
                 level=float(self.settings.significance * self.share[best]),
-                beyond=self._size(best, score),
+                conditional=self._size(best, score),
                 shrinkage=shrinkage(abs(score), float(least[best])),
             )
+            same = self._overlaps(best) >= self.settings.alias_overlap
+            twin = next((k for k in self.chosen if same[k] and self.is_slope[k] != self.is_slope[best]), None)
+            if twin is None:
+                self.place.append(len(self.found))
+                self.found.append(one)
+            else:
+                self.place.append(place := self.place[self.chosen.index(twin)])
+                shift, slope = sorted((one, self.found[place]), key=lambda tested: tested.effect == SLOPE)
+                self.found[place] = replace(shift, twin=slope.group)
             self._take(best)
             refused[:] = False
+
+    def by_itself(self, place: int) -> TestedGroup:
+        """Return what was found with its size by itself and, where that may be 0, with what is above and shows it."""
+        one = self.found[place]
+        best = one.group if one.effect == SHIFT else self.slope_of[one.group]
+        z = float(self.by_themselves[best])
+        # the first is tested by itself
+        score = standard_score(self._p_value(best, z, given=()) if place else one.p_value, z)
+        own = self._size(best, score, alone=True)
+        above = [k for k in range(len(self.chosen)) if self.place[k] < place]
+        if not above or not holds_zero(own):
+            return replace(one, own=own)
+        sign = float(np.sign(one.z))
+        return replace(one, own=own, needs=self.place[max(above, key=lambda k: self._left(best, k, sign)[0])])
 
     def alone(self) -> list[TestedGroup]:
         """List values and bins of columns, and slopes, that were not chosen, but are beyond the cut by themselves."""
@@ -263,7 +295,8 @@ class _Scan:
                     p_value=p_value,
                     p_adjusted=adjusted,
                     level=float(significance * self.share[group]),
-                    beyond=self._size(group, standard_score(left, given[group])),
+                    conditional=self._size(group, standard_score(left, given[group])),
+                    own=self._size(group, standard_score(p_value, z[group]), alone=True),
                     # what is left in the other direction is nothing that the findings leave to explain
                     p_given=left if given[group] * z[group] > 0 else 1.0,
                     by=self._accounting(group),
@@ -292,18 +325,20 @@ class _Scan:
         return np.sum([factor * self._column(one) for one, factor in zip(candidates, factors, strict=True)], axis=0)
 
     def _accounting(self, group: int) -> int | None:
-        """Place of the chosen group that alone leaves least of a group in its direction; None where none is chosen."""
+        """Place of the finding that alone leaves least of a group in its direction; None where none is chosen."""
+        sign = float(np.sign(self.total[group]))
+        least = min(range(len(self.chosen)), key=lambda k: self._left(group, k, sign), default=None)
+        return None if least is None else self.place[least]
 
-        def left(place: int) -> tuple[float, float]:
-            across, chosen = self.covariance[place], self.chosen[place]
-            slope = across[group] / across[chosen]
-            total = self.total[group] - slope * self.total[chosen]
-            variance = float(self.variance[group] - slope * across[group])
-            if variance <= self._least_variance[group]:
-                return 0.0, variance
-            return max(0.0, float(np.sign(self.total[group]) * total / np.sqrt(variance))), variance
-
-        return min(range(len(self.chosen)), key=left, default=None)
+    def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
+        """Score in one direction that one of those chosen leaves of a candidate, at least 0; and the variance."""
+        across, chosen = self.covariance[k], self.chosen[k]
+        slope = across[group] / across[chosen]
+        total = self.total[group] - slope * self.total[chosen]
+        variance = float(self.variance[group] - slope * across[group])
+        if variance <= self._least_variance[group]:
+            return 0.0, variance
+        return max(0.0, float(sign * total / np.sqrt(variance))), variance
 
     def _strongest(self, strength: np.ndarray) -> int | None:
         """Strongest candidate whose turn it is, of those with a strength above 0; None if there is none."""
@@ -389,10 +424,13 @@ class _Scan:
         z[slopes] = np.where(shown, z[slopes], 0.0)
         return z
 
-    def _size(self, candidate: int, z: float) -> Measure:
-        """How much more often a group is right, or how much more its accuracy rises, given the candidates chosen."""
+    def _size(self, candidate: int, z: float, *, alone: bool = False) -> Measure:
+        """How much more often a group is right, or how much more its accuracy rises, given the candidates chosen.
+
+        Alone, a group is compared with all rows of equal confidence, its own among them.
+        """
         left, total, variance = self._column(candidate), self.total[candidate], self.variance[candidate]
-        if self.chosen:
+        if self.chosen and not alone:
             solved = self._explained[:, candidate]
             left = left - self._together(self.chosen, solved)
             total = total - self.total[self.chosen] @ solved
@@ -406,7 +444,17 @@ class _Scan:
             return self._slope_size(candidate, test)
         if (trend := self.groups.trends.get(candidate)) is not None:
             return trend_size(self.rows, trend, test)
-        return size(test, self.rows.expected, direction=self.strata.centred(left))
+        if not alone:
+            return size(test, self.rows.expected, direction=self.strata.centred(left))
+        mass = self.rows.mass * left
+        return size(test, self.rows.expected, direction=self._wide.centred(left), measured=mass / mass.sum())
+
+    @cached_property
+    def _wide(self) -> Strata:
+        """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
+        width = max(_WIDE, len(self.rows) // _WIDE)
+        stratum = cut_into_strata(self.rows.confidence, width, np.random.default_rng(0), self.rows.part)
+        return Strata.of(stratum, self.rows.residual, self.rows.mass)
 
     def _slope_size(self, candidate: int, test: GroupTest) -> Measure:
         level = self.slope.levels[candidate - len(self.groups)]

@@ -13,6 +13,7 @@ the first is too large and the second too small.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.findings.residuals import proportion_interval
 
+MENDED, REDUCED, WORSE, NOT_KNOWN = FATES = ("mended", "reduced", "worse", "not known")
+"""What can become of a finding."""
+UNDEFINED = Measure(value=None)
 RAREST = 1e-3
 """A chance that other rows found to be 0 or 1 is not known to be."""
 _STAYING = 0.02
@@ -45,8 +49,13 @@ class Tested:
         Given the groups above it; and adjusted for all candidates.
     level : float
         Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
-    beyond : Measure
+    conditional : Measure
         How much more often its rows are right than other rows of equal confidence in the same groups above it.
+    own : Measure
+        Its size by itself, with the interval that inverts its test by itself: of a group, of the mean hidden residual
+        of its rows.
+    needs : int or None
+        Where the interval of `own` holds 0: place, among the findings, of the one above it that shows it most.
     shrinkage : float
         What part of a size is left once the choice is allowed for (:func:`shrinkage`); 1 for what was not chosen.
     p_given : float or None
@@ -58,7 +67,9 @@ class Tested:
     p_value: float
     p_adjusted: float
     level: float
-    beyond: Measure
+    conditional: Measure
+    own: Measure = UNDEFINED
+    needs: int | None = None
     shrinkage: float = 1.0
     p_given: float | None = None
 
@@ -176,6 +187,18 @@ def size(
     return Measure(value=float(np.clip(value, low, high)), interval=(low, high))
 
 
+def holds_zero(size: Measure) -> bool:
+    """Whether a size may be 0, by its interval; one that is undefined may be anything.
+
+    Examples
+    --------
+    >>> holds_zero(Measure(value=0.1, interval=(-0.1, 0.3))), holds_zero(Measure(value=0.1, interval=(0.05, 0.15)))
+    (True, False)
+    """
+    low, high = size.interval or (None, None)
+    return low is None or high is None or low <= 0 <= high
+
+
 def shrinkage(z: float, least: float) -> float:
     """Return what part of a size is left once its choice is allowed for.
 
@@ -236,6 +259,51 @@ def allowing_for_choice(left: Measure, part: float, sign: float) -> Measure:
         return left
     low, high = left.interval
     return Measure(value=float(np.clip(part * left.value, low, high)), interval=left.interval)
+
+
+def fate_of(before: Measure, after: Measure, n: int) -> tuple[str | None, int | None]:
+    """Say what the correction makes of a finding and, where that is not known, of how many rows it would be.
+
+    Parameters
+    ----------
+    before : Measure
+        Size of the finding before the correction.
+    after : Measure
+        What the correction leaves of it.
+    n : int
+        Rows of the group.
+
+    Returns
+    -------
+    fate : str or None
+        ``"mended"`` where the interval of what is left lies within half of the size, in either direction;
+        ``"reduced"`` where it lies within the whole size; ``"worse"`` where it lies beyond it; ``"not known"``
+        elsewhere, and None where a size is undefined.
+    rows_needed : int or None
+        Where it is not known: rows of the group of which an interval around the same middle, narrower as the root of
+        the rows, would lie within the size or beyond it. None where no number of rows tells.
+
+    Examples
+    --------
+    >>> before = Measure(value=-0.2, interval=(-0.3, -0.1))
+    >>> ends = (-0.09, 0.05), (-0.15, 0.05), (-0.4, -0.22), (-0.24, -0.08), (-0.3, -0.1)
+    >>> [fate_of(before, Measure(value=-0.1, interval=one), 100) for one in ends]
+    [('mended', None), ('reduced', None), ('worse', None), ('not known', 400), ('not known', None)]
+    >>> fate_of(before, Measure(value=None), 100)
+    (None, None)
+    """
+    if before.value is None or after.interval is None or None in after.interval:
+        return None, None
+    low, high = after.interval
+    size, middle, width = abs(before.value), abs(low + high) / 2, (high - low) / 2
+    if middle + width <= size / 2:
+        return MENDED, None
+    if middle + width < size:
+        return REDUCED, None
+    if middle - width > size:
+        return WORSE, None
+    needed = (width / abs(size - middle)) ** 2 * n if abs(size - middle) > 1e-6 * width else math.inf
+    return NOT_KNOWN, math.ceil(round(needed, 6)) if math.isfinite(needed) else None
 
 
 def hidden_size(own: LabelledRows, level: float) -> Measure:

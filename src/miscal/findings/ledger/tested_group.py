@@ -21,6 +21,9 @@ class TestedGroup(Tested):
         ``"shift"``, or ``"slope"`` where it is the slope of the group that is beyond the cut.
     aliases : tuple of int
         Other groups of nearly the same rows, with the same effect.
+    twin : int or None
+        Place of the group whose slope is beyond the cut, too, where it has the rows of this one: a shift and a slope of
+        the same rows are one finding.
     by : int or None
         Of one that was not chosen: place, among those chosen, of the one that alone accounts for most of it. None
         for one that was chosen, and where none was.
@@ -29,6 +32,7 @@ class TestedGroup(Tested):
     group: int
     effect: str = SHIFT
     aliases: tuple[int, ...] = ()
+    twin: int | None = None
     by: int | None = None
 
 

@@ -54,7 +54,7 @@ class ColumnValue(Part):
         are no candidate, since equal numbers left fewer bins.
     finding : int or None
         Number of the finding, from 1: the one that it is, or the one that alone accounts for most of it.
-    beyond : Measure
+    conditional : Measure
         Of a finding and of what findings account for: the difference from rows of equal confidence that the other
         findings leave, with an interval that allows for the choice. Undefined where they leave nothing to measure.
     slope : Measure
@@ -78,7 +78,7 @@ class ColumnValue(Part):
     after: Measure = Measure(value=None)
     mark: str
     finding: int | None = None
-    beyond: Measure = Measure(value=None)
+    conditional: Measure = Measure(value=None)
     slope: Measure = Measure(value=None)
     slope_mark: str = NOT_TESTED
     slope_finding: int | None = None
@@ -99,7 +99,7 @@ class ColumnValue(Part):
 
         It is explained in part where something in its own direction is left.
         """
-        in_part = (self.beyond.value or 0.0) * (self.hidden.value or 0.0) > 0
+        in_part = (self.conditional.value or 0.0) * (self.hidden.value or 0.0) > 0
         return _told(self.mark, self.finding, in_part)
 
     @property
@@ -194,7 +194,7 @@ def _values(
             after=left_by(corrected, inside, level),
             mark=shift.mark,
             finding=shift.finding,
-            beyond=shift.beyond,
+            conditional=shift.conditional,
             slope=marks.slope(part, cell),
             slope_mark=slope.mark,
             slope_finding=slope.finding,
@@ -213,7 +213,7 @@ class _Mark(NamedTuple):
 
     mark: str
     finding: int | None = None
-    beyond: Measure = Measure(value=None)
+    conditional: Measure = Measure(value=None)
 
 
 class _Marks:
@@ -222,14 +222,22 @@ class _Marks:
     def __init__(self, groups: Groups, scanned: Scanned, settings: LedgerSettings) -> None:
         self.groups, self.places = groups, groups.places
         self.least, self.slopes = settings.min_rows, scanned.slopes
-        self.marks = {
-            (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.beyond)
-            for one in scanned.alone
-            if one.by is not None
-        } | {
-            (one.group, one.effect): _Mark(FINDING, place, one.beyond)
-            for place, one in enumerate(scanned.chosen, start=1)
-        }
+        self.marks = (
+            {
+                (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.conditional)
+                for one in scanned.alone
+                if one.by is not None
+            }
+            | {
+                (one.group, one.effect): _Mark(FINDING, place, one.conditional)
+                for place, one in enumerate(scanned.chosen, start=1)
+            }
+            | {
+                (one.twin, SLOPE): _Mark(FINDING, place)
+                for place, one in enumerate(scanned.chosen, start=1)
+                if one.twin is not None
+            }
+        )
 
     def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int], effect: str) -> _Mark:
         """Return what is said of a cell, or of its slope."""
@@ -258,7 +266,7 @@ class _Marks:
         own = self._group(group, effect)
         if own.mark == FINDING:
             return _Mark(EXPLAINED, own.finding)
-        return own._replace(beyond=mirrored(own.beyond))
+        return own._replace(conditional=mirrored(own.conditional))
 
 
 def mirrored(size: Measure) -> Measure:

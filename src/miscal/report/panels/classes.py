@@ -8,10 +8,9 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.classes.document import ClassEvent, ClassNumbers, Confusion
 from miscal.discovery.classes.wording import confusion_sentence, words_of
 from miscal.findings.ledger import Finding
-from miscal.findings.mending import mending
+from miscal.findings.mending import fate_words
 from miscal.report.drawing import Dot
 from miscal.report.panel import Panel
-from miscal.report.panels.findings import MENDING
 from miscal.report.printed_finding import finding_words
 from miscal.report.probability_axes import LINEAR_AXES, ProbabilityAxes, log_odds_axes
 from miscal.report.source import Source
@@ -55,8 +54,8 @@ where nothing is hidden, none of these lists names anything in at least 95&nbsp;
 <td class="number" data-label="Is the label" data-number data-key="{{ one.rate }}">{{ one.rate | percent }}</td>
 <td class="number" data-label="Model says" data-number data-key="{{ one.probability }}">{{ one.probability | percent
 }}</td>
-<td class="number" data-label="Difference" data-number data-key="{{ one.beyond.value }}"><b>{{
-one.beyond.value | points }}</b> <span class="aside low-to-high">{{ one.beyond.interval | bounds }}</span></td>
+<td class="number" data-label="Difference" data-number data-key="{{ one.hidden.value }}"><b>{{
+one.hidden.value | points }}</b> <span class="aside low-to-high">{{ one.hidden.interval | bounds }}</span></td>
 <td class="number" data-label="After" data-number data-key="{{ one.after.value }}">{{ one.after.value |
 points }} <span class="aside low-to-high">{{ one.after.interval | bounds }}</span></td></tr>
 {% endfor %}
@@ -118,11 +117,11 @@ not looked at: fewer than 30 rows have it, or 20 other classes have more.{% endi
 <td class="number" data-label="Rows">{{ finding.n | count }}</td>
 <td class="number" data-label="Is the label">{{ finding.accuracy | percent }}</td>
 <td class="number" data-label="Model says">{{ finding.confidence | percent }}</td>
-<td class="number" data-label="Difference"><b>{{ finding.beyond.value | points }}</b> <span
-class="aside low-to-high">{{ finding.beyond.interval | bounds }}</span></td>
+<td class="number" data-label="Difference"><b>{{ finding.before.value | points }}</b> <span
+class="aside low-to-high">{{ finding.before.interval | bounds }}</span></td>
 <td class="number" data-label="After">{{ finding.after.value | points }} <span
-class="aside low-to-high">{{ finding.after.interval | bounds }}</span>{% if row.mended %} <span class="aside">{{
-row.mended }}</span>{% endif %}</td>
+class="aside low-to-high">{{ finding.after.interval | bounds }}</span>{% if row.fate %} <span class="aside">{{
+row.fate }}</span>{% endif %}</td>
 <td data-label="Adjusted p">{{ finding.p_adjusted | p_value }}</td></tr>
 {% endfor %}
 </tbody>
@@ -162,11 +161,11 @@ class ConfusionRow:
 
 @dataclass(frozen=True)
 class FindingRow:
-    """A finding of a class: of a slope what it says, and what the correction makes of it, in words."""
+    """A finding of a class: what its slope says, and what the correction makes of it, in words."""
 
     finding: Finding
     slope: str
-    mended: str
+    fate: str
 
 
 @dataclass(frozen=True)
@@ -224,15 +223,14 @@ def _section(one: ClassEvent, place: int) -> ClassSection:
     axes = log_odds_axes(np.clip(shown, LOWEST, 1 - LOWEST)) if one.probability < RARE else LINEAR_AXES
     many = len(one.findings)
     told = f"{one.labels:,} labels, {f'{many} finding' + ('' if many == 1 else 's') if many else 'no finding'}"
-    found = tuple(_row(finding, one.name) for finding in one.findings)
+    found = tuple(_row(finding, one) for finding in one.findings)
     terms = words_of(one.name if len(one.name) <= 20 else f"{one.name[:19]}…")
     return ClassSection(one, place, told, found, axes, tuple((when, axes.dots(curve)) for when, curve in known), terms)
 
 
-def _row(finding: Finding, name: str) -> FindingRow:
-    state = mending(finding.sign, finding.after.interval)
-    slope = begin(finding_words(finding, words_of(name), first=False)) if finding.lower is not None else ""
-    return FindingRow(finding, slope, MENDING.get(state, "") if state else "")
+def _row(finding: Finding, one: ClassEvent) -> FindingRow:
+    slope = begin(finding_words(finding, words_of(one.name), one.findings)) if finding.curve else ""
+    return FindingRow(finding, slope, fate_words(finding.fate, finding.rows_needed))
 
 
 PANEL = Panel("classes", "The classes, one by one", view, TEMPLATE, contents="Classes")

@@ -67,7 +67,7 @@ points }} <span class="aside low-to-high">{{ one.after.interval | bounds }}</spa
 <td class="marked" data-label="Mark" data-number data-key="{{ row.rank }}">{% if row.link %}<a href="#finding-{{
 one.finding }}">{{ one.told }}</a>{% else %}{{ one.told }}{% endif %}
 {% if row.left %}
-<span class="aside">leaves {{ one.beyond.value | points }} ({{ one.beyond.interval | bounds }})</span>
+<span class="aside">leaves {{ one.conditional.value | points }} ({{ one.conditional.interval | bounds }})</span>
 {% endif %}</td>
 {% if one.slope.value is not none %}
 <td class="number" data-label="Rise with {{ terms.probability }}" data-number
@@ -154,7 +154,7 @@ class ValueRow:
     @property
     def left(self) -> bool:
         """Whether something is left of it to be told."""
-        return self.value.mark == EXPLAINED and self.value.beyond.value is not None
+        return self.value.mark == EXPLAINED and self.value.conditional.value is not None
 
 
 @dataclass(frozen=True)

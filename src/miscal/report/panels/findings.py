@@ -8,7 +8,8 @@ from miscal.discovery.summary import FindingsMethod
 from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT
 from miscal.findings.ledger import SLOPE, Finding
-from miscal.findings.mending import LEFT, MENDED, REVERSED, mending
+from miscal.findings.ledger.sizes import MENDED
+from miscal.findings.mending import fate_words, together_words
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples
@@ -21,8 +22,6 @@ from miscal.report.trend_pictures import TEMPLATE as TRENDS
 from miscal.report.trend_pictures import TrendPicture, trend_picture
 
 SHOWN = 20
-MENDING = {MENDED: "mended", LEFT: "not mended", REVERSED: "turned round"}
-"""What the correction makes of a finding, in words."""
 MAX_EXAMPLES = 3
 _LINE = 120
 
@@ -66,34 +65,32 @@ nothing is hidden, this list stays empty in at least {{ (1 - view.method.level) 
 <span class="aside">= {{ one.visible | points }} {{ one.hidden.value | points }}</span>{% if terms.ratio %}
 <span class="aside">{{ terms.ratio }} {{ row.ratio.value | ratio }}{% if row.ratio.interval %} ({{ row.ratio.interval |
 bounds("ratio") }}){% endif %}</span>{% endif %}</td>
-<td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.beyond.value | points }}</b>
-<span class="aside">{{ one.beyond.interval | bounds }}</span>
-{% if one.given_others and not loop.first %}
-<span class="aside rise">once the groups above are allowed for</span>
-{% endif %}
-{% if row.curve %}
+<td class="drawn" data-label="Against {{ terms.equal_rows() }}, points"><b>{{ one.before.value | points }}</b>
+<span class="aside">{{ one.before.interval | bounds }}</span>
+{% if row.together %}<span class="aside rise">{{ row.together }}</span>{% endif %}
+{% if row.slope %}
 <span class="aside rise">so much {{ "less" if one.sign == "over" else "more" }} the {{ terms.rate }} rises from
 the lower to the upper third of {{ terms.probability }}</span></td>
 {% else %}
 {% if row.trend %}
 <span class="aside rise">its upper third against its lower third</span>
 {% endif %}
-<svg viewBox="0 0 200 16" role="img" aria-label="{{ one.beyond.value | points }} points, 95 % interval
-{{ one.beyond.interval | bounds or "not defined" }}">
+<svg viewBox="0 0 200 16" role="img" aria-label="{{ one.before.value | points }} points, 95 % interval
+{{ one.before.interval | bounds or "not defined" }}">
 <line class="grid" x1="4" x2="196" y1="8" y2="8"/>
 <line class="zero" x1="{{ view.axis(0) }}" x2="{{ view.axis(0) }}" y1="1" y2="15"/>
-{% set ends = view.axis.whisker(one.beyond.interval) %}
+{% set ends = view.axis.whisker(one.before.interval) %}
 {% if ends %}
 <path class="whisker" d="M{{ ends[0] }} 8H{{ ends[1] }}M{{ ends[0] }} 4.5v7M{{ ends[1] }} 4.5v7"/>
 {% endif %}
-{% if one.beyond.value is not none %}
-<circle class="right" cx="{{ view.axis.inside(one.beyond.value) }}" cy="8" r="4"/>
+{% if one.before.value is not none %}
+<circle class="right" cx="{{ view.axis.inside(one.before.value) }}" cy="8" r="4"/>
 {% endif %}
 </svg></td>
 {% endif %}
 <td class="number" data-label="Left after correction"><span>{{ one.after.value | points }}</span>
 <span class="aside">{{ one.after.interval | bounds }}</span>
-{% if row.mended %}<span class="aside mark-word{{ " proven" if row.mended != view.mended }}">{{ row.mended }}</span>\
+{% if row.fate %}<span class="aside mark-word{{ " proven" if row.fate != view.mended }}">{{ row.fate }}</span>\
 {% endif %}</td>
 <td data-label="Odds">{{ row.odds }} <span class="aside">adjusted {{ one.p_adjusted | p_value }}</span></td>
 </tr>
@@ -103,12 +100,15 @@ the lower to the upper third of {{ terms.probability }}</span></td>
 {% if row.trend %}
 <tr class="{{ one.sign }} beneath"><td colspan="{{ 9 if terms.ratio else 8 }}">{{ trend_picture(row.trend) }}</td></tr>
 {% endif %}
-{% if row.examples %}
-<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{{
+{% if row.examples or row.conditional %}
+<tr class="{{ one.sign }} beneath"><td colspan="8"><details><summary>{% if row.examples %}{{
 terms.telling.get(one.sign, "examples") | begin }}: {{ row.examples | length }}
-example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
+example{{ "s" if row.examples | length > 1 }}{% else %}With other findings allowed
+for{% endif %}<span class="visually-hidden"> of {{ one.description | short(60) }}</span>\
 </summary>
-{{ examples(row.examples) }}</details></td></tr>
+{% if row.conditional %}<p class="caption">With the findings above allowed for: {{ one.conditional.value | points }}
+points ({{ one.conditional.interval | bounds }}).</p>{% endif %}
+{% if row.examples %}{{ examples(row.examples) }}{% endif %}</details></td></tr>
 {% endif %}
 {% endfor %}
 </tbody>
@@ -116,19 +116,22 @@ example{{ "s" if row.examples | length > 1 }}<span class="visually-hidden"> of {
 <p class="caption">The residual is {{ terms.rate }} minus {{ terms.probability }}. Visible is the part that a
 reliability diagram shows: the {{ terms.rate }} expected at these {{ terms.probabilities }}, minus the {{
 terms.probability }}. Hidden is the rest. {% if terms.ratio %}{{ terms.ratio | begin }} is the {{ terms.rate }} divided
-by the mean {{ terms.probability }}. {% endif %}The drawn number says how much
-more (+) or less (−) often {{ terms.of_rows("a group", one=true) }} {{ terms.than("other " ~ terms.equal_rows()) }} that
-belong to the same groups above it in this list. Its p-value asks whether that number is zero, and its 95&nbsp;%
-interval holds the values that the same test does not reject. {% if view.slopes %}Where the {{ terms.probability }}
+by the mean {{ terms.probability }}. {% endif %}The drawn number is the
+hidden part with its 95&nbsp;% interval: how much more (+) or less (−) often {{ terms.of_rows("a group", one=true) }} {{
+terms.than_equal_rows() }}. The interval holds the values that a test of this group by itself does not reject. The
+p-value compares the group with rows that belong to the same groups above it in this list. Where a group shows only
+together with one of these, it says so, and its row, opened, says the difference that this test is of. {% if
+view.slopes %}Where the {{ terms.probability }}
 says less or more, the number is the rise of
 the {{ terms.rate }} from the lower to the upper third of the group's {{ terms.probabilities }}, minus that of {{
-terms.equal_rows() }}, had they the {{ terms.rate }} of the group. {% endif %}Both allow for the choice
-among all groups tested, and so does the number itself: a group that is
-chosen because it looks extreme looks more extreme than it is. What is left after the correction compares the group with
+terms.equal_rows() }}, had they the {{ terms.rate }} of the group. {% endif %}Interval and p-value allow for the choice
+among all groups tested. What is left after the correction compares the group with
 {{ terms.equal_rows("corrected") }}, each row corrected by fits that have not seen its outcome{% if view.slopes
-%}; of a rise, it is the difference between the two thirds{% endif %}. It is
-made smaller for the choice, too, but its 95&nbsp;% interval is of this one group, without that allowance; the group is
-called mended where the interval holds zero.{% if view.more
+%}; of a rise, it is the difference between the two thirds{% endif %}. A group that is
+chosen because it looks extreme looks more extreme than it is: what is left is made smaller for that, but its 95&nbsp;%
+interval is of this one group, without that allowance. The group is called mended where the interval lies within half
+of the number drawn, reduced where it lies within the whole of it, and worse where it lies beyond it. Elsewhere that is
+not known, and the rows are those of the group of which the interval would be short enough.{% if view.more
 %}
  {{ view.more | count }} more findings are in findings.parquet.{% endif %}</p>
 {% if view.accounted %}
@@ -156,6 +159,8 @@ class FindingRow:
     terms: Vocabulary
     curve: SlopeCurve | None
     trend: TrendPicture | None
+    together: str
+    conditional: bool
 
     @property
     def ratio(self) -> Measure:
@@ -172,9 +177,14 @@ class FindingRow:
         return told
 
     @property
-    def mended(self) -> str:
+    def slope(self) -> bool:
+        """Whether its number is a rise along its confidences."""
+        return self.finding.effect == SLOPE
+
+    @property
+    def fate(self) -> str:
         """What the correction makes of it, in words; empty where the run does not say."""
-        return MENDING.get(mending(self.finding.sign, self.finding.after.interval) or "", "")
+        return fate_words(self.finding.fate, self.finding.rows_needed)
 
     @property
     def origin(self) -> str:
@@ -201,7 +211,7 @@ class FindingsView:
     axis: Scale
     accounted: int
     tables: bool
-    mended: str = MENDING[MENDED]
+    mended: str = MENDED
 
     @property
     def slopes(self) -> bool:
@@ -231,7 +241,7 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
     """Return the strongest findings, and the axis that their sizes are drawn on."""
     found = source.summary.findings[:most]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
-    shifts = [one.beyond for one in found if one.effect != SLOPE]
+    shifts = [one.before for one in found if one.effect != SLOPE]
     ends = [abs(end) for one in shifts for end in (one.value, *(one.interval or ())) if end is not None]
     reach = max([2 * (source.epsilon or EPSILON), *ends])
     axis = Scale(-reach, reach, 4.0, 196.0)
@@ -243,8 +253,10 @@ def rows_of(source: Source, most: int) -> tuple[tuple[FindingRow, ...], Scale]:
             terms,
             slope_curve(one, terms),
             trend_picture(one, source, terms),
+            together_words(one, found).removeprefix(", "),
+            place > 0 and one.conditional.value is not None,
         )
-        for one in found
+        for place, one in enumerate(found)
     )
     return tuple(rows), axis
 

@@ -42,18 +42,19 @@ class="number">Odds</th></tr></thead>
 <tbody>
 {% for row in view.findings %}
 <tr class="{{ row.finding.sign }}"><th scope="row"><span class="mark" aria-hidden="true"></span>{{
-row.finding.description | short(70) }}</th><td class="number">{{ row.finding.n | count }}</td>
+row.finding.description | short(70) }}{% if row.together %} <span class="aside">{{ row.together | short(70)
+}}</span>{% endif %}</th><td class="number">{{ row.finding.n | count }}</td>
 <td class="number">{{ row.finding.accuracy | percent(digits) }}</td><td class="number">{{ row.finding.confidence
-| percent(digits) }}</td><td class="number"><b>{{ row.finding.beyond.value | points }}</b> <span class="aside">{{
-row.finding.beyond.interval | bounds }}</span>{% if row.curve %} <span class="aside">(rise)</span>{% endif
+| percent(digits) }}</td><td class="number"><b>{{ row.finding.before.value | points }}</b> <span class="aside">{{
+row.finding.before.interval | bounds }}</span>{% if row.slope %} <span class="aside">(rise)</span>{% endif
 %}{% if row.trend %} <span class="aside">(upper against lower third)</span>{% endif
-%}</td><td class="number">{{ "–" if row.curve or row.finding.odds_ratio is none else
+%}</td><td class="number">{{ "–" if row.slope or row.finding.odds_ratio is none else
 "%.2g" | format(row.finding.odds_ratio) }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
-<p class="caption">How much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than("other " ~
-terms.equal_rows()) }} in the same groups above, with 95&nbsp;% intervals{% if view.rise %} (rise: how much more their
+<p class="caption">How much more (+) or less (−) often {{ terms.of_rows("the rows") }} {{ terms.than_equal_rows()
+}}, with 95&nbsp;% intervals{% if view.rise %} (rise: how much more their
 {{ terms.rate }} rises from their lower to their upper third of {{ terms.probability }}){% endif %}; and their
 {{ terms.odds }}, divided by
 those of
@@ -124,7 +125,7 @@ class SheetView:
     @property
     def rise(self) -> bool:
         """Whether some findings are slopes."""
-        return any(row.curve for row in self.findings)
+        return any(row.slope for row in self.findings)
 
     @property
     def parts(self) -> bool:

@@ -40,10 +40,7 @@ def _scores(one: ClassEvent) -> list[tuple[str, str]]:
 
 def _findings(one: ClassEvent) -> list[tuple[str, str]]:
     words = words_of(one.name)
-    return [
-        (finding.description, finding_words(finding, words, first=not place))
-        for place, finding in enumerate(one.findings)
-    ]
+    return [(finding.description, finding_words(finding, words, one.findings)) for finding in one.findings]
 
 
 def _nothing(one: ClassEvent) -> str:

@@ -84,7 +84,9 @@ def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...
     value = clean(one.value)
     value = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
     left = (
-        f", leaves {_measured(one.beyond, decimals)}" if one.mark == EXPLAINED and one.beyond.value is not None else ""
+        f", leaves {_measured(one.conditional, decimals)}"
+        if one.mark == EXPLAINED and one.conditional.value is not None
+        else ""
     )
     return (
         *(value, f"{one.n:,}", *(_rate(share, words, decimals) for share in (one.accuracy, one.confidence))),
