@@ -19,16 +19,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 OFF = Measure(value=-0.2, interval=(-0.3, -0.1))
-NUMBERS = {
-    "n": 90,
-    "share": 0.1,
-    "accuracy": 0.5,
-    "confidence": 0.7,
-    "hidden": OFF,
-    "before": OFF,
-    "conditional": OFF,
-    "after": OFF,
-}
+NUMBERS = {"n": 90, "share": 0.1, "accuracy": 0.5, "confidence": 0.7, "hidden": OFF, "conditional": OFF, "after": OFF}
 COST = "cost < $5 and > $1"
 
 
@@ -42,7 +33,8 @@ def finding(value="law"):
     condition = Value(COST, value, "text")
     return Finding(
         description=f"{COST} = {value}", condition=condition, source="named", columns=(COST,), residual=-0.2,
-        visible=0.0, odds_ratio=0.5, p_value=0.001, p_adjusted=0.01, sign="over", **NUMBERS,
+        visible=0.0, odds_ratio=0.5, p_value=0.001, p_adjusted=0.01, sign="over", before=OFF,
+        **NUMBERS,
     )  # fmt: skip
 
 
