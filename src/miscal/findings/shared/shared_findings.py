@@ -198,7 +198,7 @@ class _Told:
 
     def _shared(self, one: TestedGroup, different: tuple[float, float] | None) -> SharedFinding:
         effect = self.tests.pooled(*self._rows(one.group), level=one.level)
-        tested = {"beyond": one.beyond, "p_shared": one.p_value, "p_shared_adjusted": one.p_adjusted}
+        tested = {"beyond": one.conditional, "p_shared": one.p_value, "p_shared_adjusted": one.p_adjusted}
         return self._finding(SHARED, one.group, effect, different, **tested)
 
     def _differing(self, place: int, different: tuple[float, float]) -> SharedFinding:
