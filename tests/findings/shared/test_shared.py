@@ -83,7 +83,7 @@ def test_of_one_model_it_is_the_plain_ledger():
     assert [one.condition for one in found] == [one.condition for one in ledger]
     assert len(found) > 0
     for one, two in zip(found, ledger, strict=True):
-        assert (one.p_shared, one.p_shared_adjusted, one.beyond) == (two.p_value, two.p_adjusted, two.beyond)
+        assert (one.p_shared, one.p_shared_adjusted, one.beyond) == (two.p_value, two.p_adjusted, two.conditional)
         assert one.p_difference is None
     alone = LabelledRows(only.rows.correct, only.rows.confidence, only.rows.expected, row=np.arange(1_500))
     assert find(alone, named_groups(dict(only.columns)), error=0.5).findings[0].condition == found[0].condition
