@@ -78,18 +78,20 @@ _MOST_PLACES = 64
 """Wider inputs are projected on so many random directions: copies lie near in all of them."""
 
 
-def near_copies(places: np.ndarray) -> np.ndarray:
+def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
     """Find rows that lie much nearer to each other than independent rows of that density would.
 
     Of independent rows (r_k / r_{k+1})^{k d} is uniform, r_k the distance to the k-th neighbour and d the dimension: so
     it is of a Poisson process. A row is linked to its k nearest where that is least, if it is below 0.001 / 20 there
-    and r_k is far below the usual distance. Equal rows are looked at once. Where no column takes nearly as many values
-    as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
+    and r_k is far below the usual distance. Equal rows are looked at once. Where no column of a table takes nearly as
+    many values as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
 
     Parameters
     ----------
     places : float array of shape (n, d)
         Inputs; each column is standardised.
+    table : bool, default True
+        Whether they are columns that a person reads, and no embedding.
 
     Returns
     -------
@@ -112,7 +114,8 @@ def near_copies(places: np.ndarray) -> np.ndarray:
     points = places[np.unique(number, return_index=True)[1]].astype(np.float64)
     points = points[:, points.std(0) > 0]
     n, d = points.shape
-    if n <= 2 * MOST_NEIGHBOURS or all(len(np.unique(column)) <= CONTINUOUS * n for column in points.T):
+    lattice = table and all(len(np.unique(column)) <= CONTINUOUS * n for column in points.T)
+    if n <= 2 * MOST_NEIGHBOURS or lattice:
         return np.arange(len(places))
     points = (points - points.mean(0)) / points.std(0)
     if d > _MOST_PLACES:

@@ -75,7 +75,7 @@ def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
     equal = no_larger_than_a_unit(row_groups(X))
     table = triples.layout.table or X.shape[1] < EMBEDDED
     found = np.arange(len(X)) if table and _by_chance(triples, equal) else equal
-    found = linked(found, near_copies(triples.places))[found]
+    found = linked(found, near_copies(triples.places, table=table))[found]
     if found.max() + 1 == len(X):
         return found, "rows"
     return found, "near copies" if found.max() < equal.max() else "equal inputs"

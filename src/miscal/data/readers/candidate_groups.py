@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import MiscalError
+from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import PERIODS
 from miscal.data.readers.grouping import Grouping
@@ -120,6 +121,8 @@ def candidates_of(
         return {}
     others = _other_columns(table, rows.frame, rows.row)
     frame = pl.concat([rows.frame, others], how="horizontal")
+    # coordinates of an embedding identify nothing one by one
+    passed_over = {*passed_over, *embedding_columns(frame, frame.columns)}
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over])
     residual = triples.correct - triples.confidence
     residual -= residual.mean()
