@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.base.errors import InputError
+from miscal.base.errors import InputError, MissingColumn
 from miscal.data.encoders import FeatureColumns, encoder_from_state
 from miscal.data.encoders.kinds import KINDS
 from miscal.data.readers import read_triples
@@ -193,6 +193,58 @@ def test_right_answers_beside_those_of_the_model_are_no_inputs_unless_a_person_a
     assert "words" in read_triples(data, allow_leak="words").encoder.columns
     # without an answer of the model, nothing tells that a column is a key
     assert "target" in read_triples(data.drop("Response")).encoder.columns
+
+
+def known_later(seed=0, n=1_200):
+    """Columns that are known only after the outcome, by how an alarm names them, and honest ones beside them."""
+    rng = np.random.default_rng(seed)
+    f, due = rng.uniform(0.1, 0.6, n), rng.integers(300, 1_400, n)
+    y = rng.random(n) < f
+    blank = y & (rng.random(n) < 0.3)
+    honest = {"hour": rng.integers(0, 24, n), "child": np.where(rng.random(n) < 0.1, 1, 0), "due": due}
+    honest["gust"] = np.where(rng.random(n) < 0.5, np.nan, rng.normal(size=n))
+    # no child has the event, as children do not work
+    y &= honest["child"] == 0
+    later = {
+        "entropy": {"same": np.where(rng.random(n) < 0.07, ~y, y)},
+        "ranking": {"minutes": 5.0 * y + rng.normal(size=n)},
+        "blanks": {"plane": np.where(blank & y, np.nan, rng.normal(size=n))},
+        "together": {"came": due + np.where(y, rng.integers(16, 300, n), rng.integers(-30, 16, n))},
+    }
+    return {"confidence": f, "correct": y.astype(int)} | honest, later
+
+
+def test_what_is_known_only_later_is_left_out_by_whatever_it_tells_the_outcome_by():
+    honest, later = known_later()
+    assert not any(one["leak"] for one in read_triples(honest).source["read_columns"])
+    for by, columns in later.items():
+        readings = read_triples(honest | columns).source["read_columns"]
+        found = {one["name"]: one["leak_by"] for one in readings if one["leak"] is not None}
+        assert found == dict.fromkeys(columns, by) | ({"due": by} if by == "together" else {})
+        allowed = read_triples(honest | columns, allow_leak=list(found))
+        assert set(found) <= set(allowed.encoder.columns)
+
+
+def test_blanks_are_counted_by_what_hangs_together():
+    honest, later = known_later()
+    plane = later["blanks"]["plane"]
+    # every blank is of one of three customers: three outcomes, and not a hundred
+    customer = np.where(np.isnan(plane), np.arange(len(plane)) % 3, 3 + np.arange(len(plane)) // 2)
+    readings = read_triples(honest | {"plane": plane, "customer": customer}).source["read_columns"]
+    assert not any(one["leak"] for one in readings)
+
+
+def test_what_is_left_out_plays_no_part_and_raises_no_alarm():
+    honest, later = known_later()
+    data = honest | later["ranking"] | later["entropy"]
+    t = read_triples(data, leave_out="min*,same", metadata="auto", where="minutes > -9")
+    assert set(t.encoder.columns) == set(honest) - {"confidence", "correct"}
+    assert not {"minutes", "same"} & {one["name"] for one in t.source["read_columns"]}
+    assert t.source["options"]["leave_out"] == ["minutes", "same"]
+    with pytest.raises(InputError, match=r"leave_out: 'same' is named by `features`, too"):
+        read_triples(data, leave_out="same", features="same,hour")
+    with pytest.raises(MissingColumn, match=r"leave_out: the pattern 'x_\*' matches no column"):
+        read_triples(data, leave_out="x_*")
 
 
 def test_answers_that_are_now_and_then_unlike_a_key_are_no_leak():

@@ -326,8 +326,15 @@ AllowLeak = Annotated[
     str | None,
     typer.Option(
         metavar="COL,COL",
-        help="Columns to use although they tell the outcome nearly perfectly, because they are known before it. Others "
-        "that do are left out, with an alarm.",
+        help="Columns to use although they tell the outcome as only what comes after it, because they are known before "
+        "it. Others that do are left out, with an alarm.",
+    ),
+]
+LeaveOut = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL,COL",
+        help="Columns, by name or pattern, that auto passes over: they are neither inputs nor names of findings.",
     ),
 ]
 Where = Annotated[

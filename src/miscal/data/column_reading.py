@@ -39,8 +39,13 @@ class ColumnReading:
         By how much the log loss of the corrected confidences changes where it is blank in every row; None where this
         was not measured.
     leak : float or None
-        Area under the ROC curve of the outcome by this column alone, where that is so large that the column may be
-        known only after the outcome: it is part of nothing then.
+        How well it tells the outcome, where that is so much that the column may be known only after the outcome: it is
+        part of nothing then. What is measured depends on `leak_by`.
+    leak_by : str or None
+        'ranking' (the area under the ROC curve by this column alone), 'entropy' (the share of the outcome's entropy
+        given the confidence that it takes away), 'blanks' (all its blanks have one outcome; the chance of that by the
+        confidences), 'together' (the area by several such columns) or 'equality' (that by the pair with `leak_with`).
+        None where `leak` is, and in runs of earlier versions.
     """
 
     name: str
@@ -53,6 +58,7 @@ class ColumnReading:
     needed: bool = False
     leak_with: str | None = None
     cost_if_missing: Measure | None = None
+    leak_by: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""

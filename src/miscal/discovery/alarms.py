@@ -3,6 +3,7 @@
 Alarms are of all rows: nothing is learned for them.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -261,7 +262,7 @@ def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> 
 
 
 def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
-    """Say which columns tell the outcome nearly perfectly, and were therefore left out.
+    """Say which columns tell the outcome as only what comes after it, and were therefore left out.
 
     Parameters
     ----------
@@ -270,26 +271,70 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        A sentence for each leak.
+        A sentence for each leak, and one for those that are one together.
 
     Examples
     --------
-    >>> [told] = leak_alarms([ColumnReading("minutes late", "number", 90, 0, "...", leak=0.9981)])
-    >>> told
-    "The column 'minutes late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as ..."
+    >>> [told] = leak_alarms([ColumnReading("late", "number", 90, 0, "...", leak=0.9981, leak_by="ranking")])
+    >>> print(told)
+    The column 'late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as what is known only
+    after the outcome does. It was left out of inputs and findings, so that no number here rests on it. If it is known
+    before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
     """
-    return tuple(
-        f"{_leak(one)} (area under the ROC curve {one.leak:.3f}), as what is known only after the outcome does. It was "
-        f"left out of inputs and findings; if it is known before the outcome, name it with --allow-leak {one.name}"
-        for one in readings
-        if one.leak is not None
+    alone = [one for one in readings if one.leak is not None and one.leak_by != "together"]
+    together = [one for one in readings if one.leak is not None and one.leak_by == "together"]
+    told = [(_leak(one), [one.name]) for one in alone]
+    if together:
+        names = [one.name for one in together]
+        told.append((f"{_columns_called(names)} {_together(together)}", names))
+    return tuple(f"{what}. {_withheld(names)}" for what, names in told)
+
+
+def _withheld(names: Sequence[str]) -> str:
+    option = shlex.quote(",".join(names))
+    it, is_, was, them = ("it", "is", "was", "it") if len(names) == 1 else ("they", "are", "were", "them")
+    return (
+        f"{it.capitalize()} {was} left out of inputs and findings, so that no number here rests on {them}. If {it} "
+        f"{is_} known before the outcome, use {them} with --allow-leak {option}; if not, leave {them} out with "
+        f"--leave-out {option}"
+    )
+
+
+def _columns_called(names: Sequence[str]) -> str:
+    return f"The column{'s' if len(names) > 1 else ''} {' and '.join(map(repr, names))}"
+
+
+def _together(leaks: Sequence[ColumnReading]) -> str:
+    area = f"(area under the ROC curve {leaks[0].leak:.3f})"
+    if len(leaks) == 1:
+        return f"alone tells outcomes nearly perfectly {area}, as what is known only after the outcome does"
+    return (
+        f"together tell outcomes nearly perfectly {area}, which none of them does alone, as what is known only after "
+        "the outcome does"
     )
 
 
 def _leak(one: ColumnReading) -> str:
-    if one.leak_with is None:
-        return f"The column {one.name!r} alone ranks outcomes nearly perfectly"
-    return f"The column {one.name!r} tells the outcome nearly perfectly by whether it equals {one.leak_with!r}"
+    as_after = "as what is known only after the outcome does"
+    if one.leak_with is not None:
+        return (
+            f"The column {one.name!r} tells the outcome nearly perfectly by whether it equals {one.leak_with!r} (area "
+            f"under the ROC curve {one.leak:.3f}), {as_after}"
+        )
+    if one.leak_by == "blanks":
+        return (
+            f"All rows in which the column {one.name!r} is blank have one outcome, which has a chance of less than one "
+            "in a million by the probabilities of the model, as where a column is filled in after the outcome"
+        )
+    if one.leak_by == "entropy":
+        return (
+            f"The column {one.name!r} alone takes away {percent(one.leak or 0)} of the entropy that the probabilities "
+            f"of the model leave in the outcome, {as_after}"
+        )
+    return (
+        f"The column {one.name!r} alone ranks outcomes nearly perfectly (area under the ROC curve {one.leak:.3f}), "
+        f"{as_after}"
+    )
 
 
 def copy_alarms(copied: Copies | None, n: int) -> tuple[str, ...]:

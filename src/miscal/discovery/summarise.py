@@ -91,6 +91,7 @@ def summarise(
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     readings = _columns_read(rows)
+    leaking = leak_alarms(readings)
     copied = copy_alarms(copies(triples), len(triples))
     summary = Summary(
         kind=triples.kind,
@@ -102,10 +103,11 @@ def summarise(
         method=model.method,
         evidence=rows.evidence,
         verdict="",
-        alarms=(*copied, *alarms(everyone, **named, kind=triples.kind), *leak_alarms(readings)),
+        alarms=(*leaking, *copied, *alarms(everyone, **named, kind=triples.kind)),
         warnings=tuple(
             plain(
                 [
+                    *leaking,
                     *little_told(everyone, triples.kind),
                     *triples.notes,
                     *warnings,

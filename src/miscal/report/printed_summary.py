@@ -74,7 +74,8 @@ def more_facts(summary: Summary) -> Facts:
             ),
         ),
         *_inputs(summary),
-        *(("warning", warning) for warning in summary.warnings),
+        # an alarm among the warnings has been printed first
+        *(("warning", warning) for warning in summary.warnings if warning not in summary.alarms),
     ]
 
 

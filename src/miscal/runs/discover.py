@@ -51,6 +51,7 @@ def discover(
     adjustment: Literal["family-wise", "fdr"] = "family-wise",
     where: str | None = None,
     allow_leak: str | float | Sequence[str | float] = (),
+    leave_out: str | float | Sequence[str | float] = (),
     group: Any = "auto",
     weight: Any = None,
     time: Any = None,
@@ -136,7 +137,9 @@ def discover(
     where : str, optional
         Condition that rows must meet, such as ``"model == 'gpt-4o'"``.
     allow_leak : str or sequence of str
-        Columns to use although they tell the outcome nearly perfectly.
+        Columns to use although they tell the outcome as only what comes after it.
+    leave_out : str or sequence of str
+        Columns, by name or pattern, that "auto" passes over.
     group : {"auto", "none"}, str or array-like of shape (n,), default "auto"
         What is counted once, and stays together in every fold. "auto" finds it: equal inputs, near copies, and the
         column that widens intervals most; ``found.summary.units`` says what was taken. A column, or "seen:day" for the
@@ -223,8 +226,8 @@ def discover(
 COLUMNS = (
     "confidence", "correct", "probability", "event", "positive", "judge", "human", "labelling_probability",
     "probabilities", "label", "classes", "embeddings",
-    "embedding_rows", "features", "text", "metadata", "names_only", "split", "where", "allow_leak", "group", "weight",
-    "time", "on_invalid", "encoding", "csv_escape", "embed_model",
+    "embedding_rows", "features", "text", "metadata", "names_only", "split", "where", "allow_leak", "leave_out",
+    "group", "weight", "time", "on_invalid", "encoding", "csv_escape", "embed_model",
 )  # fmt: skip
 """Arguments that say what the data are; the others say what is done with them."""
 

@@ -90,6 +90,7 @@ class ReadOptions(BaseModel):
     names_only: str | list[str] = Field(default_factory=list)
     where: str | None = None
     allow_leak: str | list[str] = Field(default_factory=list)
+    leave_out: str | list[str] = Field(default_factory=list)
     group: str | None = None
     time: str | None = None
     on_invalid: Literal["error", "drop"] = "error"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.data.column_reading import FEATURES, METADATA, NAMES_ONLY, ColumnReading
+from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders.features import embedding_columns
-from miscal.data.readers.column_readings import KEY, LEAK, LIST, read_columns, used
-from miscal.data.readers.leaks import equal_pairs, leaks
+from miscal.data.readers.candidate_groups import candidate_groups, names_identity
+from miscal.data.readers.column_readings import KEY, LEAKS, LIST, read_columns, used
+from miscal.data.readers.leaks import equal_pairs, leaks, leaks_together
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows, XSource
 
@@ -72,25 +74,42 @@ def without_leaks(
     allowed: Sequence[str],
     seed: int,
 ) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
-    """Leave columns out that tell the outcome nearly perfectly; rows that testify by a split have no say in it."""
+    """Leave columns out that tell the outcome as only what comes after it; rows that testify by a split have no say."""
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
     part = {*inputs.features, *roles.naming}
-    found = leaks(frame, [one.name for one in readings if one.name in part.difference(allowed)], *known, seed)
+    asked = [one for one in readings if one.name in part.difference(allowed)]
+    found = leaks(frame, [one.name for one in asked], *known, seed, units=partial(_units, frame, roles))
     predicted = () if roles.classes is None else (roles.classes.predicted,)
     left = [*(one.name for one in readings if one.name in part.difference(found)), *predicted]
     # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
     pairs = equal_pairs(frame, left, *known, seed)
     keys = {_key(pair, roles, (*allowed, *predicted)): (pair, area) for pair, area in pairs.items()}
-    alone = {name: replace(one, left_out=LEAK, leak=found[name]) for one in readings if (name := one.name) in found}
+    others = [one.name for one in asked if one.name not in {*found, *keys} and one.read_as != COORDINATE]
+    found |= leaks_together(frame, others, *known, seed)
+    alone = {
+        one.name: replace(one, left_out=LEAKS[leak.by], leak=leak.value, leak_by=leak.by)
+        for one in readings
+        if (leak := found.get(one.name)) is not None
+    }
     marked = tuple(alone.get(one.name) or _marked(one, keys) for one in readings)
     gone = {*found, *(name for name in keys if name is not None)}
     features = tuple(name for name in inputs.features if name not in gone)
     if inputs.kind == "features" and not features:
         used(marked)
     return marked, replace(inputs, features=features), roles.without(gone)
+
+
+def _units(frame: pl.DataFrame, roles: Roles) -> Iterator[np.ndarray]:
+    """Yield what rows may be counted by: the group named, the days of dates, what looks like an identity."""
+    if roles.grouping is not None:
+        yield np.unique([str(value) for value in roles.grouping.values(frame)], return_inverse=True)[1]
+    played = {*roles.probabilities, roles.correct, roles.outcome}
+    # numbers that repeat mostly measure something, unless their name says whose they are
+    names = [n for n in frame.columns if n not in played and (names_identity(n) or not frame[n].dtype.is_numeric())]
+    yield from (unit for one, unit in candidate_groups(frame, names).items() if one.period in (None, "day"))
 
 
 def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | None:
@@ -105,5 +124,9 @@ def _marked(one: ColumnReading, keys: dict) -> ColumnReading:
     pair, area = keys[one.name]
     (other,) = (name for name in pair if name != one.name)
     return replace(
-        one, left_out=f"whether it equals {other!r} tells the outcome nearly perfectly", leak=area, leak_with=other
+        one,
+        left_out=f"whether it equals {other!r} tells the outcome nearly perfectly",
+        leak=area,
+        leak_by="equality",
+        leak_with=other,
     )

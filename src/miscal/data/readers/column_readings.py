@@ -23,7 +23,13 @@ ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed
 """Names of columns that number the rows or name them, where every value occurs once."""
 SENTENCE = 3
 """Words that values have in the middle which are taken for texts, and not for names of rows."""
-LEAK = "it tells the outcome nearly perfectly"
+LEAKS = {
+    "ranking": "it tells the outcome nearly perfectly",
+    "entropy": "it takes away half of what is not known of the outcome",
+    "blanks": "all rows in which it is blank have one outcome",
+    "together": "together with others it tells the outcome nearly perfectly",
+}
+"""Why a column is left out that may be known only after the outcome."""
 KEY = "it holds the right answer: name it as a feature if new rows have it"
 LIST = "its lists name nothing: name it as a feature"
 

@@ -162,7 +162,9 @@ _NAME = re.compile('\\s*"(?:[^"]|"")*"[^,]*|[^,]+')
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
-def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[str, str]) -> tuple[str, ...]:
+def match(
+    patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[str, str], *, what: str = "features"
+) -> tuple[str, ...]:
     """Resolve names and glob patterns to feature columns.
 
     Parameters
@@ -173,6 +175,8 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
     reserved : dict of str to str
         Column to its role. Patterns pass over these, and over columns without a name and those in which pandas writes
         a row index (``Unnamed: 0``); naming the outcome or the confidence is refused.
+    what : str, default "features"
+        The argument, for messages.
 
     Returns
     -------
@@ -194,11 +198,11 @@ def match(patterns: str | Sequence[str], columns: Sequence[str], reserved: dict[
     chosen: dict[str, None] = {}
     known = frozenset(columns)
     for pattern in split_names(patterns):
-        chosen.update(dict.fromkeys([pattern] if pattern in known else _matches(pattern, columns, reserved)))
+        chosen.update(dict.fromkeys([pattern] if pattern in known else _matches(pattern, columns, reserved, what)))
     if not chosen:
-        raise InputError("features: no column was named; give names or patterns, e.g. 'x_*'")
+        raise InputError(f"{what}: no column was named; give names or patterns, e.g. 'x_*'")
     outcome, *_ = *(column for column, role in reserved.items() if role == "correct"), None
-    refuse_told("features", chosen, outcome, [column for column, role in reserved.items() if role == "confidence"])
+    refuse_told(what, chosen, outcome, [column for column, role in reserved.items() if role == "confidence"])
     return tuple(chosen)
 
 
@@ -221,10 +225,10 @@ def unreserved(columns: Iterable[str], reserved: Container[str]) -> tuple[str, .
     return tuple(column for column in columns if column not in reserved and not _INDEX.fullmatch(column))
 
 
-def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str]) -> tuple[str, ...]:
+def _matches(pattern: str, columns: Sequence[str], reserved: dict[str, str], what: str) -> tuple[str, ...]:
     found = unreserved(fnmatch.filter(columns, pattern), reserved)
     if not found:
         if any(mark in pattern for mark in "*?["):
-            raise MissingColumn(f"features: the pattern {pattern!r} matches no column. {listed(columns)}")
-        find(pattern, columns, what="features")
+            raise MissingColumn(f"{what}: the pattern {pattern!r} matches no column. {listed(columns)}")
+        find(pattern, columns, what=what)
     return found

@@ -1,9 +1,11 @@
-"""Find columns that tell the outcome nearly perfectly, as only what is known after it does."""
+"""Find columns that tell the outcome as only what is known after it does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -12,25 +14,63 @@ from miscal.base.arrays import column_of
 from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.kinds import CategoryColumn, kind_of
 
-LEAST_AUC = 0.98
-"""Area under the ROC curve from which a single column tells too much."""
-LEAST_FITTED = 0.95
-"""Area that a leak has at least among the rows that it is learned from; lower than needed, to be on the safe side."""
+LEAST_AUC = 0.97
+"""Area under the ROC curve from which a single column, or several together, tell too much."""
+LEAST_SHARE = 0.5
+"""Share of the outcome's entropy given the confidence from which they do."""
+LEAST_EQUAL = 0.98
+"""Area from which the equality of two columns tells too much."""
 GOOD_CONFIDENCE = 0.95
 """Of a confidence that ranks outcomes as well as this, a column may do so for a good reason."""
+LEAST_BLANKS, LEAST_CHANCE = 20, 1e-6
+"""Blanks that a column needs before it is asked whether they tell the outcome, and the chance that is too small."""
 MOST_ROWS = 10_000
 FOLDS = 5
+LEAST_EACH = 5
+"""Outcomes of each kind, or nothing can be said."""
 MOST_LEVELS = 200
 """Levels of a column whose values are compared with another's, row by row."""
+MOST_TOGETHER, MOST_PAIRED = 200, 40
+"""Columns above which it is not asked what they tell together, and in pairs."""
+FEW_VALUES = 12
+"""Most values of each of two columns whose cells are asked."""
+ALIKE = 0.5
+"""Correlation above which the difference of two numbers is asked: of what is not alike it is no quantity."""
+HOPELESS = 0.6
+"""Part of the largest share of entropy that the first fold must have taken away, or the others are not asked."""
+_LOWEST = 1e-4
+
+
+@dataclass(frozen=True)
+class Leak:
+    """How a column tells the outcome.
+
+    Attributes
+    ----------
+    by : {"ranking", "entropy", "blanks", "together"}
+        Alone it ranks outcomes, or takes away entropy; its blanks have one outcome; or it is one of several that
+        together rank or take away.
+    value : float
+        For "entropy" the share of the outcome's entropy given the confidence; for "blanks" the chance that they all
+        have one outcome, by the confidences; else the area under the ROC curve.
+    """
+
+    by: Literal["ranking", "entropy", "blanks", "together"]
+    value: float
 
 
 def leaks(
-    frame: pl.DataFrame, names: Sequence[str], correct: np.ndarray, confidence: np.ndarray, seed: int
-) -> dict[str, float]:
-    """Find the columns by which alone outcomes can be ranked nearly perfectly.
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    seed: int,
+    units: Callable[[], Iterable[np.ndarray]] = tuple,
+) -> dict[str, Leak]:
+    """Find the columns that tell outcomes as only what is known after them does.
 
     Each column is asked by itself, out of fold: numbers and dates by a tree of depth 3, categories by the rates of
-    their levels. Outcomes that no column tells reach such an area in no table of a hundred rows.
+    their levels, with and without the confidence beside it. Blanks are asked where they all have one outcome.
 
     Parameters
     ----------
@@ -42,75 +82,281 @@ def leaks(
     confidence : array of shape (n,), in [0, 1]
     seed : int
         Of the folds, and of the rows that are looked at where there are more than 10,000.
+    units : callable, optional
+        Returns numbers of units, int (n,) each, -1 for a row by itself: what blanks may be counted by.
 
     Returns
     -------
-    dict of str to float
-        Area under the ROC curve of each leak; none where the confidence itself has 0.95 or more.
+    dict of str to Leak
+        Of a confidence that ranks outcomes at 0.95 or more, a column that ranks as well is none.
 
     Examples
     --------
     >>> y = np.arange(200) % 2
     >>> table = pl.DataFrame({"minutes late": 20.0 * y + np.arange(200) % 7, "hour": np.arange(200) % 24})
-    >>> list(leaks(table, table.columns, y, np.full(200, 0.5), 0))
-    ['minutes late']
+    >>> leaks(table, table.columns, y, np.full(200, 0.5), 0)
+    {'minutes late': Leak(by='ranking', value=1.0)}
     """
-    from sklearn.metrics import roc_auc_score
+    if not names or _few(correct):
+        return {}
+    found = _blank_leaks(frame, names, correct, confidence, units)
+    some = _looked_at(correct, seed)
+    if _few(correct[some]):
+        return found
+    asked = _Asked(correct[some], confidence[some])
+    for name, values in _values(frame, names, some).items():
+        told = asked.rates(values) if values.ndim == 1 else asked.by_tree(values)
+        if (leak := asked.leak(told)) is not None:
+            found[name] = leak
+    return {name: found[name] for name in names if name in found}
 
-    if not names:
+
+def leaks_together(
+    frame: pl.DataFrame, names: Sequence[str], correct: np.ndarray, confidence: np.ndarray, seed: int
+) -> dict[str, Leak]:
+    """Find columns, none of them a leak alone, that together tell outcomes as only what is known after them does.
+
+    Pairs are asked by the values of both, where these are few, and by their difference, where they are alike; all
+    together by boosted trees. What is found is left out, and the others are asked again.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    names : sequence of str
+    correct : array of shape (n,), 0 or 1
+    confidence : array of shape (n,), in [0, 1]
+    seed : int
+        As of :func:`leaks`.
+
+    Returns
+    -------
+    dict of str to Leak
+        Those without which the others would not tell too much; none of more than 200 columns.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> due, late = rng.integers(300, 1400, 500), rng.normal(0, 20, 500)
+    >>> table = pl.DataFrame({"due": due, "came": due + late, "stops": due % 3})
+    >>> sorted(leaks_together(table, table.columns, late > 15, np.full(500, 0.2), 0))
+    ['came', 'due']
+    """
+    some = _looked_at(correct, seed)
+    if not 1 < len(names) <= MOST_TOGETHER or _few(correct[some]):
         return {}
-    some = _looked_at(correct, confidence, seed)
-    if some is None:
-        return {}
-    y = correct[some]
+    asked, found = _Asked(correct[some], confidence[some]), {}
+    rest = _values(frame, names, some)
+    while len(rest) > 1 and (leaking := asked.pair(rest) or asked.together(rest)):
+        found |= leaking
+        rest = {name: values for name, values in rest.items() if name not in leaking}
+    return {name: found[name] for name in names if name in found}
+
+
+def _few(correct: np.ndarray) -> bool:
+    return min(correct.sum(), len(correct) - correct.sum()) < LEAST_EACH
+
+
+def _values(frame: pl.DataFrame, names: Sequence[str], rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns as codes of categories, (n,), or as numbers, (n, width)."""
     found = {}
     for name in names:
-        told = _told(column_of(frame, name)[some], name, y)
-        if told is not None and (area := float(roc_auc_score(y, told))) >= LEAST_AUC:
-            found[name] = area
+        series = column_of(frame, name)[rows]
+        kind = kind_of(series)
+        if kind is None or kind.type == "list":
+            continue
+        column = kind.fit(series, name)
+        # trees of scikit-learn compare in single precision, beyond whose range nothing is told apart
+        numbers = np.clip(column.numbers(series), -LARGEST_SINGLE, LARGEST_SINGLE)
+        found[name] = column.codes(series)[:, 0] if isinstance(column, CategoryColumn) else numbers
     return found
 
 
-def _looked_at(correct: np.ndarray, confidence: np.ndarray, seed: int) -> np.ndarray | None:
-    """Choose the rows that are looked at; None where nothing can be said, or the confidence itself tells as much."""
-    from sklearn.metrics import roc_auc_score
+def _blank_leaks(
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    correct: np.ndarray,
+    confidence: np.ndarray,
+    units: Callable[[], Iterable[np.ndarray]],
+) -> dict[str, Leak]:
+    """Find columns whose blanks have one outcome, which the confidences, raw and recalibrated, make too unlikely."""
+    found, counted, again = {}, [], confidence
+    for name in names:
+        series = column_of(frame, name)
+        blank = series.is_null() | (series.is_nan().fill_null(True) if series.dtype.is_float() else False)
+        blank = blank.to_numpy()
+        if blank.sum() < LEAST_BLANKS or len(np.unique(y := correct[blank])) > 1:
+            continue
+        if not counted:
+            counted, again = [np.arange(len(correct)), *units()], _recalibrated(correct, confidence)
+        stated = confidence[blank], again[blank]
+        likely = np.maximum(*(stated if y[0] else (1 - p for p in stated)))
+        chance = max(_least_sum(np.log(np.maximum(likely, _LOWEST)), unit[blank]) for unit in counted)
+        if chance < np.log(LEAST_CHANCE):
+            found[name] = Leak("blanks", float(np.exp(chance)))
+    return found
 
-    some = np.random.default_rng((seed, MOST_ROWS)).permutation(len(correct))[:MOST_ROWS]
-    y = correct[some]
-    few = min(y.sum(), len(y) - y.sum()) < FOLDS
-    return None if few or roc_auc_score(y, confidence[some]) >= GOOD_CONFIDENCE else some
+
+def _least_sum(log_chance: np.ndarray, unit: np.ndarray) -> float:
+    """Sum of each unit's likeliest row: rows of one unit may have one outcome by one chance."""
+    single = log_chance[unit < 0].sum()
+    likeliest = np.full(unit.max(initial=-1) + 1, -np.inf)
+    np.maximum.at(likeliest, unit[unit >= 0], log_chance[unit >= 0])
+    return float(single + likeliest[np.isfinite(likeliest)].sum())
 
 
-def _told(series: pl.Series, name: str, y: np.ndarray) -> np.ndarray | None:
-    """Rates of the outcome that a column tells by itself, each from other folds, (n,)."""
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+def _recalibrated(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
+    from sklearn.linear_model import LogisticRegression
+
+    x = _logit(confidence)[:, None]
+    return LogisticRegression(C=1e4).fit(x, correct).predict_proba(x)[:, 1]
+
+
+def _logit(p: np.ndarray) -> np.ndarray:
+    from scipy.special import logit
+
+    return logit(np.clip(p, _LOWEST, 1 - _LOWEST))
+
+
+def _looked_at(correct: np.ndarray, seed: int) -> np.ndarray:
+    """Choose the rows that are looked at."""
+    return np.random.default_rng((seed, MOST_ROWS)).permutation(len(correct))[:MOST_ROWS]
+
+
+class _Asked:
+    """Rows that columns are asked about, and what is known of them without a column."""
+
+    def __init__(self, y: np.ndarray, confidence: np.ndarray) -> None:
+        from sklearn.metrics import roc_auc_score
+        from sklearn.model_selection import StratifiedKFold
+
+        self.y, self.folds = y, list(StratifiedKFold(FOLDS).split(y, y))
+        self.good = roc_auc_score(y, confidence) >= GOOD_CONFIDENCE
+        # the confidence, and what a tree makes of it, since no curve is presumed
+        self.known = np.stack([_logit(confidence), _logit(self._out_of_fold(_tree(), confidence[:, None]))], 1)
+        self.entropy = self._loss(self.known)
+
+    def leak(self, told: np.ndarray | None, by: str | None = None) -> Leak | None:
+        """Judge the rates that something tells, (n,), or None."""
+        from sklearn.metrics import roc_auc_score
+
+        if told is None:
+            return None
+        area = float(roc_auc_score(self.y, told))
+        if area >= LEAST_AUC and not self.good:
+            return Leak(by or "ranking", area)  # type: ignore[arg-type]
+        share = self._share(told)
+        return Leak(by or "entropy", area if by else share) if share >= LEAST_SHARE else None  # type: ignore[arg-type]
+
+    def rates(self, codes: np.ndarray) -> np.ndarray:
+        """Tell rates by level, each from other folds."""
+        told = np.empty(len(self.y))
+        for learned, asked in self.folds:
+            size, base = codes.max() + 1, self.y[learned].mean()
+            count, right = (np.bincount(codes[learned], values, size) for values in (None, self.y[learned]))
+            # one row at the average rate, so that a level of few rows says little
+            told[asked] = ((right + base) / (count + 1))[codes[asked]]
+        return told
+
+    def by_tree(self, numbers: np.ndarray) -> np.ndarray | None:
+        """Tell rates by a tree; None where even of the rows learned from it tells too little."""
+        # one fit instead of five for nearly every column
+        seen = _tree().fit(numbers, self.y).predict_proba(numbers)[:, 1]
+        return None if self._share(seen) < HOPELESS * LEAST_SHARE else self._out_of_fold(_tree(), numbers)
+
+    def pair(self, columns: dict[str, np.ndarray]) -> dict[str, Leak]:
+        """Name the first two columns whose cells, or whose difference, tell too much."""
+        cells = {name: cells for name, values in columns.items() if (cells := _few_values(values)) is not None}
+        numbers = {name: values[:, 0] for name, values in columns.items() if name not in cells and values.ndim > 1}
+        for one, other in combinations(cells, 2) if len(cells) <= MOST_PAIRED else ():
+            both = cells[one] * FEW_VALUES + cells[other]
+            if self._information(both) >= HOPELESS * LEAST_SHARE * self.entropy and (
+                leak := self.leak(self.rates(both), "together")
+            ):
+                return {one: leak, other: leak}
+        for one, other in combinations(numbers, 2) if len(numbers) <= MOST_PAIRED else ():
+            if np.corrcoef(numbers[one], numbers[other])[0, 1] > ALIKE:
+                apart = (numbers[one] - numbers[other])[:, None]
+                if (leak := self.leak(self.by_tree(apart), "together")) is not None:
+                    return {one: leak, other: leak}
+        return {}
+
+    def _information(self, codes: np.ndarray) -> float:
+        """Information on the outcome in levels, of the rows that they are learned from."""
+        from sklearn.metrics import log_loss
+
+        count, right = (np.bincount(codes, values) for values in (None, self.y))
+        rate = (right / np.maximum(count, 1))[codes]
+        return log_loss(self.y, np.full(len(self.y), self.y.mean())) - log_loss(self.y, rate)
+
+    def together(self, columns: dict[str, np.ndarray]) -> dict[str, Leak]:
+        """Name the columns that together tell too much, each of which is needed for that."""
+        if self._of_trees(columns) is None:
+            return {}
+        used = self._trees().fit(np.column_stack([*columns.values()]), self.y).feature_importances_
+        ends = np.cumsum([1 if values.ndim == 1 else values.shape[1] for values in columns.values()])
+        use = [float(part.sum()) for part in np.split(used, ends[:-1])]
+        order = [name for _, name in sorted(zip(use, columns, strict=True), key=lambda one: -one[0])]
+        # as many of those that are used most as it takes, and of these without any that it does not take
+        few = next(few for count in range(1, len(order) + 1) if self._of_trees(few := _some(columns, order[:count])))
+        for name in reversed([*few]):
+            if len(few) > 1 and self._of_trees(fewer := _some(few, [one for one in few if one != name])):
+                few = fewer
+        return dict.fromkeys(few, self._of_trees(few))
+
+    def _of_trees(self, columns: dict[str, np.ndarray]) -> Leak | None:
+        return self.leak(self._by_trees(columns), "together")
+
+    def _by_trees(self, columns: dict[str, np.ndarray]) -> np.ndarray | None:
+        values = np.column_stack([*columns.values()])
+        (learned, asked), *_ = self.folds
+        told = self._trees().fit(values[learned], self.y[learned]).predict_proba(values[asked])[:, 1]
+        if self._share(told, asked) < HOPELESS * LEAST_SHARE:
+            return None
+        return self._out_of_fold(self._trees(), values)
+
+    def _trees(self):
+        from lightgbm import LGBMClassifier
+
+        least = max(5, min(20, len(self.y) // 100))
+        return LGBMClassifier(
+            n_estimators=60, num_leaves=15, learning_rate=0.15, min_child_samples=least, importance_type="gain",
+            random_state=0, n_jobs=1, verbose=-1,
+        )  # fmt: skip
+
+    def _out_of_fold(self, model, values: np.ndarray) -> np.ndarray:
+        from sklearn.model_selection import cross_val_predict
+
+        return cross_val_predict(model, values, self.y, cv=self.folds, method="predict_proba")[:, 1]
+
+    def _share(self, told: np.ndarray, rows: np.ndarray | slice = slice(None)) -> float:
+        """Share of the entropy given the confidence that rates take away."""
+        known = self.known[rows]
+        before = self.entropy if isinstance(rows, slice) else self._loss(known, rows)
+        return 1 - self._loss(np.column_stack([known, _logit(told)]), rows) / before
+
+    def _loss(self, known: np.ndarray, rows: np.ndarray | slice = slice(None)) -> float:
+        """Log loss of a logistic regression, which of so few numbers hardly learns its own rows by heart."""
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.metrics import log_loss
+
+        y = self.y[rows]
+        return log_loss(y, LogisticRegression().fit(known, y).predict_proba(known)[:, 1], labels=[0, 1])
+
+
+def _some(columns: dict[str, np.ndarray], names: Iterable[str]) -> dict[str, np.ndarray]:
+    return {name: columns[name] for name in names}
+
+
+def _few_values(values: np.ndarray) -> np.ndarray | None:
+    """Give numbers to the values of a column that has few, blanks apart from others; None where it has more."""
+    distinct, codes = np.unique(values if values.ndim == 1 else values[:, [0, -1]], axis=0, return_inverse=True)
+    return codes.ravel() if len(distinct) <= FEW_VALUES else None
+
+
+def _tree():
     from sklearn.tree import DecisionTreeClassifier
 
-    kind = kind_of(series)
-    if kind is None or kind.type == "list":
-        return None
-    column = kind.fit(series, name)
-    folds = StratifiedKFold(FOLDS)
-    if isinstance(column, CategoryColumn):
-        return _rates(column.codes(series)[:, 0], y, folds.split(y, y))
-    tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0)
-    # trees of scikit-learn compare in single precision, beyond whose range nothing is told apart
-    numbers = np.clip(column.numbers(series), -LARGEST_SINGLE, LARGEST_SINGLE)
-    # one fit instead of five for nearly every column: what is not told of the rows learned from is not told of others
-    if roc_auc_score(y, tree.fit(numbers, y).predict_proba(numbers)[:, 1]) < LEAST_FITTED:
-        return None
-    return cross_val_predict(tree, numbers, y, cv=folds, method="predict_proba")[:, 1]
-
-
-def _rates(codes: np.ndarray, y: np.ndarray, folds) -> np.ndarray:
-    told = np.empty(len(y))
-    for learned, asked in folds:
-        size, base = codes.max() + 1, y[learned].mean()
-        count, right = (np.bincount(codes[learned], values, size) for values in (None, y[learned]))
-        # one row at the average rate, so that a level of few rows says little
-        told[asked] = ((right + base) / (count + 1))[codes[asked]]
-    return told
+    return DecisionTreeClassifier(max_depth=3, min_samples_leaf=5, random_state=0)
 
 
 def equal_pairs(
@@ -142,16 +388,18 @@ def equal_pairs(
     >>> equal_pairs(told, ["said", "key"], y.astype(float), np.full(200, 0.5), 0)
     {('said', 'key'): 1.0}
     """
-    some = _looked_at(correct, confidence, seed)
-    if some is None:
-        return {}
+    from sklearn.metrics import roc_auc_score
+
+    some = _looked_at(correct, seed)
     right, found = correct[some] > 0, {}
+    if min(right.sum(), (~right).sum()) < LEAST_EACH or roc_auc_score(right, confidence[some]) >= GOOD_CONFIDENCE:
+        return {}
     for columns in (_texts(frame, names), _whole_numbers(frame, names)):
         for one, other in combinations(columns, 2):
             equal = (columns[one] == columns[other])[some]
             # of a yes or no, the mean of the shares that are told among right and among wrong answers
             area = float(equal[right].mean() + 1 - equal[~right].mean()) / 2
-            if max(area, 1 - area) >= LEAST_AUC:
+            if max(area, 1 - area) >= LEAST_EQUAL:
                 found[one, other] = max(area, 1 - area)
     return found
 

@@ -27,7 +27,7 @@ from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
-from miscal.data.readers.columns import find, name_of, refuse_told, split_names
+from miscal.data.readers.columns import find, match, name_of, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import NO_GROUPS, groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
@@ -90,6 +90,7 @@ def read_triples(
     time: str | None = None,
     where: str | None = None,
     allow_leak: str | float | Sequence[str | float] = (),
+    leave_out: str | float | Sequence[str | float] = (),
     on_invalid: Literal["error", "drop"] = "error",
     encoding: str = "utf-8",
     csv_escape: str | None = None,
@@ -162,7 +163,10 @@ def read_triples(
     where : str, optional
         A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
     allow_leak : str or sequence of str
-        Columns that are used although they tell the outcome nearly perfectly, because they are known before it.
+        Columns that are used although they tell the outcome as only what comes after it, because they are known before
+        it. Others that do are part of nothing: neither inputs, nor names of what is found.
+    leave_out : str or sequence of str
+        Columns by name or pattern that "auto" and other patterns pass over. A condition on rows may still use them.
     on_invalid : {"error", "drop"}
         Whether rows with missing, NaN or infinite values, or a confidence outside [0, 1], are refused or dropped
         and counted in the notes.
@@ -202,8 +206,8 @@ def read_triples(
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
     check_seed(seed)
     features = features if features is None or isinstance(features, str) else split_names(features)
-    metadata, names_only, allow_leak = (
-        one if isinstance(one, str) else split_names(one) for one in (metadata, names_only, allow_leak)
+    metadata, names_only, allow_leak, leave_out = (
+        one if isinstance(one, str) else split_names(one) for one in (metadata, names_only, allow_leak, leave_out)
     )
     table = open_table(source, encoding=encoding, csv_escape=csv_escape)
     own = table.columns
@@ -219,6 +223,10 @@ def read_triples(
     table = with_computed(
         table, [one for names in (features, metadata, names_only) for one in split_names(names or ())]
     )
+    left_out = match(leave_out, table.columns, {}, what="leave_out") if leave_out else ()
+    several_each = {"features": features, "metadata": metadata, "names_only": names_only, "allow_leak": allow_leak}
+    _refuse_left_out(left_out, named | parts | several_each)
+    table = replace(table, columns=tuple(name for name in table.columns if name not in left_out))
     several = find_classes(table, probabilities, label, classes)
     if several is not None:
         asked.refuse_beside("probabilities")
@@ -233,7 +241,8 @@ def read_triples(
     for part, column in {"text": inputs.text, "embedding_rows": inputs.rows}.items():
         refuse_told(part, [column], roles.outcome, roles.probabilities)
     roles.refuse_as_inputs(inputs.features)
-    rows = choose_rows(table, roles.columns, inputs, where)
+    every = tuple(dict.fromkeys([*table.columns, *left_out]))
+    rows = choose_rows(replace(table, columns=every), roles.columns, inputs, where)
     scored = read_judge(rows, roles, positive, drop=on_invalid == "drop") if roles.kind == JUDGE else None
     rows = rows if scored is None else scored.rows
     allowed = _allowed(allow_leak, table)
@@ -251,7 +260,8 @@ def read_triples(
         column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
     )
     readings, inputs, roles = without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
-    options = _options(roles, inputs) | {"allow_leak": list(allowed), "group": roles.group or group or NO_GROUPS} | {
+    options = _options(roles, inputs) | {
+        "allow_leak": list(allowed), "leave_out": list(left_out), "group": roles.group or group or NO_GROUPS,
         "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
         "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
     }  # fmt: skip
@@ -372,6 +382,16 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
 
 def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
     return tuple(find(name, table.columns, what="allow_leak") for name in split_names(names))
+
+
+def _refuse_left_out(left_out: tuple[str, ...], named: dict[str, Any]) -> None:
+    """Refuse a column that is left out and named for something else."""
+    for what, names in named.items():
+        for name in split_names(names or ()):
+            if name in left_out:
+                raise InputError(
+                    f"leave_out: {name!r} is named by {argument(what)}, too: take it out of one of the two"
+                )
 
 
 # --- assembly -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ TEMPLATE = """
 
 def view(source: Source) -> list[str] | None:
     """Return the warnings of the run; None where there are none."""
-    return [text for text in source.summary.warnings if text.strip()] or None
+    alarms = source.summary.alarms
+    return [text for text in source.summary.warnings if text.strip() and text not in alarms] or None
 
 
 PANEL = Panel("warnings", "Before you read on", view, TEMPLATE)
