@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.encoders import FeatureColumns, encoder_from_state
-from miscal.data.encoders.kinds import KINDS
+from miscal.data.encoders import FeatureColumns, PlacesAndColumns, encoder_from_state
+from miscal.data.encoders.kinds import KINDS, DateColumn
 from miscal.data.readers import read_triples
 from miscal.data.readers.column_readings import KEY
 from miscal.data.readers.leaks import equal_pairs, leaks
 from miscal.data.readers.new_rows import read_inputs
+from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.simplex.correction import fit_simplex
 
 N = 240
 RNG = np.random.default_rng(5)
@@ -264,6 +266,53 @@ def test_columns_that_say_nothing_are_hardly_ever_leaks():
         data = pl.DataFrame({"number": rng.normal(size=100), "kind": rng.integers(30, size=100).astype(str)})
         wrong += bool(leaks(data, data.columns, y, f, seed))
     assert wrong <= 1
+
+
+def drifting(n=400, seed=0):
+    """Rows of ten weeks whose outcomes change half way and on Sundays."""
+    rng = np.random.default_rng(seed)
+    days = rng.integers(0, 70, n)
+    f = rng.uniform(0.3, 0.7, n)
+    y = (rng.random(n) < np.clip(f + np.where(days > 35, 0.25, -0.25) + 0.2 * (days % 7 == 6), 0, 1)).astype(int)
+    when = np.datetime64("2024-01-01", "ms") + days * np.timedelta64(1, "D")
+    return {"when": when, "age": rng.normal(size=n)}, f, y
+
+
+@pytest.mark.parametrize("beside", [None, 3], ids=["a table", "beside an embedding"])
+def test_a_correction_learns_from_the_rounds_of_a_date_and_never_from_when_it_was(beside):
+    columns, f, y = drifting()
+    places = None if beside is None else np.random.default_rng(1).normal(size=(len(y), beside))
+    data = pl.DataFrame({"confidence": f, "correct": y, **columns})
+    t = read_triples(data, features="when,age", embeddings=places, group="none")
+    later = pl.DataFrame(columns | {"when": columns["when"] + 28 * np.timedelta64(1, "D")}).select("when", "age")
+    X = t.encoder.transform(later if places is None else PlacesAndColumns(places, later))
+    assert not np.array_equal(X, t.X)
+    model = MiscalibrationField(random_state=0).fit_triples(t)
+    np.testing.assert_array_equal(model.calibrate(X, f), model.calibrate(t.X, f))
+    assert np.ptp(model.calibrate(X, np.full(len(f), 0.5))) > 0.05
+    classes = np.stack([1 - f, f], 1)
+    several = fit_simplex(t.X, y, classes, layout=t.layout, seed=0)
+    np.testing.assert_allclose(several.apply(X, classes), several.apply(t.X, classes), atol=1e-12)
+
+
+def test_parts_of_a_date_are_learned_where_two_rounds_of_them_are_known():
+    def parts(days):
+        when = pl.Series([dt.datetime(2021, 1, 1) + dt.timedelta(days=day) for day in days])
+        return DateColumn.fit(when, "when").parts
+
+    assert parts(np.arange(0, 1.9, 0.1)) == ()
+    assert parts(np.arange(0, 13.5, 0.25)) == ("hour",)
+    assert parts(range(100)) == ("weekday",)
+    assert parts(range(800)) == ("month", "weekday")
+    assert parts(range(0, 800, 7)) == ("month",)
+
+
+def test_a_date_of_an_earlier_version_keeps_what_it_was_learned_from():
+    state = {"type": "date", "parts": ["month"], "fill": 18_628.0, "blank": False, "edges": [18_650.0, 18_700.0]}
+    old = DateColumn.from_state("when", state)
+    assert old.levels == ("time of when", "month of when")
+    assert old.codes(pl.Series([dt.datetime(2021, 2, 1)])).tolist() == [[1, 1]]
+    assert old.state() == state
 
 
 def test_an_encoder_of_an_earlier_version_makes_what_it_made():

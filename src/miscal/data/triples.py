@@ -38,6 +38,9 @@ class InputLayout:
         from, -1 for any other. Their order says nothing, so distances between them do not either.
     table : bool
         Whether places are columns of a table: then equal inputs are different cases that happen to agree.
+    moments : tuple of int
+        Those of the columns of places and numbers that say when a row was: they name what is found, and nothing is
+        learned from them, because later rows have others.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class InputLayout:
     numbers: int = 0
     codes: int = 0
     table: bool = False
+    moments: tuple[int, ...] = ()
 
     @property
     def width(self) -> int:

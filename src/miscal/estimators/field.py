@@ -34,7 +34,7 @@ from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
 from miscal.estimators.protocol import Estimator
-from miscal.estimators.registry import make_estimator
+from miscal.estimators.registry import estimator_class, make_estimator
 from miscal.estimators.saved import SavedEstimator, load_estimator
 from miscal.estimators.shown_field import shown_field
 
@@ -220,7 +220,9 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def adopt_fit(self, fitted: Estimator, rows: Triples, seed: int) -> Self:
         """Take an estimator, seeded with `seed`, for this field's own; note what the rows of its fit look like."""
-        inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed)
+        moments = rows.layout.moments if estimator_class(self.method).sees_columns else ()
+        unseen = tuple(place for place in moments if place < rows.layout.places)
+        inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed, unseen=unseen)
         self.seed_ = seed
         return self.adopt(SavedEstimator(self.method, fitted, rows.X.shape[1], inputs))
 

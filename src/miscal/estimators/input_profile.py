@@ -114,6 +114,8 @@ class InputProfile:
         Whether the rows spread over so many directions that other rows of the same encoder share them.
     nonzero : bool
         Whether no row held zeros alone.
+    unseen : tuple of int
+        Columns that the fit did not see, and that are therefore not looked at.
     """
 
     mean: NDArray[np.float64]
@@ -126,6 +128,7 @@ class InputProfile:
     copies: float
     wide: bool
     nonzero: bool
+    unseen: tuple[int, ...] = ()
 
     def measures(self, X: Array) -> NDArray[np.float32]:
         """Measure rows; the last two columns serve :meth:`compare` alone.
@@ -140,7 +143,7 @@ class InputProfile:
             Measures, the distance over that of a random direction, and the number of columns that are not 0.
         """
         # of mixed inputs the profile is of those that place rows
-        X = np.asarray(X[:, : len(self.mean)], np.float64)
+        X = _seen(X[:, : len(self.mean)], self.unseen)
         z = (X - self.mean) / self.scale
         along = z @ self.directions
         d, k = self.directions.shape
@@ -201,15 +204,18 @@ class InputProfile:
         """JSON values and arrays."""
         names = ("mean", "scale", "directions", "variances", "reference", "learned")
         content = {name: getattr(self, name) for name in ("size", "copies", "wide", "nonzero")}
+        content |= {"unseen": list(self.unseen)}
         return content, {name: getattr(self, name) for name in names}
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
-        """Rebuild from :meth:`state`."""
-        return cls(**arrays, **content)
+        """Rebuild from :meth:`state`; in models of earlier versions everything was seen."""
+        return cls(**arrays, **{**content, "unseen": tuple(content.get("unseen", ()))})
 
 
-def learn_profile(X: Array, *, weight: Array | None = None, groups: Any = None, seed: int = 0) -> InputProfile | None:
+def learn_profile(
+    X: Array, *, weight: Array | None = None, groups: Any = None, seed: int = 0, unseen: tuple[int, ...] = ()
+) -> InputProfile | None:
     """Describe the inputs of a fit.
 
     Parameters
@@ -222,6 +228,8 @@ def learn_profile(X: Array, *, weight: Array | None = None, groups: Any = None, 
         have few values.
     seed : int, default 0
         Draws the rows and the halves.
+    unseen : tuple of int
+        Columns that the fit does not see.
 
     Returns
     -------
@@ -254,7 +262,7 @@ def learn_profile(X: Array, *, weight: Array | None = None, groups: Any = None, 
     learned, kept = rows[first], rows[~first]
     own = np.ones(len(X)) if weight is None else np.asarray(weight, float)
     size = min(_worth(np.bincount(group[~first], own[kept])), _worth(counts), float(MOST_ROWS))
-    described = _described(np.asarray(X[learned], np.float64))
+    described = replace(_described(_seen(X[learned], unseen)), unseen=unseen)
     own_half, other_half = (described.measures(X[_drawn(some, own[some], rng)]) for some in (learned, kept))
     usual = float(np.quantile(other_half[:, -2], 0.99))
     return replace(
@@ -279,6 +287,12 @@ def _drawn(rows: NDArray[np.integer], weight: Array, rng: np.random.Generator) -
 def _worth(counts: Array) -> float:
     """Count the independent rows that groups of rows are worth (Kish, 1965)."""
     return float(counts.sum() ** 2 / np.square(counts, dtype=np.float64).sum())
+
+
+def _seen(X: Array, unseen: tuple[int, ...]) -> NDArray[np.float64]:
+    """Rows in double precision, 0 in columns that are not seen."""
+    X = np.asarray(X, np.float64)
+    return np.where(np.isin(np.arange(X.shape[1]), unseen), 0.0, X) if unseen else X
 
 
 def _described(X: Array) -> InputProfile:

@@ -35,7 +35,7 @@ def test_dates_are_cut_at_firsts_of_months_where_these_are_near():
     bins = bins_of("day", days, 24, date=True)
     told = [bins.condition(i, i).words for i in range(1, 23)]
     assert sum(" in " in one for one in told) >= 15
-    assert bins.condition(0, 11).words == "day before January 2022"
+    assert bins.condition(0, 11).words == "day before January 2022 (past)"
 
 
 @pytest.mark.parametrize("values", [[0.0, 1.0], [5.0, 5.0, 7.0]])

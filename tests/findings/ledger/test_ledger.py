@@ -171,11 +171,11 @@ def test_descriptions_of_dates_tell_their_rows():
     known = ~np.isnat(day)
     told = 0
     for group, description in enumerate(groups.descriptions):
-        if (ends := re.fullmatch(r"opened between (\S+) and (\S+)", description)) is not None:
+        if (ends := re.fullmatch(r"opened between (\S+) and (\S+) \(past\)", description)) is not None:
             low, high = (np.datetime64(end) for end in ends.groups())
             assert (groups.rows(group) == (known & (day >= low) & (day <= high))).all()
             told += 1
-        elif (end := re.fullmatch(r"opened before (\d\S+)", description)) is not None:
+        elif (end := re.fullmatch(r"opened before (\d\S+) \(past\)", description)) is not None:
             assert (groups.rows(group) == (known & (day < np.datetime64(end[1])))).all()
             told += 1
         else:

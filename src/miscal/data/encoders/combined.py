@@ -55,7 +55,7 @@ class Combined:
     >>> encoder.transform(values)[:, 2:].tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]
     >>> encoder.layout
-    InputLayout(places=2, numbers=2, codes=1, table=False)
+    InputLayout(places=2, numbers=2, codes=1, table=False, moments=())
     """
 
     kind = "combined"
@@ -77,7 +77,9 @@ class Combined:
     def layout(self) -> InputLayout:
         """What the columns of x are."""
         beside = self.columns.layout
-        return InputLayout(self.places.n_features, beside.places + beside.numbers, beside.codes)
+        n = self.places.n_features
+        moments = tuple(n + place for place in beside.moments)
+        return InputLayout(n, beside.places + beside.numbers, beside.codes, moments=moments)
 
     def describe(self) -> str:
         """Say how x was made."""

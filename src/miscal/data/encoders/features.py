@@ -18,6 +18,7 @@ from miscal.data.encoders.kinds import (
     KINDS,
     CategoryColumn,
     ColumnKind,
+    DateColumn,
     NumberColumn,
     OrderedColumn,
     VectorColumn,
@@ -89,12 +90,15 @@ class FeatureColumns:
     def layout(self) -> InputLayout:
         """What the columns of x are."""
         numbers, codes = (sum(len(getattr(kind, part)) for kind in self.kinds) for part in ("names", "levels"))
+        starts = np.cumsum([0, *(len(kind.names) for kind in self._ordered)])
+        dated = zip(self._ordered, starts.tolist(), strict=False)
+        moments = tuple(start for kind, start in dated if isinstance(kind, DateColumn))
         read = self._readable
         # equal embeddings are the same input, equal ages are not
         if len(read) in (0, len(self.kinds)) or not self.embedding_first:
-            return InputLayout(numbers, codes=codes, table=len(read) == len(self.kinds))
+            return InputLayout(numbers, codes=codes, table=len(read) == len(self.kinds), moments=moments)
         beside = sum(len(kind.names) for kind in read)
-        return InputLayout(numbers - beside, beside, codes)
+        return InputLayout(numbers - beside, beside, codes, moments=moments)
 
     @property
     def _readable(self) -> list[ColumnKind]:

@@ -131,7 +131,8 @@ def _single(scaled: Array) -> NDArray[np.float32]:
 def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: InputLayout | None = None) -> Scaler:
     """Learn the scaling from training rows (no labels).
 
-    Columns are standardised (constant ones dropped to 0); more than 384 columns are cut to 384 principal components.
+    Columns are standardised (constant ones, and those that only say when a row was, dropped to 0); more than 384 are
+    cut to 384 principal components.
 
     Parameters
     ----------
@@ -156,7 +157,8 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     """
     X = np.asarray(X)
     layout = layout or InputLayout(X.shape[1])
-    beside = _standardised(X[:, layout.places : layout.places + layout.numbers], rng)
+    seen = np.array([place not in layout.moments for place in range(layout.places + layout.numbers)], bool)
+    beside = _standardised(X[:, layout.places : layout.places + layout.numbers], seen[layout.places :], rng)
     X = X[:, : layout.places]
     kind = X.dtype if X.dtype == np.float64 else np.dtype(np.float32)
     n, d = X.shape
@@ -165,7 +167,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     mean = rows.mean(0, dtype=np.float64).astype(kind)
     sd = rows.std(0, dtype=np.float64)
     # A column that varies by rounding alone is constant.
-    inverse = _inverse(mean, sd).astype(kind)
+    inverse = (_inverse(mean, sd) * seen[: layout.places]).astype(kind)
     centred = _single((rows - mean) * inverse)
     rotation = _components(centred, AUTO.widest) if d > AUTO.widest else np.zeros((d, 0), np.float32)
     x = centred @ rotation if rotation.shape[1] else centred
@@ -189,13 +191,13 @@ def _inverse(mean: Array, sd: Array) -> NDArray[np.float64]:
     return np.where(real, 1 / np.where(real, sd, 1.0), 0.0)
 
 
-def _standardised(numbers: Array, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Mean and scale of each column, (2, m), by which two random rows are about 1 apart; 0 for one that is constant."""
+def _standardised(numbers: Array, seen: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Mean and scale of columns, (2, m), by which two random rows are about 1 apart; 0 for one constant or not seen."""
     numbers = numbers.astype(np.float64)
     if not numbers.shape[1]:
         return np.zeros((2, 0))
     mean, sd = numbers.mean(0), numbers.std(0)
-    inverse = _inverse(mean, sd)
+    inverse = _inverse(mean, sd) * seen
     return np.stack([mean, inverse / median_distance((numbers - mean) * inverse, rng, n_pairs=1_000)])
 
 

@@ -210,6 +210,8 @@ def fit_simplex(
     tried: list[CrossFittedShift] = []
     if X is not None and method != "global":
         layout = layout or InputLayout(X.shape[1])
+        # what is the same in every row is not learned from
+        X = np.where(np.isin(np.arange(X.shape[1]), layout.moments), 0, X) if layout.moments else X
         rows = ClassRows(X, layout, code, maps.log_probability, raw, folds, weight, groups, seed)
         tried = _ways(rows, method)
     losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}

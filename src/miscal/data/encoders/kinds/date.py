@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from miscal.data.encoders.kinds.number import binned, level_edges
+from miscal.data.encoders.kinds.number import binned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _PERIODS = {"month": 12, "weekday": 7, "hour": 24}
 """Parts of a date that come round again, and the number of values of each."""
 _DAY = 86_400
+_ROUND = {"month": 365 * _DAY, "weekday": 7 * _DAY, "hour": _DAY}
+"""Seconds until each comes round."""
 _DOTTED = r"^\d{1,2}\.\d{1,2}\.\d{4}( \d{2}:\d{2}(:\d{2})?)?$"
 """Day, month and year, as 31.12.2023: with points they have one order everywhere, with strokes they have two."""
 STROKED = r"^\d{1,2}/\d{1,2}/\d{2,4}\b"
@@ -35,28 +37,30 @@ _WRITTEN = {_FORM: datetime.fromisoformat, _DOTTED: _dotted}
 
 @dataclass(frozen=True)
 class DateColumn:
-    """A column of dates: days since 1970, and month, weekday and hour on a circle where they vary.
+    """A column of dates: days since 1970, and month, weekday and hour on a circle where they come round twice.
 
-    Its levels are tenths of the time, and each of these parts.
+    Its levels are these parts. A month of which one year is known, or a weekday of which one week is, says no more than
+    when it was, and the days since 1970 say only that: nothing is learned from them, because later rows have others.
+    They tell the dates again.
 
     Attributes
     ----------
     column : str
     parts : tuple of str
-        Those of month, weekday and hour that vary.
+        Those of month, weekday and hour that vary, and of which two rounds are known.
     fill : float
         What stands for a blank: the median, in days since 1970.
     blank : bool
     edges : tuple of float
-        First day of every tenth of the rows but the first.
+        Only in models of earlier versions: first day of every tenth of the rows but the first, a level of its own.
 
     Examples
     --------
     >>> import polars as pl
-    >>> days = pl.Series(["2024-01-01", "2024-01-02"]).str.to_date()
+    >>> days = pl.Series(["2024-01-01", "2024-01-02", "2024-01-16"]).str.to_date()
     >>> day = DateColumn.fit(days, "day")
     >>> day.names, day.codes(days).tolist()
-    (('day', 'sine of weekday of day', 'cosine of weekday of day'), [[0], [1]])
+    (('day', 'sine of weekday of day', 'cosine of weekday of day'), [[0], [1], [1]])
     """
 
     type: ClassVar[str] = "date"
@@ -90,12 +94,14 @@ class DateColumn:
 
     @classmethod
     def fit(cls, series: pl.Series, column: str) -> Self:
-        """Learn which parts vary."""
+        """Learn which parts vary and come round."""
         seconds, blank = _seconds(series)
         known = seconds[~blank]
-        parts = tuple(part for part in _PERIODS if len(np.unique(_part(known, part))) > 1)
-        fill = float(np.median(known)) / _DAY if len(known) else 0.0
-        return cls(column, parts, fill, bool(blank.any()), level_edges(known / _DAY))
+        if not len(known):
+            return cls(column, blank=bool(blank.any()))
+        twice = [part for part, round_ in _ROUND.items() if np.ptp(known) >= 2 * round_]
+        parts = tuple(part for part in twice if len(np.unique(_part(known, part))) > 1)
+        return cls(column, parts, float(np.median(known)) / _DAY, bool(blank.any()))
 
     def numbers(self, series: pl.Series) -> np.ndarray:
         """Return days since 1970, the parts on a circle (0, 0 for a blank), and where blanks are."""
@@ -109,7 +115,7 @@ class DateColumn:
         return np.stack([*columns, *([blank.astype(np.float64)] * self.blank)], 1)
 
     def codes(self, series: pl.Series) -> np.ndarray:
-        """Return the tenth of the time, and month, weekday (Monday is 0) and hour; blanks have the last level."""
+        """Return month, weekday (Monday is 0) and hour; blanks have the last level."""
         seconds, blank = _seconds(series)
         days = np.where(blank, np.nan, seconds / _DAY)
         codes = [binned(days, self.edges, self.blank)] * bool(self.edges)

@@ -20,7 +20,9 @@ MONTHS = (
 
 @dataclass(frozen=True)
 class Period(Condition):
-    """The rows that have a date of a column in one stretch of time: ``"day between 2021-01-01 and 2021-01-31"``.
+    """The rows that have a date of a column in one stretch of time: ``"day between 2021-01-01 and 2021-01-31 (past)"``.
+
+    It was so then: the stretch lies among the rows of the run, and no correction is learned from it.
 
     Attributes
     ----------
@@ -35,9 +37,9 @@ class Period(Condition):
     --------
     >>> late = Period("day", "2021-03-01", None, "2021-02-27")
     >>> late.words, late.rows(Frame(2, {"day": np.array(["2021-02-27", "2021-03-05"], "datetime64[D]")})).tolist()
-    ('day after 2021-02-27', [False, True])
+    ('day after 2021-02-27 (past)', [False, True])
     >>> Period("day", "2021-03-01", "2021-06-01", "2021-05-31").words
-    'day from March to May 2021'
+    'day from March to May 2021 (past)'
     """
 
     kind: ClassVar[str] = "period"
@@ -52,7 +54,7 @@ class Period(Condition):
 
     @property
     def wording(self) -> Wording:
-        return Wording("", f"{self.column} {self.stretch}")
+        return Wording("", f"{self.column} {self.stretch}", " (past)")
 
     @property
     def stretch(self) -> str:

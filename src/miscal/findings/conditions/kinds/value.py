@@ -46,7 +46,8 @@ class Value(Condition):
     def wording(self) -> Wording:
         # nothing would stand where the value should
         own = self._written if self._written.strip() else "(only blanks)" if self._written else "(empty)"
-        return Wording(f"{self.column} = ", own)
+        # as a stretch of dates (:class:`.period.Period`)
+        return Wording(f"{self.column} = ", own, " (past)" if self.of == "date" else "")
 
     @property
     def _written(self) -> str:
