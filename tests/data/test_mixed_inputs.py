@@ -268,12 +268,13 @@ def test_columns_that_say_nothing_are_hardly_ever_leaks():
     assert wrong <= 1
 
 
-def drifting(n=400, seed=0):
-    """Rows of ten weeks whose outcomes change half way and on Sundays."""
+def drifting(n=800, seed=0):
+    """Rows of ten weeks whose outcomes change half way and from Thursday on."""
     rng = np.random.default_rng(seed)
     days = rng.integers(0, 70, n)
     f = rng.uniform(0.3, 0.7, n)
-    y = (rng.random(n) < np.clip(f + np.where(days > 35, 0.25, -0.25) + 0.2 * (days % 7 == 6), 0, 1)).astype(int)
+    off = np.where(days > 35, 0.15, -0.15) + np.where(days % 7 > 2, 0.25, -0.25)
+    y = (rng.random(n) < np.clip(f + off, 0, 1)).astype(int)
     when = np.datetime64("2024-01-01", "ms") + days * np.timedelta64(1, "D")
     return {"when": when, "age": rng.normal(size=n)}, f, y
 
