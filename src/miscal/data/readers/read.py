@@ -224,8 +224,9 @@ def read_triples(
         table, [one for names in (features, metadata, names_only) for one in split_names(names or ())]
     )
     left_out = match(leave_out, table.columns, {}, what="leave_out") if leave_out else ()
-    several_each = {"features": features, "metadata": metadata, "names_only": names_only, "allow_leak": allow_leak}
-    _refuse_left_out(left_out, named | parts | several_each)
+    chosen = {"features": features, "metadata": metadata, "names_only": names_only, "allow_leak": allow_leak}
+    chosen = {what: split_names(names or ()) for what, names in chosen.items()}
+    _refuse_left_out(left_out, {what: (one,) for what, one in (named | parts).items()} | chosen)
     table = replace(table, columns=tuple(name for name in table.columns if name not in left_out))
     several = find_classes(table, probabilities, label, classes)
     if several is not None:
@@ -384,10 +385,10 @@ def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
     return tuple(find(name, table.columns, what="allow_leak") for name in split_names(names))
 
 
-def _refuse_left_out(left_out: tuple[str, ...], named: dict[str, Any]) -> None:
+def _refuse_left_out(left_out: tuple[str, ...], named: dict[str, tuple]) -> None:
     """Refuse a column that is left out and named for something else."""
     for what, names in named.items():
-        for name in split_names(names or ()):
+        for name in names:
             if name in left_out:
                 raise InputError(
                     f"leave_out: {name!r} is named by {argument(what)}, too: take it out of one of the two"
