@@ -332,10 +332,7 @@ AllowLeak = Annotated[
 ]
 LeaveOut = Annotated[
     str | None,
-    typer.Option(
-        metavar="COL,COL",
-        help="Columns, by name or pattern, that auto passes over: they are neither inputs nor names of findings.",
-    ),
+    typer.Option(metavar="COL,COL", help="Columns, by name or pattern, that auto passes over: they play no part."),
 ]
 Where = Annotated[
     str | None, typer.Option(metavar="EXPR", help="Condition that rows must meet, e.g. \"model == 'gpt-4o'\".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -204,6 +204,30 @@ def match(
     outcome, *_ = *(column for column, role in reserved.items() if role == "correct"), None
     refuse_told(what, chosen, outcome, [column for column, role in reserved.items() if role == "confidence"])
     return tuple(chosen)
+
+
+def left_out_of(
+    patterns: str | Sequence[str], columns: Sequence[str], single: Mapping[str, Any], several: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Resolve the columns that play no part.
+
+    Raises
+    ------
+    InputError
+        If one of them is named for a part, by an argument that takes a name or one that takes several.
+    MissingColumn
+        If a name or pattern matches nothing.
+    """
+    found = match(patterns, columns, {}, what="leave_out") if patterns else ()
+    named = {what: (one,) for what, one in single.items()}
+    named |= {what: split_names(names or ()) for what, names in several.items()}
+    for what, names in named.items():
+        for name in names:
+            if name in found:
+                raise InputError(
+                    f"leave_out: {name!r} is named by {argument(what)}, too: take it out of one of the two"
+                )
+    return found
 
 
 def refuse_told(role: str, names: Iterable[str | None], outcome: str | None, stated: Collection[str] = ()) -> None:

@@ -27,7 +27,7 @@ from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
-from miscal.data.readers.columns import find, match, name_of, refuse_told, split_names
+from miscal.data.readers.columns import find, left_out_of, name_of, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import NO_GROUPS, groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
@@ -51,7 +51,6 @@ from miscal.data.readers.rows import (
     texts,
     unseen_note,
 )
-from miscal.data.readers.table import Table
 from miscal.data.readers.valid_rows import valid_rows, weighed
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
@@ -220,13 +219,9 @@ def read_triples(
         if one is not None:
             name_of(one, what=what)
     asked = Asked.of(**named, judge=judge, human=human, positive=positive, kind=kind)
-    table = with_computed(
-        table, [one for names in (features, metadata, names_only) for one in split_names(names or ())]
-    )
-    left_out = match(leave_out, table.columns, {}, what="leave_out") if leave_out else ()
     chosen = {"features": features, "metadata": metadata, "names_only": names_only, "allow_leak": allow_leak}
-    chosen = {what: split_names(names or ()) for what, names in chosen.items()}
-    _refuse_left_out(left_out, {what: (one,) for what, one in (named | parts).items()} | chosen)
+    table = with_computed(table, [one for names in chosen.values() for one in split_names(names or ())])
+    left_out = left_out_of(leave_out, table.columns, named | parts, chosen)
     table = replace(table, columns=tuple(name for name in table.columns if name not in left_out))
     several = find_classes(table, probabilities, label, classes)
     if several is not None:
@@ -246,7 +241,7 @@ def read_triples(
     rows = choose_rows(replace(table, columns=every), roles.columns, inputs, where)
     scored = read_judge(rows, roles, positive, drop=on_invalid == "drop") if roles.kind == JUDGE else None
     rows = rows if scored is None else scored.rows
-    allowed = _allowed(allow_leak, table)
+    allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(allow_leak))
     inputs, readings, roles = with_readings(rows.frame, inputs, roles, text, allowed)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
@@ -376,23 +371,6 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
             f"or discover again with {argument('embed_model')}"
         )
     return triples
-
-
-# --- columns ------------------------------------------------------------------------------------------------------
-
-
-def _allowed(names: str | Sequence[str], table: Table) -> tuple[str, ...]:
-    return tuple(find(name, table.columns, what="allow_leak") for name in split_names(names))
-
-
-def _refuse_left_out(left_out: tuple[str, ...], named: dict[str, tuple]) -> None:
-    """Refuse a column that is left out and named for something else."""
-    for what, names in named.items():
-        for name in names:
-            if name in left_out:
-                raise InputError(
-                    f"leave_out: {name!r} is named by {argument(what)}, too: take it out of one of the two"
-                )
 
 
 # --- assembly -----------------------------------------------------------------------------------------------------
