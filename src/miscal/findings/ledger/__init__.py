@@ -8,6 +8,7 @@ of an estimated hidden field are tested given those (`cuts`). What is found is d
 
 from miscal.findings.ledger.clusters import Clusters, clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
+from miscal.findings.ledger.error_shares import slope_places
 from miscal.findings.ledger.groups import (
     ColumnGroups,
     Groups,
@@ -18,7 +19,6 @@ from miscal.findings.ledger.groups import (
     with_features,
 )
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, find
-from miscal.findings.ledger.scan import slope_places
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin
 from miscal.findings.ledger.values import ColumnValue, value_words

@@ -58,8 +58,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
+from miscal.findings.ledger.error_shares import error_shares, slope_places, value_cells
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, TREND, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, holds_zero, shrinkage, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
@@ -120,54 +121,6 @@ def scan(
     table.choose()
     alone = tuple(table.alone())
     return Scanned(tuple(map(table.by_itself, range(len(table.found)))), alone, slopes)
-
-
-def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
-    """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
-
-    Intervals, pairs and terms are many, and would cost every value its significance; clusters are described by values.
-    """
-    return _cells(groups) if settings.slope_share_of_error > 0 else []
-
-
-def _cells(groups: Groups) -> list[int]:
-    """List the groups that are a value or a bin of a column."""
-    cells = [cell for part in groups.columns for cell in part.cells]
-    places = (place(cell) for cell in cells for place in (groups.places.get, groups.others_than))
-    return list(dict.fromkeys(place for place in places if place is not None))
-
-
-def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
-    """Share of the family-wise error that each candidate gets, (m,); they sum to 1.
-
-    Examples
-    --------
-    >>> from miscal.findings.ledger.groups import TERM
-    >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
-    [0.4, 0.4, 0.2]
-    >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
-    [0.72, 0.18, 0.05, 0.05]
-    >>> error_shares(np.array([TERM, TERM])).tolist()
-    [0.5, 0.5]
-    """
-    clusters, combined = kinds == CLUSTER, np.isin(kinds, COMBINED)
-    # there is one trend of a column: it stands among its values
-    values = np.isin(kinds, (VALUE, TREND))
-    others = ~clusters & ~values & ~combined
-    share, left = np.zeros(len(kinds)), 1.0
-    # each gets its share of what is left, or all of it where there is nothing else
-    parts = [
-        (clusters, settings.cluster_share_of_error),
-        (combined, settings.combined_share_of_error),
-        (values, settings.value_share),
-        (others, 1.0),
-    ]
-    for place, (some, of_left) in enumerate(parts):
-        if some.any():
-            alone = not any(other.any() for other, _ in parts[place + 1 :])
-            share[some] = left * (1.0 if alone else of_left) / some.sum()
-            left -= float(share[some].sum())
-    return share
 
 
 class _Scan:
@@ -282,7 +235,7 @@ class _Scan:
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
         told = self.values | self.is_slope
-        told[_cells(self.groups)], told[self.chosen] = True, False
+        told[value_cells(self.groups)], told[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(told & (np.abs(z) >= self.least_scores)):
             p_value = self._p_value(group, float(z[group]), given=())
