@@ -1,7 +1,6 @@
-"""Laws of a monitor, on rows made by hand and on runs that are folders: no field is fitted but in the slow tests."""
+"""Laws of a monitor, on rows made by hand: no field is fitted."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,47 +9,40 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
-from miscal.data.triples import Triples
-from miscal.evidence.betting import Capital, Restarts, clipped_logit
+from miscal.evidence.anytime import SUMS, clipped_logit
 from miscal.runs.monitor import state as states
-from miscal.runs.monitor.basis import Basis, Reference, reference_of
-from miscal.runs.monitor.bets import Watch, blocks, conditional_log_factors
-from miscal.runs.monitor.direction_sums import DirectionSums
 from miscal.runs.monitor.identity import RowKeys, many_alike, more_than_chance, order_digest, refuse_counted
-from miscal.runs.monitor.lines import Line
 from miscal.runs.monitor.new_rows import NewLabelled
-from miscal.runs.monitor.plan import ORDINARY, MonitorPlan
-from miscal.runs.monitor.questions import ADVICE, BETS, CHANGE, RAW, MonitorQuestion
+from miscal.runs.monitor.questions import (
+    BROKEN,
+    FINDING,
+    FROM_FIRST,
+    GAIN,
+    HOLDS,
+    LEVEL,
+    THRESHOLD,
+    UNKNOWN,
+    Question,
+)
 from miscal.runs.monitor.state import MonitorState
-from miscal.runs.monitor.state_schema import Look
+from miscal.runs.monitor.state_schema import Grid, Look
 
-SIDES = {
-    "raw_total": RAW,
-    "raw_hidden": RAW,
-    "total": ADVICE,
-    "hidden": ADVICE,
-    "inputs": CHANGE,
-    "unsupported": CHANGE,
-}
-LINES = ("gain", "level", "regime:over", "regime:under")
-ALPHA = 0.05
 BY_ROW = ("correct", "confidence", "corrected", "visible", "regime", "supported")
 
 
-def rows_of(seed=0, n=400, *, off=0.0, left=0.0, move=0.0, units=None):
-    """Return rows whose corrected confidences are right, but for a shift of all, of half, or of the inputs."""
+def rows_of(seed=0, n=400, *, off=0.0, left=0.0, units=None, days=0.0):
+    """Return rows whose corrected confidences are right, but for a shift of all, of half, or of each unit at random."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)).astype(np.float32)
-    X[:, 2] += move
     f = rng.uniform(0.2, 0.9, n)
     corrected = expit(clipped_logit(f) + 0.6 * np.sign(X[:, 0]))
-    rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]))
-    y = (rng.random(n) < rate).astype(float)
-    regime = np.where(X[:, 0] > 0, "under", "over").astype(object)
     unit = np.arange(n) if units is None else np.sort(rng.integers(0, units, n))
     unit = np.unique(unit, return_inverse=True)[1]
+    moved = days * rng.normal(size=unit.max() + 1)[unit]
+    rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]) + moved)
+    y = (rng.random(n) < rate).astype(float)
     group = None if units is None else unit.astype(str).astype(object)
-    return NewLabelled(X, y, f, corrected, f, regime, np.ones(n, bool), unit, group, {}, None)
+    return NewLabelled(X, y, f, corrected, f, np.full(n, None), np.ones(n, bool), unit, group, {}, None)
 
 
 def part(rows, at):
@@ -68,194 +60,178 @@ def both(rows, more):
     return NewLabelled(**arrays, unit=np.arange(len(rows) + len(more)), group=None, columns={}, text=None, id=ids)
 
 
-def line(key, *, before=0.0, error=0.02, share=0.15, **more):
-    kind, _, name = key.partition(":")
-    capital = Restarts.begin(Line.bets(kind))
-    return Line(key, kind, key, share, before, error, ORDINARY, capital, sign=name or None, **more)
+def question(kind, **more):
+    zone = (None, 0.0) if kind == GAIN else (-0.02, 0.02)
+    return Question(kind, kind, kind, more.pop("error", 0.04), more.pop("allowed", zone), **more)
 
 
-def begin(tolerance=0.25):
-    run = rows_of(99, 2_000)
-    questions = []
-    for kind, side in SIDES.items():
-        share = {RAW: None, ADVICE: 0.5, CHANGE: 0.2}[side]
-        rate = {"unsupported": 0.02, "total": 0.1}.get(kind, 0.0)
-        questions.append(MonitorQuestion(kind, kind, kind, side, share, rate, Capital.begin(BETS[kind])))
-    basis = Basis.fit(run.X, run.confidence, 0)
-    reference = Reference(basis, basis.of(run.X, run.confidence).astype(np.float32))
-    return Watch.begin(ALPHA, tolerance, MonitorPlan(tuple(questions), tuple(map(line, LINES))), reference)
-
-
-def inside(rows):
-    return {f"regime:{name}": rows.regime == name for name in ("over", "under")}
-
-
-def looked(*batches, watch=None):
-    watch = watch or begin()
+def looked(one, *batches, inside=None):
     for rows in batches:
-        watch = watch.after(rows, inside(rows))
-    return watch
+        one = one.after(rows, None if inside is None else inside(rows))
+    return one
 
 
-def question(watch, key):
-    return next(one for one in (*watch.questions, *watch.lines) if one.key == key)
+def right(rows):
+    """Rows of the half that `left` shifts up."""
+    return rows.X[:, 1] > 0
 
 
-def answered(watch):
-    return {one.key for one in (*watch.questions, *watch.lines) if one.crossed is not None}
+# --- answers ------------------------------------------------------------------------------------------------------
+
+ANSWERS = [
+    (LEVEL, {}, 1, UNKNOWN),
+    (LEVEL, {}, 40, HOLDS),
+    (LEVEL, {"off": -0.7}, 3, BROKEN),
+    (LEVEL, {"left": 1.0}, 12, UNKNOWN),
+    (FINDING, {"left": 1.0}, 3, BROKEN),
+    (GAIN, {}, 12, HOLDS),
+    (GAIN, {"off": -2.0}, 3, BROKEN),
+    (LEVEL, {"units": 5}, 1, UNKNOWN),
+]
 
 
-def test_nothing_is_seen_where_nothing_changed_and_what_was_found_is_still_there():
-    watch = looked(*(rows_of(seed) for seed in range(6)))
-    assert answered(watch) == {"raw_hidden"}
-    assert max(watch.course) < np.log(5)
-    assert watch.crossed is None
+@pytest.mark.parametrize(("kind", "changed", "looks", "state"), ANSWERS)
+def test_each_question_is_answered_by_what_it_is_about(kind, changed, looks, state):
+    place = 0 if kind == FINDING else None
+    one = looked(
+        question(kind, place=place), *(rows_of(seed, **changed) for seed in range(looks)),
+        inside=right if kind == FINDING else None,
+    )  # fmt: skip
+    assert one.state == state
 
 
-@pytest.mark.parametrize(
-    ("changed", "seen"),
-    [
-        ({"off": -0.7}, {"total", "level", "regime:over", "regime:under"}),
-        ({"left": 1.0}, {"hidden"}),
-        ({"move": 1.0}, {"inputs"}),
-    ],
-)
-def test_a_change_is_seen_by_the_question_that_asks_for_it(changed, seen):
-    watch = looked(*(rows_of(seed, **changed) for seed in range(5)))
-    assert answered(watch) - {"raw_hidden", "raw_total"} == seen
+@given(st.floats(-0.3, 0.3), st.floats(0.001, 0.2), st.integers(0, 50))
+def test_the_answer_never_contradicts_the_interval(off, width, seed):
+    one = looked(question(LEVEL, allowed=(-width, width)), *(rows_of(seed + k, off=off) for k in range(3)))
+    since, shown = one.broken or (1, 3)
+    _, mean, radius = (values[-1] for values in one.course(since, shown))
+    clear, within = abs(mean) - radius > width, abs(mean) + radius <= width
+    assert one.state == (BROKEN if clear else HOLDS if within else UNKNOWN)
 
 
-def test_rows_unlike_all_rows_of_the_run_are_seen():
-    rows = rows_of(3)
-    far = NewLabelled(**{**vars(rows), "supported": np.arange(400) % 5 > 0})
-    assert "unsupported" in answered(looked(far))
+def test_what_was_shown_once_stays():
+    one = looked(question(LEVEL), rows_of(0, 2_000, off=-0.7), *(rows_of(seed, 4_000) for seed in range(1, 8)))
+    assert one.broken == (1, 1)
+    assert one.state == BROKEN
 
 
-@pytest.mark.parametrize("cut", [1, 37, 200, 399])
-def test_bets_that_learn_nothing_do_not_depend_on_where_a_file_was_cut(cut):
+@pytest.mark.parametrize("calm", [5, 60])
+def test_a_change_after_a_long_calm_is_seen_by_the_rows_since(calm):
+    one = looked(question(LEVEL), *(rows_of(seed, 1_000) for seed in range(calm)))
+    assert one.state != BROKEN
+    one = looked(one, *(rows_of(calm + seed, 1_000, off=-0.5) for seed in range(2)))
+    assert one.broken is not None
+    assert one.broken[0] > calm - 5
+    # the numbers quoted are those of the rows since
+    _, mean, radius = one.course(*one.broken)
+    assert mean[-1] + radius[-1] < -0.02
+
+
+def test_the_error_of_all_starts_together_is_that_of_the_question():
+    later = np.arange(2, 100_000)
+    assert FROM_FIRST + ((1 - FROM_FIRST) / (later * (later - 1))).sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_looks_before_the_first_rows_of_a_finding_change_nothing():
+    nothing = looked(
+        question(FINDING, place=0), *(rows_of(seed) for seed in range(3)), inside=lambda rows: right(rows) & False
+    )
+    assert nothing.state == UNKNOWN
+    batches = [rows_of(seed, left=-1.0) for seed in range(3, 6)]
+    late, early = (looked(one, *batches, inside=right) for one in (nothing, question(FINDING, place=0)))
+    assert late.broken == (early.broken[0] + 3, early.broken[1] + 3)
+    for one, two in zip(late.course(1, 6), early.course(1, 3), strict=True):
+        np.testing.assert_allclose(one[3:], two)
+
+
+@pytest.mark.parametrize("above", [True, False])
+def test_a_threshold_is_about_the_rows_on_its_side(above):
     rows = rows_of(1)
-    whole, halves = looked(rows), looked(part(rows, slice(0, cut)), part(rows, slice(cut, None)))
-    one, two = question(whole, "unsupported").capital, question(halves, "unsupported").capital
-    np.testing.assert_allclose(one.log_active, two.log_active, atol=1e-9)
-    assert one.log_peak == pytest.approx(two.log_peak)
-    for key in LINES:
-        one, two = (question(watch, key).history.sum(0) for watch in (whole, halves))
-        np.testing.assert_allclose(one[[0, 2, 3, 4]], two[[0, 2, 3, 4]], atol=1e-9)
-    fixed = slice(0, 10)  # all but the two that were learned
-    one, two = question(whole, "total").capital, question(halves, "total").capital
-    np.testing.assert_allclose(one.log_active[fixed], two.log_active[fixed], atol=1e-9)
+    sums = dict(zip(SUMS, question(THRESHOLD, threshold=0.6, above=above).sums(rows), strict=False))
+    side = (rows.corrected >= 0.6) == above
+    assert sums["rows"] == side.sum()
+    assert sums["total"] == pytest.approx((rows.correct - rows.corrected)[side].sum())
 
 
-def test_the_order_of_rows_within_a_group_is_irrelevant():
-    rows = rows_of(2, units=80)
-    mixed = part(rows, np.lexsort([np.random.default_rng(0).random(400), rows.unit]))
-    one, two = looked(rows), looked(mixed)
-    for key in ("raw_total", "total", "raw_hidden", "hidden", "unsupported", *LINES):
-        np.testing.assert_allclose(
-            question(one, key).capital.log_active, question(two, key).capital.log_active, atol=1e-9
-        )
+def test_a_slope_is_seen_where_the_level_is_right():
+    """Upper confidences come true less often than corrected, lower ones more often: on average they are right."""
+    rng = np.random.default_rng(0)
+    rows = [rows_of(seed, 2_000) for seed in range(3)]
+    tilted = []
+    for one in rows:
+        rate = np.clip(one.corrected - 0.15 * np.sign(one.confidence - 0.55), 0, 1)
+        tilted.append(replace(one, correct=(rng.random(2_000) < rate).astype(float)))
+    every = lambda one: np.ones(len(one), bool)  # noqa: E731
+    centre = float(clipped_logit(np.array([0.55]))[0])
+    assert looked(question(FINDING, place=0, centre=centre), *tilted, inside=every).state == BROKEN
+    assert looked(question(LEVEL), *tilted).state != BROKEN
 
 
-def test_a_group_is_one_step():
-    rows = rows_of(2, units=80)
-    watch = looked(rows)
-    assert 70 < rows.units <= 80
-    assert question(watch, "total").capital.steps == rows.units
-    assert question(watch, "hidden").capital.steps == rows.units
+def test_the_log_loss_that_is_told_is_whole():
+    """One outcome at a corrected confidence of 0 costs 9.2 nats, not one."""
+    rows = rows_of(0, 200)
+    rows = replace(rows, confidence=np.full(200, 0.5), corrected=np.where(np.arange(200) == 0, 0.0, 0.5),
+                   correct=np.r_[1.0, np.tile([0.0, 1.0], 100)[1:]])  # fmt: skip
+    sums = dict(zip(SUMS, question(GAIN).sums(rows), strict=False))
+    assert sums["total"] == pytest.approx(-np.log(1e-4) + np.log(0.5))
 
 
-def test_blocks_never_break_a_group():
-    rows = rows_of(4, n=3_000, units=700)
-    cuts = list(blocks(rows))
-    assert cuts[0].start == 0
-    assert cuts[-1].stop == 3_000
-    assert all(a.stop == b.start and rows.unit[b.start] != rows.unit[b.start - 1] for a, b in pairwise(cuts))
-
-
-def test_rows_of_the_run_are_compared_with_once_and_never_run_out():
-    watch = begin()
-    left = [len(watch.reference)]
-    for seed in range(30):
-        watch = looked(rows_of(seed), watch=watch)
-        left.append(len(watch.reference))
-    assert all(a > b > 0 for a, b in pairwise(left))
+def test_rare_outcomes_that_did_not_come_yet_prove_no_harm():
+    """A correction from 0.01 % to 0.5 % costs a little at nearly every row, and saves much at the one in 200."""
+    rng = np.random.default_rng(0)
+    corrected, y = np.full(600, 0.005), np.zeros(600)
+    rows = replace(rows_of(0, 600), confidence=np.full(600, 1e-4), corrected=corrected, correct=y)
+    assert looked(question(GAIN), rows).state == UNKNOWN
+    more = replace(rows, correct=(rng.random(600) < 0.005).astype(float))
+    assert looked(question(GAIN), *[more] * 5).state != BROKEN
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [{}, {"units": 150}, {"off": ORDINARY}])
-def test_few_monitors_ever_raise_an_alarm_where_nothing_changed(world):
-    alarms = 0
+@pytest.mark.parametrize("world", [{}, {"units": 60, "days": 0.5}])
+def test_few_monitors_ever_say_that_it_does_not_hold_where_it_does(world):
+    broken = 0
     for seed in range(100):
-        watch = looked(*(rows_of(1_000 * seed + k, 500, **world) for k in range(8)))
-        alarms += watch.crossed is not None
-    # the 99.9 % quantile of 100 draws at 5 %
-    assert alarms <= 13
-
-
-def test_directions_learned_from_rows_of_the_run_do_not_tell_the_others_apart():
-    """Wide inputs without any direction: the components fit the rows that they were learned from, and no others."""
-    rng = np.random.default_rng(0)
-    known = Triples.of(rng.normal(size=(600, 64)), confidence=rng.uniform(0.2, 0.9, 600), correct=np.zeros(600))
-    reference = reference_of(known, None, known.X, known.confidence, 0)
-    assert len(reference.rows) == 400
-    begun = begin()
-    watch = Watch.begin(ALPHA, 0.0, MonitorPlan(begun.questions, begun.lines), reference)
-    for seed in range(8):
-        rows = rows_of(seed, 200)
-        wide = NewLabelled(**{**vars(rows), "X": rng.normal(size=(200, 64)).astype(np.float32)})
-        watch = looked(NewLabelled(**{**vars(wide), "confidence": rng.uniform(0.2, 0.9, 200)}), watch=watch)
-    assert question(watch, "inputs").capital.log_peak < np.log(20)
-
-
-def test_one_row_is_a_look():
-    watch = looked(*(part(rows_of(5), slice(k, k + 1)) for k in range(3)))
-    assert question(watch, "total").capital.steps == 3
-
-
-def test_where_no_tilt_differs_nothing_is_bet():
-    y = np.array([0.0, 1.0, 1.0, 0.0])
-    nothing = conditional_log_factors(y, np.full(4, 0.5), np.zeros(4), np.zeros((4, 3)), np.arange(4))
-    assert nothing.tolist() == [0.0, 0.0, 0.0]
-
-
-def test_what_was_learned_has_the_sign_of_what_was_seen():
-    Z = np.column_stack([np.ones(500), np.linspace(-1, 1, 500)])
-    learned = DirectionSums.nothing(2).after(Z, 0.2 * Z[:, 1], np.full(500, 0.25))
-    score = learned.score(Z)
-    assert np.corrcoef(score, Z[:, 1])[0, 1] > 0.99
-    assert 0 < score.max() < 0.8 / 1.0
+        one = looked(question(LEVEL, allowed=(0.0, 0.0)), *(rows_of(1_000 * seed + k, 500, **world) for k in range(8)))
+        broken += one.state == BROKEN
+    # the 99.9 % quantile of 100 draws at 4 %
+    assert broken <= 11
 
 
 # --- state --------------------------------------------------------------------------------------------------------
 
 
 def state_of(*batches):
-    looks, seen, watch = [], RowKeys.none(), looked(*batches)
+    looks, seen, grid = [], RowKeys.none(), Grid.of(batches[0].X)
     for rows in batches:
-        own = RowKeys.of(rows, watch.basis)
+        own = RowKeys.of(rows, grid)
         seen = seen.joined(own)
         looks.append(
             Look("new.csv", None, len(rows), rows.units, 0, order_digest(own.rows), order_digest(np.sort(own.rows)),
                  0.5, 0.5, 0.5, 0.2, 0.2, 0.0, 0)
         )  # fmt: skip
-    return MonitorState(("one",), None, None, watch, tuple(looks), ("left",), batches[0].id is not None, seen)
+    asked = tuple(
+        looked(one, *batches)
+        for one in (
+            question(LEVEL),
+            question(GAIN),
+            question(FINDING, place=0, centre=0.1),
+            question(THRESHOLD, threshold=0.5),
+        )
+    )
+    by_id = batches[0].id is not None
+    return MonitorState(("one",), None, None, asked, tuple(looks), ("left",), 500, by_id, grid, seen)
 
 
 def test_a_state_comes_back_as_it_was(tmp_path):
-    batches = [rows_of(seed) for seed in range(3)]
-    before = state_of(*batches[:2])
+    before = state_of(*(rows_of(seed, off=-1.0) for seed in range(2)))
     states.save(before, tmp_path)
     again = states.load(tmp_path)
-    assert (again.model, again.looks, again.left_out) == (before.model, before.looks, before.left_out)
-    one, two = (looked(batches[2], watch=state.watch) for state in (before, again))
-    for a, b in zip(one.questions, two.questions, strict=True):
-        np.testing.assert_array_equal(a.capital.log_active, b.capital.log_active)
-        assert a.course == b.course
-    for a, b in zip(one.lines, two.lines, strict=True):
-        np.testing.assert_array_equal(a.capital.log_active, b.capital.log_active)
-        np.testing.assert_array_equal(a.history, b.history)
-        assert a.course == b.course
-    assert (one.course, one.crossed) == (two.course, two.crossed)
+    assert (again.model, again.looks, again.left_out, again.known) == (
+        before.model, before.looks, before.left_out, before.known,
+    )  # fmt: skip
+    assert before.questions[0].broken is not None
+    for one, two in zip(before.questions, again.questions, strict=True):
+        assert {**vars(one), "history": one.history.tolist()} == {**vars(two), "history": two.history.tolist()}
 
 
 def test_the_state_holds_new_rows_only_as_digests(tmp_path):
@@ -288,7 +264,7 @@ def drawn(n, seed, values=None):
 
 def counted(state, rows, folder):
     """Whether a look at rows is refused, and with which words."""
-    keys = RowKeys.of(rows, state.watch.basis)
+    keys = RowKeys.of(rows, state.grid)
     try:
         refuse_counted(state.looks, state.seen, keys, folder, rows)
     except InputError as error:
@@ -351,13 +327,13 @@ def test_rows_that_return_but_for_rounding_are_counted_in_the_warning():
     rows = drawn(700, 0)
     state = state_of(rows)
     rounded = replace(rows, X=rows.X.astype(np.float64).round(6), confidence=rows.confidence.round(6))
-    told = many_alike(RowKeys.of(rounded, state.watch.basis).alike, state.seen.alike)
+    told = many_alike(RowKeys.of(rounded, state.grid).alike, state.seen.alike)
     assert told > 600
-    assert many_alike(RowKeys.of(drawn(700, 3), state.watch.basis).alike, state.seen.alike) == 0
+    assert many_alike(RowKeys.of(drawn(700, 3), state.grid).alike, state.seen.alike) == 0
 
 
 def test_a_row_is_the_same_in_single_and_double_precision():
-    rows, basis = drawn(50, 0), looked(drawn(50, 0)).basis
+    rows, basis = drawn(50, 0), Grid.of(drawn(50, 0).X)
     double = replace(rows, X=np.where(rows.X == 0, -0.0, rows.X.astype(np.float64)))
     np.testing.assert_array_equal(RowKeys.of(rows, basis).rows, RowKeys.of(double, basis).rows)
 

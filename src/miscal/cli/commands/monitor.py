@@ -24,8 +24,8 @@ Tolerance = Annotated[
     typer.Option(
         metavar="T",
         parser=options.non_negative,
-        help="Shift in log-odds of the corrected confidences that counts as no change; fixed at the first look. "
-        "Default: what the run measured of its own rows, with its standard error.",
+        help="Distance of outcomes from the corrected confidences that counts as right, e.g. 0.02; fixed at the first "
+        "look. Default: 0.02 (less of rare events), or what the run could be off by.",
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ Group = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="Column of groups whose rows count as one; fixed at the first look. Default: that of the run.",
+        help="Column of groups whose rows count as one, or none; fixed at the first look. Default: that of the run.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print monitor.json instead of text.")]
@@ -66,8 +66,9 @@ def command(
 ) -> int:
     """Look whether the correction of a run still holds on labelled rows that came after.
 
-    Each call adds a look at new rows. Looks may be as many as one likes: while nothing changes, the probability that
-    any of them ever raises an alarm is at most 5 %. That a correction learned anew could be better is advice only.
+    Each call adds a look at new rows. Of all rows, each finding and each threshold it says whether the correction
+    holds, does not hold, or is not known to. Looks may be as many as one likes: while the corrected confidences are
+    right, the probability that anything is ever said not to hold is at most 5 %.
 
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """

@@ -35,8 +35,8 @@ def monitor(
     """Look whether the correction of a run still holds on labelled rows that came after.
 
     Each call is a look at a batch of new rows, added to those before. Looks may be as many, as often and as large as
-    one likes, and stopped at any time: while nothing changes, the probability that any look ever raises an alarm is at
-    most 5 %. That a correction learned anew could be better is advice, and no alarm.
+    one likes, and stopped at any time: while the corrected confidences are right, the probability that it is ever said
+    of anything that the correction does not hold is at most 5 %.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def monitor(
         Folder of the monitor; by default ``monitor`` in the run folder. It is made at the first look.
     at : str, optional
         What to call the look, for example its date. Nothing is computed from it.
-    tolerance : float >= 0, optional
-        Shift in log-odds of the corrected confidences that counts as no change. By default it is what the run measured
-        of its own rows, with its standard error, give or take 0.05; of advice 0.1, and of single inputs 0.25. Fixed at
-        the first look.
+    tolerance : float in [0, 1), optional
+        Distance of outcomes from the corrected confidences that counts as right. By default 0.02 (of rare events less:
+        0.4 of the run's band), or what the run could be off by without knowing it. Fixed at the first look.
     group : str, optional
-        Column of groups whose rows depend on each other; by default that of the run. Fixed at the first look.
+        Column of groups whose rows depend on each other; by default what the run counts by. "none" counts rows. Fixed
+        at the first look.
     progress : callable, optional
         Called with the name of each step.
     **options
@@ -81,9 +81,8 @@ def monitor(
 
     Notes
     -----
-    Test martingales: capital that is bet against a hypothesis and that, while it holds, ever reaches 1 / alpha with a
-    probability of at most alpha (Ville, 1939; Shafer, 2021); they begin anew at every look (Shin, Ramdas and Rinaldo,
-    2024). docs/monitor.md says what is bet on and what is presumed.
+    Asymptotic confidence sequences by units (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024), tuned to the first
+    look. docs/monitor.md says what is asked and what is presumed.
 
     Examples
     --------

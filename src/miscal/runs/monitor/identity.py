@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.findings.residuals import proportion_interval
-from miscal.runs.monitor.basis import Basis
 from miscal.runs.monitor.new_rows import ID, NewLabelled
-from miscal.runs.monitor.state_schema import Look
+from miscal.runs.monitor.state_schema import Grid, Look
 
 Keys = NDArray[np.uint64]
 
@@ -63,10 +62,10 @@ class RowKeys:
         return RowKeys(*(np.zeros(0, np.uint64) for _ in range(3)))
 
     @staticmethod
-    def of(rows: NewLabelled, basis: Basis) -> RowKeys:
+    def of(rows: NewLabelled, grid: Grid) -> RowKeys:
         """Take the digests of the rows of a look, in their order."""
         groups = _keys(str(name) for name in ([] if rows.group is None else rows.group))
-        return RowKeys(groups, _row_keys(rows), _alike_keys(rows, basis))
+        return RowKeys(groups, _row_keys(rows), _alike_keys(rows, grid))
 
     def joined(self, new: RowKeys) -> RowKeys:
         """Add the digests of a look. All are sorted; a group is kept once, and a row as often as it came."""
@@ -83,10 +82,10 @@ def _row_keys(rows: NewLabelled) -> Keys:
     return _keys_of(numbers.astype("<f8"), rows)
 
 
-def _alike_keys(rows: NewLabelled, basis: Basis) -> Keys:
+def _alike_keys(rows: NewLabelled, grid: Grid) -> Keys:
     # of many columns some of the widest: the more are looked at, the more often one of them lies at a border
-    columns = np.argsort(-basis.scale, kind="stable")[:_NEAR_COLUMNS]
-    steps = (rows.X[:, columns] - basis.mean[columns]) / (basis.scale[columns] * _NEAR_STEP)
+    columns = np.argsort(-grid.scale, kind="stable")[:_NEAR_COLUMNS]
+    steps = (rows.X[:, columns] - grid.mean[columns]) / (grid.scale[columns] * _NEAR_STEP)
     near = np.column_stack([steps, rows.confidence / _NEAR_CONFIDENCE, rows.correct])
     return _keys_of(np.round(near).astype("<f8") + 0.0, rows)
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from miscal.base.folds import named_units
 from miscal.data.triples import Triples
-from miscal.discovery.fitted_rows import TIME
 from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
@@ -58,12 +57,14 @@ def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> K
     if triples is not None and _idle(model, triples):
         # the fits of the run may have corrected them where the saved one, from all rows, does not
         columns["corrected"] = columns["confidence"]
-    names = None if triples is None or triples.group is None else triples.group.astype(str)
-    unit = named_units(len(table), names)
+    unit = np.arange(len(table))
+    if "unit" in table.columns and not table["unit"].null_count():
+        unit = table["unit"].to_numpy()
+    elif triples is not None and triples.group is not None:
+        unit = named_units(len(table), triples.group.astype(str))
     order = np.argsort(unit, kind="stable")
     # a row without a corrected confidence testifies to nothing
-    if run.summary.evidence == TIME:
-        order = order[run.testifies.to_numpy()[order]]
+    order = order[run.testifies.to_numpy()[order]]
     order = order[np.isfinite(columns["corrected"][order]) & np.isfinite(visible[order])]
     rows = NewLabelled(
         X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],

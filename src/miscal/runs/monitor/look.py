@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,39 +12,26 @@ import numpy as np
 from miscal.base.errors import InputError, MiscalError
 from miscal.base.json_values import clean_text, plain
 from miscal.base.threads import one_thread
-from miscal.base.vocabulary import vocabulary
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
+from miscal.discovery.summary import Measure
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Frame
-from miscal.findings.decisions import Decision
-from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor import state as states
-from miscal.runs.monitor.alarms import alarms_of
-from miscal.runs.monitor.basis import reference_of
-from miscal.runs.monitor.bets import Watch
-from miscal.runs.monitor.decisions import decisions_of, promises_at_last_look
-from miscal.runs.monitor.document import Monitoring
-from miscal.runs.monitor.document_numbers import (
-    TEN,
-    advice_numbers,
-    group_numbers,
-    line_numbers,
-    look_numbers,
-    question_numbers,
-)
+from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers, RowsOfLooks
 from miscal.runs.monitor.identity import RowKeys, many_alike, order_digest, refuse_counted, repeated
-from miscal.runs.monitor.lines import GROUPS, REGIME, WITHIN, Line
+from miscal.runs.monitor.known_rows import known_rows
 from miscal.runs.monitor.membership import frame_of
 from miscal.runs.monitor.new_rows import NewLabelled, Read, name_of, read_labelled
-from miscal.runs.monitor.plan import plan_of
-from miscal.runs.monitor.questions import hidden_tolerance
+from miscal.runs.monitor.questions import BROKEN, COLUMNS, FINDING, GAIN, MEANS, WHOLE, Question, questions_of
 from miscal.runs.monitor.state import MonitorState
-from miscal.runs.monitor.state_schema import Look
+from miscal.runs.monitor.state_schema import Grid, Look
 from miscal.runs.monitor.wording import Again, verdict, warnings_of
 
-LEAST_RATE = 0.01
-"""Rate of unsupported rows that is no drift, whatever the run had. A convention."""
+BY_ROWS = "none"
+"""Group of a monitor that counts rows although the run counts units."""
+EQUAL_INPUTS = ("equal inputs", "near copies")
+"""What a run counts by where rows of equal inputs are one unit among new rows too."""
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
 
@@ -98,32 +85,34 @@ def look(
     MiscalError
         As :func:`miscal.monitor` says.
     """
-    if tolerance is not None and not 0 <= tolerance < 10:
-        raise InputError(f"tolerance must be a shift in log-odds of at least 0 and below 10; got {tolerance!r}")
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise InputError(f"tolerance must be a difference of rates of at least 0 and below 1; got {tolerance!r}")
     model = states.fingerprint(run.path)
     if before is not None:
         states.refuse_other(before, model, tolerance, group)
         group = before.group
     else:
         group = group or run.summary.settings.get("source", {}).get("columns", {}).get("group")
+    units = run.summary.units
+    equal = group is None and units is not None and units.source in EQUAL_INPUTS
     with one_thread():
         by_id = None if before is None else before.by_id
         saved = run.load_model()
-        read = read_labelled(run, saved, data, group=group, by_id=by_id, **options)
+        grouped = None if group == BY_ROWS else group
+        read = read_labelled(run, saved, data, group=grouped, equal_inputs=equal, by_id=by_id, **options)
         rows = read.rows
         frame = frame_of(run, saved, rows)
         if before is None:
             before = _begin(run, saved, rows, frame, model, tolerance, group)
         states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
-        keys = RowKeys.of(rows, before.watch.basis)
+        keys = RowKeys.of(rows, before.grid)
         refuse_counted(before.looks, before.seen, keys, folder, rows)
-        inside = {one.key: _inside(run, one, rows, frame) for one in before.watch.lines if one.kind in WITHIN}
-        watch = before.watch.after(rows, inside)
+        asked = tuple(one.after(rows, _inside(run, one, frame)) for one in before.questions)
     seen = _seen(read, data, keys.rows, repeated(keys.groups, before.seen.groups), at)
-    after = states.extended(before, watch, seen, keys)
-    equal = 0 if before.by_id else repeated(keys.rows, before.seen.rows)
-    again = Again(equal, many_alike(keys.alike, before.seen.alike), before.by_id)
-    return Looked(after, _document(run, after, read, again, decisions_of(run, rows)))
+    after = replace(before, questions=asked, looks=(*before.looks, seen), seen=before.seen.joined(keys))
+    alike = 0 if before.by_id else repeated(keys.rows, before.seen.rows)
+    again = Again(alike, many_alike(keys.alike, before.seen.alike), before.by_id)
+    return Looked(after, _document(run, after, read, again, unit=grouped or ("input" if equal else "row")))
 
 
 def _begin(
@@ -135,37 +124,27 @@ def _begin(
     tolerance: float | None,
     group: str | None,
 ) -> MonitorState:
-    """Fix everything that a monitor keeps: what it watches, what is no change, and how inputs become coordinates."""
-    triples, missing = None, None
+    """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
+    triples, left = None, []
     try:
         triples = run.triples()
     except MiscalError as error:
-        missing = str(error)
-    reference = reference_of(triples, missing, rows.X, rows.confidence, run.summary.seed)
-    plan = plan_of(
-        run, model, triples, reference, frame, unsupported=_unsupported(run), tolerance=tolerance,
-        grouped=group is not None,
-    )  # fmt: skip
-    left = list(plan.left_out)
-    if reference.missing is not None:
-        left.append(f"inputs: the rows of the run cannot be read ({reference.missing}), so new ones are not compared")
-    watch = Watch.begin(SIGNIFICANCE, hidden_tolerance(tolerance), plan, reference)
+        left.append(f"the rows of the run cannot be read ({error})")
+    units = run.summary.units
+    factor = units.factor if units is not None and group == units.column else 1.0
+    known = known_rows(run, model, triples)
+    asked = questions_of(run, known, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left)
     said = tuple(clean_text(one) for one in left)
-    return MonitorState(digests, group, tolerance, watch, (), said, rows.id is not None, RowKeys.none())
+    by_id = rows.id is not None
+    return MonitorState(
+        digests, group, tolerance, asked, (), said, len(known.rows), by_id, Grid.of(rows.X), RowKeys.none()
+    )
 
 
-def _unsupported(run: RunContent) -> float:
-    """Upper limit of the rate of rows without support in the run: the upper end of its 95 % interval."""
-    unsupported = ~run.table["supported"].to_numpy()
-    _, upper = proportion_interval(float(unsupported.mean()), len(unsupported), level=0.05)
-    # a rate of 1 leaves nothing to bet on
-    return min(max(upper, LEAST_RATE), 1 - LEAST_RATE)
-
-
-def _inside(run: RunContent, one: Line, rows: NewLabelled, frame: Frame) -> np.ndarray:
-    if one.kind == REGIME:
-        return rows.regime == one.sign
-    condition = run.summary.findings[one.place or 0].condition if one.condition is None else one.condition
+def _inside(run: RunContent, one: Question, frame: Frame) -> np.ndarray | None:
+    if one.kind != FINDING:
+        return None
+    condition = run.summary.findings[one.place or 0].condition
     lacking = condition.lacks(frame)
     if lacking is not None:
         raise InputError(
@@ -195,40 +174,69 @@ def _seen(read: Read, data: Any, keys: np.ndarray, returning: int, at: str | Non
     )
 
 
-def _document(
-    run: RunContent, state: MonitorState, read: Read, again: Again, decisions: tuple[Decision, ...]
-) -> Monitoring:
-    watch = state.watch
-    looks = tuple(look_numbers(place, one, watch) for place, one in enumerate(state.looks, start=1))
-    asked = tuple(question_numbers(one, watch) for one in watch.questions)
-    groups = tuple(group_numbers(run, one) for one in watch.lines if one.kind in GROUPS)
+def _document(run: RunContent, state: MonitorState, read: Read, again: Again, unit: str) -> Monitoring:
+    gain = next(one for one in state.questions if one.kind == GAIN)
+    looks = tuple(
+        LookNumbers(
+            look=place,
+            lost=float(sums[COLUMNS.index("total")] / one.rows),
+            **{name: getattr(one, name) for name in LookNumbers.model_fields if name not in ("look", "lost")},
+        )
+        for place, (one, sums) in enumerate(zip(state.looks, gain.history, strict=True), start=1)
+    )
+    asked = tuple(_question(run, one) for one in state.questions)
     rows = sum(one.rows for one in looks)
     mean = lambda name: sum(one.rows * getattr(one, name) for one in looks) / rows  # noqa: E731
-    used = any(one.kind == "inputs" for one in watch.questions) and len(watch.reference) == 0
-    alarms, advice = alarms_of(watch), advice_numbers(watch, rows)
-    words, epsilon = vocabulary(run.summary.kind), run.summary.settings.get("epsilon")
-    return Monitoring(
+    raised = [one.rows.last for one in asked if one.alarms and one.state == BROKEN]
+    found = Monitoring(
         kind=run.summary.kind,
-        epsilon=epsilon,
+        epsilon=run.summary.settings.get("epsilon"),
         run=clean_text(run.path.resolve().name),
-        alpha=watch.alpha,
-        group=None if state.group is None else clean_text(state.group),
-        alarm=watch.crossed is not None,
-        raised=watch.crossed,
-        evidence=tuple(value / TEN for value in watch.course),
-        line=watch.log_line / TEN,
-        alarms=alarms,
-        advice=advice,
-        verdict=(*verdict(looks, asked, groups, alarms, advice, words), *promises_at_last_look(decisions, words)),
+        alpha=SIGNIFICANCE,
+        group=None if state.group in (None, BY_ROWS) else clean_text(state.group),
+        unit=clean_text(unit),
+        known=state.known,
+        alarm=bool(raised),
+        raised=min(raised, default=None),
+        verdict=(),
         rows=rows,
         **{name: mean(name) for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")},
         looks=looks,
         questions=asked,
-        lines=tuple(line_numbers(one, watch) for one in watch.lines),
-        groups=groups,
-        decisions=decisions,
         left_out=state.left_out,
-        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, used, words)),
+        warnings=tuple(clean_text(one) for one in warnings_of(read.notes, looks[-1], again, state.group, run.summary)),
         columns=plain(read.columns),
         versions={name: metadata.version(name) for name in LIBRARIES},
     )
+    return found.model_copy(update={"verdict": verdict(found)})
+
+
+def _question(run: RunContent, one: Question) -> QuestionNumbers:
+    since, shown = one.broken or (1, len(one.history))
+    sums, mean, radius = (values[-1] for values in one.course(since, shown))
+    of = dict(zip(COLUMNS, sums.tolist(), strict=True))
+    n = int(of["rows"])
+    # means of values in [0, 1], whose sums are rounded
+    means = {name: min(of[name] / n, 1.0) if n else None for name in MEANS}
+    return QuestionNumbers(
+        key=one.key,
+        kind=one.kind,  # pyrefly: ignore[bad-argument-type]
+        about=clean_text(one.label),
+        phrase=clean_text(run.summary.findings[one.place or 0].phrase) if one.kind == FINDING else None,
+        alarms=one.kind in WHOLE,
+        error=one.error,
+        allowed=one.allowed,
+        state=one.state,
+        rows=RowsOfLooks(
+            first=since, last=shown, n=n, units=int(of["units"]), value=_measure(n, mean, radius), **means
+        ),
+        course=tuple(
+            _measure(int(now[0]), value, reach)
+            for now, value, reach in zip(*one.course(1, len(one.history)), strict=True)
+        ),
+    )
+
+
+def _measure(n: int, mean: float, radius: float) -> Measure:
+    known = n > 0 and np.isfinite(radius)
+    return Measure(value=float(mean) if n else None, interval=(mean - radius, mean + radius) if known else None)

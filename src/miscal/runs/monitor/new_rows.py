@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.errors import InputError, MismatchError, argument
+from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
@@ -53,7 +54,7 @@ class NewLabelled:
         "over", "good" or "under" by the saved model; None where it has no local estimate.
     supported : (n,) bool
     unit : (n,) int64
-        Number of the group, in rising order; of the row where there are no groups.
+        Number of the unit, in rising order: of the group, of equal inputs, or of the row.
     group : (n,) object or None
         Values of the group's column, as text.
     columns : dict of str to (n,) array
@@ -89,7 +90,7 @@ class NewLabelled:
 
     @property
     def units(self) -> int:
-        """Number of groups."""
+        """Number of units."""
         return int(self.unit[-1]) + 1
 
 
@@ -124,6 +125,7 @@ def read_labelled(
     positive: Any = None,
     label: str | None = None,
     group: str | None = None,
+    equal_inputs: bool = False,
     by_id: bool | None = None,
     on_invalid: str = "error",
     encoding: str = "utf-8",
@@ -145,6 +147,8 @@ def read_labelled(
         The value of the outcome's column that is the event; by default that of the run.
     label : str, optional
         Of several classes: the column of the class that each row has; by default that of the run.
+    equal_inputs : bool, default False
+        Whether rows of equal inputs are one unit where no group is named.
     by_id : bool, optional
         Whether the column ``id`` identifies rows; by default where there is one that is not the group's.
     on_invalid : {"error", "drop"}, default "error"
@@ -204,7 +208,9 @@ def read_labelled(
     made |= {name: corrected[name].to_numpy() for name in ("corrected", "supported", "delta")}
     made["local"] = (corrected["reason"].is_null() | only_blank(corrected, new)).to_numpy()
     epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
-    rows = _ordered({name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon)
+    rows = _ordered(
+        {name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon, equal_inputs
+    )
     unlabelled = int((~keep).sum())
     said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
     return Read(
@@ -317,14 +323,19 @@ def _refuse_no_ids(beside: TableRows, column: str) -> None:
     refuse_repeated(beside, column)
 
 
-def _ordered(values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float) -> NewLabelled:
+def _ordered(
+    values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float, equal_inputs: bool
+) -> NewLabelled:
     values_of = column_of(beside.frame, roles.correct)
     correct, _ = outcomes(values_of, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
-    names, unit = None, np.arange(len(correct))
+    names, number = None, np.arange(len(correct))
     if roles.grouping is not None:
         names = group_names(beside, roles.grouping)
-        _, first, number = np.unique(names.astype(str), return_index=True, return_inverse=True)
-        unit = np.argsort(np.argsort(first))[number]
+        number = names.astype(str)
+    elif equal_inputs:
+        number = row_groups(values["X"])
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    unit = np.argsort(np.argsort(first))[number]
     order = np.argsort(unit, kind="stable")
     text = None if roles.text is None else texts(beside, roles.text)
     return NewLabelled(

@@ -1,173 +1,223 @@
-"""What a monitor asks beside its lines, and how the error is divided.
+"""What a monitor asks: whether the correction is worse than none, and whether outcomes are as it says.
 
-Two questions are kept apart. *Has something changed*: is the correction worse than the raw confidences, or worse than
-when it was made, or do the inputs come from elsewhere? This raises an alarm. *Is it as good as it could be*: would a
-correction that is learned anew, from these rows too, be better? This is advice. Each has an error of its own.
+The second is asked of all rows, of the rows of each finding and of those on either side of each threshold. A question
+has one mean, the interval of it that holds at all looks together, and a zone that counts as right. The correction does
+not hold where the interval is clear of the zone, it holds where the interval lies within, and else it is not known.
 
-Every line and question has a share w of the error of its side. What raises the alarm is the mean of all capitals,
-weighted by their shares, when it reaches 1 / alpha (Ville, 1939); a line that reaches 1 / (alpha w) proves it alone.
+The interval begins anew with every look, at less and less error, so that a change after a long calm is seen too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from miscal.base.vocabulary import Vocabulary
-from miscal.evidence.betting import Capital
-from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, REGIME, RISE, SLOPE, VALUE
+import numpy as np
+from numpy.typing import NDArray
 
-RAW_TOTAL, RAW_HIDDEN = "raw_total", "raw_hidden"
-TOTAL, HIDDEN, INPUTS, UNSUPPORTED = "total", "hidden", "inputs", "unsupported"
-CHANGE, ADVICE, RAW = "change", "advice", "raw"
+from miscal.base.number_wording import threshold_text
+from miscal.base.vocabulary import vocabulary
+from miscal.calibration.metrics.scores import log_losses
+from miscal.discovery.run import RunContent
+from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, standard_error, unit_sums
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings import EPSILON
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import SLOPE
+from miscal.runs.monitor.known_rows import KnownRows
+from miscal.runs.monitor.new_rows import NewLabelled
 
-SHARES = {GAIN: 0.1, LEVEL: 0.25, SLOPE: 0.05, FEATURE: 0.1, "group": 0.15, VALUE: 0.2,
-          INPUTS: 0.1, UNSUPPORTED: 0.05}  # fmt: skip
-"""Shares of the error of alarms by kind; "group" is all regimes and findings, slopes too. Kinds that a run lacks leave
-theirs to the others. Not tuned."""
-ADVICE_SHARES = {TOTAL: 0.5, HIDDEN: 0.5}
-"""Shares of the error of advice. Not tuned."""
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-LEAST_ADVICE = 0.1
-"""Shift in log-odds of all rows that is not worth a new run: 2.5 points at 50 %, 0.9 at 90 %. A convention."""
+GAIN, LEVEL, FINDING, THRESHOLD = "gain", "level", "finding", "threshold"
+WHOLE = (GAIN, LEVEL)
+"""Questions about all rows: where one does not hold, the alarm is raised."""
+State = Literal["holds", "does not hold", "not known"]
+HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
 
-SHIFTS = (-1.0, -0.5, -0.25, 0.25, 0.5, 1.0)
-"""Shifts in log-odds that are bet on, beyond the tolerance. Not tuned."""
-SLOPES = (0.5, 0.75, 4 / 3, 2.0)
-"""Factors of the log-odds that are bet on: below 1 they are too far from even odds. Not tuned."""
-SHRUNK = (0.5, 1.0)
-"""Shares of what was learned that are bet on. Not tuned."""
-THETAS = (0.5, 1.0, 1.5)
-"""Multiples of a hidden field, or of what tells new rows from old, that are bet on. Not tuned."""
-ODDS = (1.5, 3.0, 8.0)
-"""Factors of the odds of a row without support that are bet on. Not tuned."""
+MEANS = ("observed", "raw", "corrected")
+COLUMNS = (*SUMS, *MEANS)
+"""What is kept of a question at each look: sums by units, and sums over rows of outcomes and confidences."""
 
-BETS = {
-    RAW_TOTAL: len(SHIFTS) + len(SLOPES) + len(SHRUNK),
-    TOTAL: len(SHIFTS) + len(SLOPES) + len(SHRUNK),
-    RAW_HIDDEN: len(THETAS),
-    HIDDEN: len(THETAS),
-    INPUTS: len(THETAS),
-    UNSUPPORTED: len(ODDS),
-}
+LEVEL_SHARE = 0.9
+"""Share of the error that is kept for all rows; all else shares the rest: a tenth as much error makes an interval about
+a fifth wider."""
+FROM_FIRST = 0.9
+"""Share of the error of a question for all looks together; the rest is for those from a later look on."""
+TOLERANCE = 0.4
+"""Distance from the corrected confidences that counts as right, in parts of the run's band: 2 points of 5."""
+RUN_ERRORS = 1.645
+"""Standard errors by which the run may have been off without knowing it: its 90 % interval."""
 
 
 @dataclass(frozen=True, eq=False)
-class MonitorQuestion:
-    """A hypothesis that is bet against.
+class Question:
+    """One question, and what the looks so far brought.
 
     Attributes
     ----------
-    key : str
-    kind : str
-    label : str
-        What it is about, in words.
-    side : {"change", "advice", "raw"}
-        What its answer is for: an alarm, advice, or only to be shown.
-    share : float or None
-        Of the error of its side; None where it is only shown.
-    tolerance : float >= 0
-        Shift in log-odds, or rate of unsupported rows, up to which nothing is wrong.
-    capital : Capital
-    course : tuple of float
-        Logarithm of the capital after each look.
-    crossed : int or None
-        The look at which it reached its line, from 1.
+    key, kind, label : str
+    error : float
+        How often it may wrongly be said not to hold, ever.
+    allowed : (float or None, float)
+        The zone that counts as right; without lower end of the gain.
+    factor : float >= 1
+        Of every standard error.
+    place : int or None
+        Of a finding among those of the run.
+    threshold : float or None
+    above : bool
+        Whether it is about the rows at or above the threshold.
+    centre : float or None
+        Of a finding that is a slope: log-odds; residuals of raw confidences below it count turned round.
+    history : (looks, 13) float64
+        `COLUMNS` of each look.
+    broken : (int, int) or None
+        The first and last look of the rows that showed that it does not hold, from 1.
     """
 
     key: str
     kind: str
     label: str
-    side: str
-    share: float | None
-    tolerance: float
-    capital: Capital
-    course: tuple[float, ...] = ()
-    crossed: int | None = None
+    error: float
+    allowed: tuple[float | None, float]
+    factor: float = 1.0
+    place: int | None = None
+    threshold: float | None = None
+    above: bool = True
+    centre: float | None = None
+    history: Floats = field(default_factory=lambda: np.zeros((0, len(COLUMNS))))
+    broken: tuple[int, int] | None = None
 
-    def log_line(self, alpha: float) -> float:
-        """Logarithm of the capital at which it is answered."""
-        return -math.log(alpha * (1.0 if self.share is None else self.share))
+    def sums(self, rows: NewLabelled, inside: Mask | None = None) -> Floats:
+        """Sum over the rows that it is about; `inside` says which ones they are of a finding."""
+        q, along = rows.corrected, np.ones(len(rows))
+        if self.kind == GAIN:
+            # as it changes with the outcome, so that the variance is known where the corrected confidences are right
+            along = clipped_logit(q) - clipped_logit(rows.confidence)
+            increment = log_losses(rows.correct, q) - log_losses(rows.correct, rows.confidence)
+        else:
+            if self.centre is not None:
+                along = np.where(clipped_logit(rows.confidence) > self.centre, 1.0, -1.0)
+            increment = along * (rows.correct - q)
+        if self.threshold is not None:
+            inside = (q >= self.threshold) == self.above
+        at = np.ones(len(rows), bool) if inside is None else inside
+        means = [float(values[at].sum()) for values in (rows.correct, rows.confidence, q)]
+        return np.r_[unit_sums(increment[at], along[at], q[at], rows.unit[at]), means]
 
-    def seen(self, capital: Capital, alpha: float) -> MonitorQuestion:
-        """Note the capital after a look."""
-        crossed = self.crossed
-        if crossed is None and capital.log_peak >= self.log_line(alpha):
-            crossed = len(self.course) + 1
-        return replace(self, capital=capital, course=(*self.course, capital.log_value), crossed=crossed)
+    def after(self, rows: NewLabelled, inside: Mask | None) -> Question:
+        """Look at new rows."""
+        history = np.vstack([self.history, self.sums(rows, inside)])
+        return replace(self, history=history, broken=self.broken or self._shown_broken(history))
+
+    def _shown_broken(self, history: Floats) -> tuple[int, int] | None:
+        starts = np.flatnonzero(history[:, 0] > 0)
+        if len(starts) == 0:
+            return None
+        since = np.cumsum(history[::-1], axis=0)[::-1][starts]
+        later = np.arange(2, len(starts) + 1)
+        error = self.error * np.r_[FROM_FIRST, (1 - FROM_FIRST) / (later * (later - 1))]
+        cut = len(SUMS)
+        mean, radius = running_interval(since[:, :cut], history[starts, :cut], error, self.factor)
+        low, high = self.allowed
+        off = (mean - radius > high) | (mean + radius < (-np.inf if low is None else low))
+        return (int(starts[np.argmax(off)]) + 1, len(history)) if off.any() else None
+
+    def course(self, first: int, last: int) -> tuple[Floats, Floats, Floats]:
+        """Return sums, mean and radius of the rows of looks `first` to each look up to `last`, from 1."""
+        sums = np.cumsum(self.history[first - 1 : last], axis=0)
+        # before the first rows nothing is known; they are what the interval is tuned to
+        tuned = self.history[np.argmax(self.history[first - 1 :, 0] > 0) + first - 1, : len(SUMS)]
+        error = self.error * FROM_FIRST
+        if first > 1:
+            nth = int((self.history[:first, 0] > 0).sum())
+            error = self.error * (1 - FROM_FIRST) / max(nth * (nth - 1), 1)
+        mean, radius = running_interval(
+            sums[:, : len(SUMS)], np.broadcast_to(tuned, (len(sums), len(SUMS))), error, self.factor
+        )
+        return sums, mean, radius
+
+    @property
+    def state(self) -> State:
+        """Whether it holds, by all looks so far."""
+        if self.broken is not None:
+            return BROKEN
+        _, mean, radius = self.course(1, len(self.history))
+        low, high = self.allowed
+        within = mean[-1] + radius[-1] <= high and (low is None or mean[-1] - radius[-1] >= low)
+        return HOLDS if within else UNKNOWN
 
 
 def questions_of(
-    tolerance: float | None, unsupported: float, shares: Mapping[str, float], words: Vocabulary
-) -> tuple[MonitorQuestion, ...]:
-    """Ask what is not asked by lines.
+    run: RunContent, known: KnownRows, new: Frame, *, tolerance: float | None, factor: float, left: list[str]
+) -> tuple[Question, ...]:
+    """Decide what is asked, and what counts as right, before the first new outcome.
 
     Parameters
     ----------
-    tolerance : float >= 0 or None
-        Shift in log-odds that the user takes for none.
-    unsupported : float in (0, 1)
-        The largest rate of unsupported rows that is no change.
-    shares : mapping of str to float
-        Of the error of alarms, for ``inputs`` (which is not asked where it has none) and ``unsupported``.
-    words : Vocabulary
-        Of the run.
+    run : RunContent
+    known : KnownRows
+        The rows of the run.
+    new : Frame
+        The first new rows: findings that cannot be told among them are left out.
+    tolerance : float in [0, 1) or None
+        Distance from the corrected confidences that the user takes for right; None: 2 points or so, or what the run
+        could be off by.
+    factor : float >= 1
+        Of every standard error.
+    left : list of str
+        What cannot be asked, and why, is added.
 
     Returns
     -------
-    tuple of MonitorQuestion
+    tuple of Question
     """
-    whole = LEAST_ADVICE if tolerance is None else tolerance
-    asked = [
-        _asked(RAW_TOTAL, f"raw {words.probabilities}, all rows", 0.0, RAW),
-        _asked(RAW_HIDDEN, f"raw {words.probabilities}, {words.equal_rows()}", 0.0, RAW),
-        _asked(TOTAL, f"corrected {words.probabilities}, all rows", whole, ADVICE),
-        _asked(HIDDEN, f"corrected {words.probabilities}, {words.equal_rows()}", hidden_tolerance(tolerance), ADVICE),
-        *([_asked(INPUTS, "inputs, against rows of the run", 0.0, CHANGE)] if INPUTS in shares else []),
-        _asked(UNSUPPORTED, "rows unlike all rows of the run", unsupported, CHANGE),
-    ]
-    known = {**ADVICE_SHARES, **shares}
-    return tuple(replace(one, share=known.get(one.kind)) for one in asked)
+    asked = [*_asked(run, known, new, left)]
+    rest = SIGNIFICANCE * (1 - LEVEL_SHARE) / (len(asked) - 1)
+    width = tolerance if tolerance is not None else TOLERANCE * float(run.summary.settings.get("epsilon") or EPSILON)
+    told = []
+    for one, inside in asked:
+        sums = one.sums(known.rows, inside)[: len(SUMS)]
+        before, error = float(sums[2] / max(sums[0], 1)), RUN_ERRORS * factor * float(standard_error(sums))
+        if tolerance is not None or not np.isfinite(error):
+            before, error = 0.0, 0.0
+        if one.kind == GAIN:
+            allowed: tuple[float | None, float] = None, max(0.0, before + error)
+        else:
+            reach = max(width, error)
+            allowed = min(0.0, before) - reach, max(0.0, before) + reach
+        share = SIGNIFICANCE * LEVEL_SHARE if one.kind == LEVEL else rest
+        told.append(replace(one, error=share, allowed=allowed, factor=factor))
+    return tuple(told)
 
 
-def _asked(kind: str, about: str, tolerance: float, side: str) -> MonitorQuestion:
-    return MonitorQuestion(kind, kind, about, side, None, tolerance, Capital.begin(BETS[kind]))
-
-
-def shares_of(counts: Mapping[str, int], columns: int) -> dict[str, float]:
-    """Divide the error of alarms.
-
-    Parameters
-    ----------
-    counts : mapping of str to int
-        How many lines and questions there are of each kind.
-    columns : int
-        Columns whose values are watched.
-
-    Returns
-    -------
-    dict of str to float
-        For one of each kind; of a value, for all values of a column together.
-
-    Examples
-    --------
-    >>> shares_of({"level": 1, "gain": 1, "regime": 2, "finding": 1}, 0)["finding"].__round__(3)
-    0.1
-    """
-    of_groups = (REGIME, FINDING, RISE)
-    grouped = sum(counts.get(kind, 0) for kind in of_groups)
-    many = {kind: counts.get(kind, 0) for kind in SHARES} | {"group": grouped, VALUE: columns}
-    whole = sum(share for kind, share in SHARES.items() if many[kind])
-    one = {kind: share / whole / many[kind] for kind, share in SHARES.items() if many[kind]}
-    group = one.pop("group", None)
-    return one if group is None else one | {kind: group for kind in of_groups if counts.get(kind)}
-
-
-LEAST_HIDDEN = 0.25
-"""Shift in log-odds of single inputs that is not bet on: any correction leaves some. A convention."""
-
-
-def hidden_tolerance(given: float | None) -> float:
-    """Shift in log-odds of single inputs that is not bet on."""
-    return LEAST_HIDDEN if given is None else given
+def _asked(run: RunContent, known: KnownRows, new: Frame, left: list[str]) -> Iterator[tuple[Question, Mask | None]]:
+    """List the questions, with the rows of the run that those about findings are about."""
+    words = vocabulary(run.summary.kind)
+    blank = {"error": 0.0, "allowed": (0.0, 0.0)}
+    yield Question(LEVEL, LEVEL, "all rows", **blank), None
+    yield Question(GAIN, GAIN, f"corrected {words.probabilities} against raw ones, log loss", **blank), None
+    for place, one in enumerate(run.summary.findings):
+        lacking = "the rows of the run cannot be read" if known.frame is None else one.condition.lacks(known.frame)
+        lacking = lacking or one.condition.lacks(new)
+        inside = None if lacking or known.frame is None else one.condition.rows(known.frame)
+        if inside is None or not inside.any():
+            left.append(f"finding {one.description!r}: {lacking or 'no row of the run is told to belong to it'}")
+            continue
+        centre = float(clipped_logit(known.rows.confidence[inside]).mean()) if one.effect == SLOPE else None
+        label = one.description if centre is None else f"{one.description}: upper against lower {words.probabilities}"
+        yield Question(f"{FINDING}:{place}", FINDING, label, place=place, centre=centre, **blank), inside
+    for one in run.summary.decisions:
+        for above in (True, False):
+            side = "at or above" if above else "below"
+            yield (
+                Question(
+                    f"{THRESHOLD}:{one.threshold:g}:{'above' if above else 'below'}", THRESHOLD,
+                    f"corrected {words.probability} {side} {threshold_text(one.threshold)}",
+                    threshold=one.threshold, above=above, **blank,
+                ),
+                None,
+            )  # fmt: skip

@@ -10,169 +10,135 @@ from miscal.base.number_wording import percent
 from miscal.base.shown import Diagram, Shown
 from miscal.base.terminal import fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.discovery.summary import Measure, Summary
 from miscal.report.formatting import points, signed
 from miscal.report.precision import decimals_for
-from miscal.report.texts import begin
-from miscal.runs.monitor.alarms import VALUES
-from miscal.runs.monitor.document import (
-    AdviceNumbers,
-    AlarmNumbers,
-    LookNumbers,
-    MonitoredGroup,
-    Monitoring,
-    QuestionNumbers,
-)
-from miscal.runs.monitor.lines import FEATURE, GAIN, GROUPS, LEVEL, RISE, SLOPE
-from miscal.runs.monitor.questions import HIDDEN, INPUTS, RAW_HIDDEN, RAW_TOTAL, TOTAL, UNSUPPORTED
+from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers
+from miscal.runs.monitor.questions import BROKEN, FINDING, GAIN, HOLDS, LEVEL, THRESHOLD, UNKNOWN
 
 SHOWN = 5
-"""Groups and alarms that are named on a terminal."""
+"""Findings, and things not asked, that are named in sentences."""
+FEW_ROWS = 300
+"""Rows of a run below which it is said what it could not know."""
 
-_REFIT = "run `miscal discover` again, with rows of this kind"
 
-
-def verdict(
-    looks: Sequence[LookNumbers],
-    questions: Sequence[QuestionNumbers],
-    groups: Sequence[MonitoredGroup],
-    alarms: Sequence[AlarmNumbers],
-    advice: AdviceNumbers,
-    words: Vocabulary,
-) -> tuple[str, ...]:
-    """Say whether something changed for the worse, how the last look went, and whether to learn anew.
+def verdict(found: Monitoring) -> tuple[str, ...]:
+    """Say whether the correction holds: of all rows, against none, at findings and at thresholds.
 
     Parameters
     ----------
-    looks, questions, groups, alarms, advice
-        Of the document.
-    words : Vocabulary
-        Of the run.
+    found : Monitoring
+        With all its numbers.
 
     Returns
     -------
     tuple of str
         Sentences, of which the first is the verdict.
     """
-    said = list(_alarms(alarms, groups, words)) if alarms else [_calm(looks, words)]
-    return (*said, *_worse(looks[-1], words), _advice(advice, questions, words), *_raw(questions, words))
+    return tuple(_sentences(found))
 
 
-def _calm(looks: Sequence[LookNumbers], words: Vocabulary) -> str:
-    rows = sum(one.rows for one in looks)
-    return (
-        f"No alarm: in {_count(rows, 'row')} and {_count(len(looks), 'look')}, nothing shows that the correction is "
-        f"worse than the raw {words.probabilities}, or worse than when it was made. Few rows show little, and a "
-        "small change takes many rows to be seen."
-    )
-
-
-def _alarms(alarms: Sequence[AlarmNumbers], groups: Sequence[MonitoredGroup], words: Vocabulary) -> Iterator[str]:
-    kinds = {one.kind for one in alarms}
-    since = min(one.raised for one in alarms)
-    broken = kinds - {INPUTS, UNSUPPORTED}
-    if GAIN in kinds:
-        first = f"the correction does not hold; the corrected {words.probabilities} are worse than the raw ones"
-    elif broken:
-        first = "the correction does not hold; it is worse than when it was made"
+def _sentences(found: Monitoring) -> Iterator[str]:
+    words = vocabulary(found.kind)
+    (level,) = (one for one in found.questions if one.kind == LEVEL)
+    (gain,) = (one for one in found.questions if one.kind == GAIN)
+    rows = f"{_count(found.rows, 'row')} and {_count(len(found.looks), 'look')}"
+    if found.alarm:
+        why = [
+            *(["outcomes are not what it says"] if level.state == BROKEN else []),
+            *([f"it is worse than the raw {words.probabilities}"] if gain.state == BROKEN else []),
+        ]
+        yield f"ALARM since look {found.raised}: the correction does not hold; {' and '.join(why)}."
+    elif level.state == HOLDS:
+        yield f"No alarm: in {rows}, the correction holds for all rows together."
     else:
-        first = "the inputs are no longer those of the run"
-    yield f"ALARM since look {since}: {first}."
-    phrases = {group.key: group.phrase for group in groups}
-    for one in alarms[:SHOWN]:
-        yield f"{_alarm(one, phrases, words)}."
-    if len(alarms) > SHOWN:
-        yield f"{_count(len(alarms) - SHOWN, 'more line')} changed: see the page."
-    if broken:
-        yield f"What to do: find out what changed, and {_REFIT}."
-    else:
+        yield f"No alarm: in {rows}, it is not known whether the correction holds for all rows together."
+    yield f"All rows: {_answer(level, found)}."
+    yield f"Against the raw {words.probabilities}: {_answer(gain, found)}."
+    for kind, what in ((FINDING, "finding"), (THRESHOLD, "side of a threshold")):
+        yield from _several([one for one in found.questions if one.kind == kind], what, found)
+    if found.known < FEW_ROWS:
+        reach = points(max(level.allowed), decimals_for(found.epsilon)).removeprefix("+")
         yield (
-            f"It is not shown that the corrected {words.probabilities} are {words.off} on these inputs, but the "
-            f"correction was not learned from their like: {_REFIT}."
+            f"What cannot be known: the run has {_count(found.known, 'row')}, and could not tell whether its corrected "
+            f"{words.probabilities} were already off by up to {reach} points when they were made. So much counts as no "
+            f"change; whether less than that is a change is not known. `miscal discover` with {FEW_ROWS} rows or more "
+            "narrows it."
         )
+    if found.alarm:
+        yield "What to do: find out what changed, and run `miscal discover` again, with rows of this kind."
 
 
-def _alarm(one: AlarmNumbers, phrases: dict[str, str], words: Vocabulary) -> str:
-    """Say what a line raised, without a full stop: where, since when, and the numbers of these looks."""
-    if one.kind == INPUTS:
-        return f"The inputs can be told from those of the run (since look {one.raised})"
-    if one.kind == UNSUPPORTED:
-        return (
-            f"More rows are unlike all rows of the run than before (since look {one.raised}): they get the global "
-            "correction only"
-        )
-    if one.since is None or one.accuracy is None or one.corrected is None or one.n is None:
-        return f"{_where(one, phrases, words)} (since look {one.raised})"
-    span = f"look {one.start}" if one.start == one.raised else f"looks {one.start} to {one.raised}"
-    numbers = (
-        f"in {span}, the corrected {words.probabilities} are {percent(one.corrected, 1)} on average, and "
-        f"{percent(one.accuracy, 1)} of {_count(one.n, 'outcome')} are 1"
-    )
-    if one.shift is not None and one.before is not None:
-        numbers += f": a shift of {signed(one.shift, 2)} in log-odds, against {signed(one.before, 2)} in the run"
-    if one.kind == GAIN:
-        numbers = f"in {span}, they lose {one.shift or 0.0:.4f} nats of log loss for each of {_count(one.n, 'row')}"
-    first, last = one.since
-    began = f"with look {first}" if first == last else f"with one of the looks {first} to {last}"
-    together = "" if one.proven else ", which brings most of the evidence and would not prove it alone"
-    return f"{_where(one, phrases, words)} (seen at look {one.raised}; it began {began}){together}: {numbers}"
-
-
-def _where(one: AlarmNumbers, phrases: dict[str, str], words: Vocabulary) -> str:
-    corrected = f"the corrected {words.probabilities}"
-    if one.kind in GROUPS:
-        return f"In {phrases.get(one.key, one.about)}, {corrected} are off"
-    side = "less" if (one.shift or 0.0) < 0 else "more"
-    return {
-        LEVEL: f"Of all rows, {corrected} are off",
-        GAIN: f"{begin(corrected)} are worse than the raw ones",
-        SLOPE: f"The higher the corrected {words.probability}, the {side} often outcomes are 1 than it says",
-        RISE: f"The higher {one.about}, the {side} often outcomes are 1 than {corrected} say",
-        FEATURE: f"The larger {one.about!r}, the {side} often outcomes are 1 than {corrected} say",
-        VALUES: f"Over the values of {one.about!r} together, {corrected} are off",
-    }[one.kind]
-
-
-def _worse(last: LookNumbers, words: Vocabulary) -> Iterator[str]:
-    """Say that the corrected confidences of the last look scored worse than the raw ones, where they did."""
-    lost, worse = last.lost.value, last.brier_corrected > last.brier_raw
-    if lost is None or (lost <= 0 and not worse):
+def _several(asked: Sequence[QuestionNumbers], what: str, found: Monitoring) -> Iterator[str]:
+    """Count the answers of one kind, and tell those that do not hold."""
+    if not asked:
         return
-    ends = "" if last.lost.interval is None else f" ({' to '.join(_nats(end) for end in last.lost.interval)})"
+    of = {state: [one for one in asked if one.state == state] for state in (HOLDS, BROKEN, UNKNOWN)}
+    plural = {"finding": "findings", "side of a threshold": "sides of thresholds"}[what]
     yield (
-        f"At the last look, the corrected {words.probabilities} scored worse than the raw ones: log loss "
-        f"{_nats(lost)}{ends}, Brier score {last.brier_corrected:.4f} against {last.brier_raw:.4f}. One look shows "
-        "little: the interval is of this look alone."
+        f"Of {len(asked)} {what if len(asked) == 1 else plural}, the correction holds in {len(of[HOLDS])}, does not "
+        f"hold in {len(of[BROKEN])}, and in {len(of[UNKNOWN])} it is not known."
+    )
+    farthest = sorted(of[BROKEN], key=lambda one: -abs(one.rows.value.value or 0.0))
+    # neighbouring thresholds say nearly the same
+    for one in farthest[: SHOWN if asked[0].kind == FINDING else 1]:
+        yield f"{f'In {one.phrase}' if one.phrase else one.about.capitalize()}: {_answer(one, found)}."
+
+
+def _answer(one: QuestionNumbers, found: Monitoring) -> str:
+    """Say the answer to a question, with the numbers that it rests on."""
+    words, rows = vocabulary(found.kind), one.rows
+    span = f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
+    if one.state == BROKEN:
+        state = f"does not hold (shown by {span})"
+    elif one.kind == GAIN and one.state == HOLDS:
+        state = "no worse"
+    else:
+        state = one.state
+    if one.kind == GAIN:
+        state = state.replace("does not hold", "worse")
+        return f"{state}; log loss {numbers(one, found)}"
+    if rows.observed is None or rows.corrected is None:
+        return f"{state}; no rows"
+    return (
+        f"{state}; of {_count(rows.n, 'row')}, {percent(rows.observed, 1)} {words.come_true}, and the corrected "
+        f"{words.probabilities} say {percent(rows.corrected, 1)}: {numbers(one, found)}"
     )
 
 
-def _nats(value: float | None) -> str:
-    return "?" if value is None else signed(value, 4)
+def numbers(one: QuestionNumbers, found: Monitoring) -> str:
+    """Write value, interval and zone of a question.
+
+    Parameters
+    ----------
+    one : QuestionNumbers
+    found : Monitoring
+        Of which it is.
+    """
+    low, high = one.allowed
+    value = written(one.rows.value, one.kind, found)
+    right = f"up to {_number(high, one.kind, found)}" if low is None else _ends((low, high), one.kind, found)
+    enough = "" if one.rows.value.interval else ", too few units for an interval"
+    return f"{value}{enough}; {right} counts as right"
 
 
-def _advice(advice: AdviceNumbers, questions: Sequence[QuestionNumbers], words: Vocabulary) -> str:
-    rows = _count(advice.rows, "new row")
-    if not advice.refit:
-        return f"Advice: none. In {rows}, nothing shows that a correction learned anew would be better."
-    answered = {one.kind: one.answered for one in questions}
-    why = []
-    if answered[HIDDEN] is not None:
-        why.append(
-            f"{words.in_rows(words.equal_rows('corrected'))} at different rates, depending on their inputs "
-            f"(since look {answered[HIDDEN]})"
-        )
-    if answered[TOTAL] is not None:
-        why.append(
-            f"level or slope of the corrected {words.probabilities} could be better (since look {answered[TOTAL]})"
-        )
-    return f"Advice: refit. You have {rows}, and {' and '.join(why)}. This alone is no alarm."
+def written(measure: Measure, kind: str, found: Monitoring) -> str:
+    """Write a value in points (of the gain: in nats), with its interval."""
+    if measure.value is None:
+        return "no rows"
+    unit = "" if kind == GAIN else " points"
+    ends = f" ({_ends(measure.interval, kind, found)})" if measure.interval else ""
+    return f"{_number(measure.value, kind, found)}{unit}{ends}"
 
 
-def _raw(questions: Sequence[QuestionNumbers], words: Vocabulary) -> Iterator[str]:
-    answered = {one.kind: one.answered is not None for one in questions}
-    if answered[RAW_HIDDEN]:
-        yield (f"What the run found is still there: among {words.equal_rows('raw')}, {words.as_said}.")
-    if answered[RAW_TOTAL]:
-        yield f"The raw {words.probabilities} are not calibrated."
+def _ends(ends: tuple[float | None, float | None], kind: str, found: Monitoring) -> str:
+    return " to ".join(_number(end, kind, found) for end in ends)
+
+
+def _number(value: float | None, kind: str, found: Monitoring) -> str:
+    if kind == GAIN:
+        return signed(value or 0.0, 4)
+    return points(value, decimals_for(found.epsilon))
 
 
 @dataclass(frozen=True)
@@ -195,7 +161,7 @@ class Again:
 
 
 def warnings_of(
-    read: Sequence[str], look: LookNumbers, again: Again, group: str | None, uses_up: bool, words: Vocabulary
+    read: Sequence[str], look: LookNumbers, again: Again, group: str | None, summary: Summary
 ) -> tuple[str, ...]:
     """Say what whoever reads the numbers must know.
 
@@ -208,9 +174,7 @@ def warnings_of(
     again : Again
     group : str or None
         Column of groups.
-    uses_up : bool
-        Whether the rows of the run that inputs are compared with are used up.
-    words : Vocabulary
+    summary : Summary
         Of the run.
 
     Returns
@@ -222,11 +186,9 @@ def warnings_of(
         said.append(
             f"{look.returning:,} of {look.rows:,} rows are of groups of {group!r} that came at earlier looks. Rows of "
             "a group depend on each other, and across looks this is not allowed for: keep the rows of a group "
-            "together in one file, or take the evidence as too strong"
+            "together in one file, or take the intervals as too narrow"
         )
-    said += _again(again, look, words)
-    if uses_up:
-        said.append("the rows of the run that inputs are compared with are used up: changes of inputs are not seen")
+    said += _again(again, look, vocabulary(summary.kind))
     return tuple(said)
 
 
@@ -263,7 +225,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     Returns
     -------
     list of str
-        Lines to print: the verdict, rows, means, groups of the last look, what is left out, warnings, the page.
+        Lines to print: the verdict, rows, means, what is left out, warnings, the page.
     """
     return [
         *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
@@ -275,35 +237,43 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
 
 
 def monitor_facts(found: Monitoring) -> list[tuple[str, str]]:
-    """Tell of rows, means and groups of the last look, say what is left out, and warn."""
+    """Tell of rows, means and the last look, say what is left out, and warn."""
     last, words = found.looks[-1], vocabulary(found.kind)
     looks = f"{len(found.looks):,} look{'' if len(found.looks) == 1 else 's'}"
     dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
+    by = "" if found.unit == "row" else f"; counted by {found.unit}: {last.units:,} new"
     more = len(found.left_out) - SHOWN
     means = f"mean {words.probability} {percent(found.corrected, 1)} corrected, {percent(found.confidence, 1)} raw"
     return [
-        ("rows", f"{last.rows:,} new, {found.rows:,} in {looks}{dropped}"),
+        ("rows", f"{last.rows:,} new, {found.rows:,} in {looks}{dropped}{by}"),
         ("outcomes", f"{percent(found.accuracy, 1)} are 1; {means}"),
         ("brier", f"{found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw"),
-        *(("this look", one) for one in _farthest(found)),
-        *(("not watched", one) for one in found.left_out[:SHOWN]),
+        (
+            "this look",
+            f"{percent(last.accuracy, 1)} are 1; corrected {percent(last.corrected, 1)}; log loss, corrected less raw, "
+            f"{signed(last.lost, 4)}",
+        ),
+        *(("not asked", one) for one in found.left_out[:SHOWN]),
         *([("", f"and {more:,} more: see the page")] if more > 0 else []),
         *(("warning", one) for one in found.warnings),
     ]
 
 
 def shown_monitoring(found: Monitoring) -> Shown:
-    """Return what a monitor shows of itself: an alarm, its verdict, and the course of the evidence."""
+    """Return what a monitor shows of itself: an alarm, its verdict, and how far outcomes were off after each look."""
     first, *others = found.verdict
-    low, high = min(*found.evidence, found.line, 0.0), max(*found.evidence, found.line)
+    (level,) = (one for one in found.questions if one.kind == LEVEL)
+    values = [one.value or 0.0 for one in level.course]
+    low, high = min(*values, 0.0), max(*values, 0.0)
     height = lambda value: (value - low) / (high - low or 1.0)  # noqa: E731
-    n = len(found.evidence)
+    n = len(values)
     course = Diagram(
-        "The evidence that the correction no longer holds, look by look; an alarm is raised above the dashed line.",
+        f"Outcomes less corrected {vocabulary(found.kind).probabilities}, of all rows so far, after each look; they "
+        "are right on average at the dashed line.",
         tuple((k + 0.5) / n for k in range(n)),
-        tuple(height(value) for value in found.evidence),
+        tuple(height(value) for value in values),
         tuple(f"look {k}" for k in range(1, n + 1)),
-        level=height(found.line),
+        level=height(0.0),
         joined=True,
     )
     return Shown(
@@ -313,26 +283,3 @@ def shown_monitoring(found: Monitoring) -> Shown:
         facts=tuple(monitor_facts(found)),
         diagram=course,
     )
-
-
-def _farthest(found: Monitoring) -> Iterator[str]:
-    """Name the groups whose corrected confidences are clearly off at the last look, the farthest off first."""
-    words, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
-    last = [(one, one.looks[-1].residual) for one in found.lines if one.kind in GROUPS]
-    off = [
-        (abs(residual.value), one.about, residual)
-        for one, residual in last
-        if residual.value is not None and residual.interval is not None and _clear(residual.interval)
-    ]
-    for _, about, residual in sorted(off, key=lambda each: -each[0])[:SHOWN]:
-        low, high = residual.interval or (None, None)
-        yield (
-            f"{about}: outcomes less corrected {words.probability} "
-            f"{points(residual.value, decimals)} points ({points(low, decimals)} to {points(high, decimals)}, this "
-            "group and look alone)"
-        )
-
-
-def _clear(ends: tuple[float | None, float | None]) -> bool:
-    low, high = ends
-    return low is not None and high is not None and not low <= 0 <= high
