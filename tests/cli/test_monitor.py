@@ -64,12 +64,6 @@ def watch(made, tmp_path, capsys):
     return call
 
 
-def share_of_alarms(found):
-    """Share of the error of all that can raise an alarm."""
-    asked = [one for one in found.questions if one.side == "change"]
-    return sum(one.share for one in (*asked, *found.lines))
-
-
 def content(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
@@ -77,7 +71,7 @@ def content(folder):
 def test_a_look_where_nothing_changed(watch):
     ended = watch(with_groups(200, 1))
     assert ended.status == 0, ended.err
-    assert ended.out.startswith("No alarm: in 200 rows and 1 look, nothing shows")
+    assert ended.out.startswith("No alarm: in 200 rows and 1 look, it is not known whether")
     assert str(watch.folder / "monitor.html") in ended.out
     assert {path.name for path in watch.folder.iterdir()} == MONITOR_FILES
 
@@ -101,26 +95,16 @@ def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     assert ended.out == text == found.to_json()
     assert [(one.rows, one.at) for one in found.looks] == [(200, "2026-01-05"), (150, "=1+1")]
     assert found.group == "who"
-    keys = {one.key for one in (*found.questions, *found.lines)}
-    assert keys >= {
-        "raw_total",
-        "raw_hidden",
-        "total",
-        "hidden",
-        "inputs",
-        "unsupported",
-        "gain",
-        "level",
-        "regime:over",
-    }
-    assert share_of_alarms(found) == pytest.approx(1)
-    assert sum(one.share for one in found.questions if one.side == "advice") == pytest.approx(1)
-    assert found.groups[0].hidden.interval is not None
+    asked = {one.key: one for one in found.questions}
+    assert {"level", "gain", "finding:0"} <= set(asked)
+    assert sum(one.error for one in found.questions) == pytest.approx(found.alpha)
     lines = list(csv.DictReader((watch.folder / "course.csv").read_text().splitlines()))
-    assert len(lines) == 2 * (len(found.questions) + len(found.lines))
+    assert len(lines) == 2 * len(asked)
     assert {one["at"] for one in lines} == {"2026-01-05", "'=1+1"}
-    last = {one["question"]: float(one["evidence"]) for one in lines if one["look"] == "2"}
-    assert last == pytest.approx({one.key: one.evidence for one in (*found.questions, *found.lines)})
+    last = {one["question"]: float(one["value"]) for one in lines if one["look"] == "2" and one["value"]}
+    assert last == pytest.approx({key: one.rows.value.value for key, one in asked.items() if one.rows.n})
+    assert asked["level"].rows.value.value == pytest.approx(found.accuracy - found.corrected)
+    assert asked["gain"].rows.value.value == pytest.approx(sum(one.lost * one.rows for one in found.looks) / found.rows)
 
 
 @pytest.mark.promise("S1", "S2")
@@ -303,23 +287,41 @@ def test_a_monitor_that_asked_other_questions_is_refused_in_one_line_that_says_h
     assert content(watch.folder) == before
 
 
-def test_every_look_shows_every_group_with_its_interval_and_says_where_the_correction_scored_worse(watch):
-    for seed in (1, 2):
-        watch(with_groups(200, seed))
-    found = Monitoring.model_validate_json((watch.folder / "monitor.json").read_text())
-    groups = [one for one in found.lines if one.kind in ("level", "regime", "finding", "value")]
-    values = {f"subject = {name}" for name in with_groups(200, 1)["subject"].unique()}
-    assert {one.about for one in groups} >= values
-    for one in groups:
-        assert [look.look for look in one.looks] == [1, 2]
-        for look in one.looks:
-            assert (look.residual.interval is None) == (look.n == 0)
+def test_a_correction_that_is_worse_than_none_is_said_to_be_and_the_page_agrees(watch):
+    watch(with_groups(200, 1))
     # outcomes turned round: the correction, which is right, is now worse than none
-    turned = with_groups(300, 3).with_columns((1 - pl.col("correct")).alias("correct"))
-    ended = watch(turned)
+    for seed in (3, 4):
+        ended = watch(with_groups(300, seed).with_columns((1 - pl.col("correct")).alias("correct")))
     assert ended.status == 3
-    assert "scored worse than the raw ones" in " ".join(ended.out.split())
-    assert "worse than raw" in (watch.folder / "monitor.html").read_text()
+    assert "it is worse than the raw confidences" in " ".join(ended.out.split())
+    page = (watch.folder / "monitor.html").read_text()
+    found = Monitoring.model_validate_json((watch.folder / "monitor.json").read_text())
+    for one in found.questions:
+        assert one.about in page
+        assert one.rows.value.interval is not None or one.state == "not known"
+    assert page.count('class="raised">does not hold') == sum(one.state == "does not hold" for one in found.questions)
+
+
+def test_a_run_of_few_rows_says_what_it_cannot_know(watch):
+    assert "What cannot be known: the run has 240 rows" in " ".join(watch(with_groups(200, 1)).out.split())
+
+
+@pytest.mark.parametrize("group", ["who", "none"])
+def test_rows_count_by_the_units_of_the_run_unless_none_are_asked_for(watch, group):
+    """Each row five times with one outcome: by units no more is known than from the rows once."""
+
+    def width(rows, *options):
+        watch(rows, *options)
+        found = Monitoring.model_validate_json((watch.folder / "monitor.json").read_text())
+        shutil.rmtree(watch.folder)
+        low, high = found.questions[0].rows.value.interval
+        assert found.unit == ("row" if options[1:] == ("none",) else "who")
+        return high - low
+
+    once = with_groups(200, 1)
+    five = pl.concat([once] * 5).with_columns((pl.col("x_2") + pl.int_range(1_000) * 1e-9).alias("x_2"))
+    ratio = width(five, "--group", group) / width(once)
+    assert ratio == pytest.approx(1, abs=0.05) if group == "who" else ratio < 0.6
 
 
 def test_a_run_folder_with_a_monitor_is_not_replaced(watch, made, tmp_path, capsys):
@@ -338,7 +340,7 @@ def test_what_is_no_run_is_refused(tmp_path, capsys):
     assert os.listdir(tmp_path) == ["new.parquet"]
 
 
-def test_without_the_data_of_the_run_inputs_are_left_out_and_it_is_said(made, tmp_path, capsys):
+def test_without_the_data_of_the_run_findings_are_left_out_and_it_is_said(made, tmp_path):
     shutil.copytree(made, tmp_path / "run")
     data = made.parent / "data.parquet"
     data.rename(made.parent / "away.parquet")
@@ -347,11 +349,10 @@ def test_without_the_data_of_the_run_inputs_are_left_out_and_it_is_said(made, tm
         found = miscal.monitor(tmp_path / "run", tmp_path / "new.parquet")
     finally:
         (made.parent / "away.parquet").rename(data)
-    assert "inputs" not in {one.key for one in found.questions}
+    assert {"gain", "level", "threshold"} == {one.kind for one in found.questions}
     assert any("cannot be read" in one for one in found.left_out)
-    assert any("findings, values and features" in one for one in found.left_out)
-    assert {"gain", "level", "slope"} <= {one.key for one in found.lines}
-    assert share_of_alarms(found) == pytest.approx(1)
+    assert any(one.startswith("finding ") for one in found.left_out)
+    assert sum(one.error for one in found.questions) == pytest.approx(found.alpha)
 
 
 @pytest.mark.promise("C6")

@@ -20,8 +20,7 @@ from miscal.discovery.discover import discover
 from miscal.report import write_run
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.command import MONITOR_FILES, monitor
-from miscal.runs.monitor.lines import FEATURE, FINDING, GAIN, LEVEL, VALUE
-from miscal.runs.monitor.questions import BETS
+from miscal.runs.monitor.questions import FINDING, GAIN, LEVEL, THRESHOLD
 
 from ..cli.new_rows import rows
 from .test_damage import WAYS, damaged
@@ -73,13 +72,11 @@ def look(run, data):
 
 
 def test_the_run_has_what_is_to_be_kept(looked, made):
-    """A state without regimes, findings or rows of the run would prove little."""
+    """A state without findings or thresholds would prove little."""
     kept = states.load(made / "after 3" / "run" / "monitor")
-    assert {one.kind for one in kept.watch.questions} == set(BETS)
-    assert {one.kind for one in kept.watch.lines} >= {GAIN, LEVEL, FEATURE, FINDING, VALUE}
+    assert {one.kind for one in kept.questions} == {LEVEL, GAIN, FINDING, THRESHOLD}
     assert len(kept.looks) == 3
     assert len(kept.seen.rows) == 300
-    assert len(kept.watch.reference) > 0
 
 
 # --- faults of the disk -------------------------------------------------------------------------------------------
@@ -246,9 +243,9 @@ def test_a_state_that_is_not_ours_is_refused_and_left_as_it_is(tmp_path, looked,
     assert not list(run.glob(".miscal-*"))
 
 
-def line_of(content, kind):
-    """The first line of a kind."""
-    return next(one for one in content["lines"] if one["kind"] == kind)
+def asked(content, kind):
+    """The first question of a kind."""
+    return next(one for one in content["questions"] if one["kind"] == kind)
 
 
 CHANGES = {
@@ -259,39 +256,29 @@ CHANGES = {
     "a question less": lambda content: content["questions"].pop(0),
     "a question twice": lambda content: content["questions"].append(content["questions"][0]),
     "an unknown question": lambda content: content["questions"][0].update(kind="odd"),
-    "other bets": lambda content: content["questions"][0]["capital"]["log_active"].pop(),
-    "a capital beyond all bounds": lambda content: content["questions"][0]["capital"].update(log_peak=1e300),
-    "a course of texts": lambda content: content["questions"][0].update(course=["x", "y"]),
-    "an alarm after the last look": lambda content: content["questions"][0].update(crossed=7),
-    "no lines": lambda content: content["lines"].clear(),
-    "a line less": lambda content: content["lines"].pop(),
-    "a line twice": lambda content: content["lines"].append(content["lines"][0]),
-    "a line of an unknown kind": lambda content: content["lines"][0].update(kind="odd"),
-    "a line with other bets": lambda content: content["lines"][0]["log_active"].pop(),
-    "a value of nothing": lambda content: content["lines"][-1].update(condition=None),
-    "a feature that the inputs have not": lambda content: line_of(content, FEATURE).update(place=99),
-    "a share over 1 of a line": lambda content: content["lines"][0].update(share=1.5),
-    "a column that has no values": lambda content: content["together"].update(other=0.1),
-    "a course of another length": lambda content: content["course"].pop(),
-    "the alarm after the last look": lambda content: content.update(crossed=7),
+    "no error": lambda content: content["questions"][0].update(error=0.0),
+    "a zone without end": lambda content: asked(content, LEVEL).update(allowed=[None, 0.1]),
+    "a zone turned round": lambda content: asked(content, LEVEL).update(allowed=[0.2, 0.1]),
+    "a factor that narrows": lambda content: content["questions"][0].update(factor=0.5),
+    "broken after the last look": lambda content: content["questions"][0].update(broken=[1, 7]),
+    "broken before it began": lambda content: content["questions"][0].update(broken=[2, 1]),
+    "a threshold of nothing": lambda content: asked(content, THRESHOLD).update(threshold=None),
     "an unknown key": lambda content: content.update(other=1),
-    "a finding that the run has not": lambda content: line_of(content, FINDING).update(place=99),
+    "a finding that the run has not": lambda content: asked(content, FINDING).update(place=99),
 }
 ARRAYS = {
     "no digests": lambda tensors: tensors.pop("seen.rows"),
     "digests of another type": lambda tensors: tensors.update({"seen.rows": tensors["seen.rows"].astype(np.int64)}),
     "digests out of order": lambda tensors: tensors.update({"seen.alike": tensors["seen.alike"][::-1].copy()}),
-    "other coordinates": lambda tensors: tensors.update({"basis.mean": np.zeros(9)}),
+    "other inputs": lambda tensors: tensors.update({"grid.mean": np.zeros(9)}),
     "inputs of another width": lambda tensors: tensors.update(
-        {name: np.repeat(tensors[name], 2, axis=-1) for name in ("basis.mean", "basis.scale", "basis.components")}
+        {name: np.repeat(tensors[name], 2) for name in ("grid.mean", "grid.scale")}
     ),
-    "NaN": lambda tensors: tensors.update({"basis.scale": np.full_like(tensors["basis.scale"], np.nan)}),
-    "a scale of zero": lambda tensors: tensors.update({"basis.scale": np.zeros_like(tensors["basis.scale"])}),
-    "rows of another width": lambda tensors: tensors.update(reference=tensors["reference"][:, :-1]),
-    "nothing learned": lambda tensors: tensors.pop("gram.hidden"),
+    "NaN": lambda tensors: tensors.update({"grid.scale": np.full_like(tensors["grid.scale"], np.nan)}),
+    "a scale of zero": lambda tensors: tensors.update({"grid.scale": np.zeros_like(tensors["grid.scale"])}),
     "no history": lambda tensors: tensors.pop("history"),
     "a history of fewer looks": lambda tensors: tensors.update(history=tensors["history"][:, 1:].copy()),
-    "more right than rows": lambda tensors: tensors.update(history=tensors["history"] * np.r_[1, 1, 1e3, [1] * 6]),
+    "more right than rows": lambda tensors: tensors.update(history=tensors["history"] * np.r_[[1] * 10, 1e3, 1, 1]),
 }
 
 
@@ -314,7 +301,7 @@ def test_a_number_that_is_none_is_damage(tmp_path, looked):
     folder = looked(2, tmp_path) / "monitor"
     path = folder / "state" / "config.json"
     for number in ("NaN", "Infinity", "1e999", "-1e999"):
-        path.write_text(re.sub(r'"alpha": [\d.]+', f'"alpha": {number}', path.read_text()))
+        path.write_text(re.sub(r'"error": [\d.]+', f'"error": {number}', path.read_text()))
         with pytest.raises(CorruptFile, match="damaged"):
             states.load(folder)
 

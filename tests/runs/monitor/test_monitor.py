@@ -30,16 +30,16 @@ from miscal.runs.monitor.state_schema import Grid, Look
 BY_ROW = ("correct", "confidence", "corrected", "visible", "regime", "supported")
 
 
-def rows_of(seed=0, n=400, *, off=0.0, left=0.0, units=None, days=0.0):
-    """Return rows whose corrected confidences are right, but for a shift of all, of half, or of each unit at random."""
+def rows_of(seed=0, n=400, *, off=0.0, left=0.0, turn=0.0, units=None, days=0.0):
+    """Return rows whose corrected confidences are right, but for a shift of all, of half, along inputs, or by unit."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)).astype(np.float32)
     f = rng.uniform(0.2, 0.9, n)
     corrected = expit(clipped_logit(f) + 0.6 * np.sign(X[:, 0]))
     unit = np.arange(n) if units is None else np.sort(rng.integers(0, units, n))
     unit = np.unique(unit, return_inverse=True)[1]
-    moved = days * rng.normal(size=unit.max() + 1)[unit]
-    rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]) + moved)
+    moved = days * rng.normal(size=unit.max() + 1)[unit] if days else 0.0
+    rate = expit(clipped_logit(corrected) + off + left * np.sign(X[:, 1]) - turn * np.sign(X[:, 0]) + moved)
     y = (rng.random(n) < rate).astype(float)
     group = None if units is None else unit.astype(str).astype(object)
     return NewLabelled(X, y, f, corrected, f, np.full(n, None), np.ones(n, bool), unit, group, {}, None)
@@ -85,7 +85,7 @@ ANSWERS = [
     (LEVEL, {"left": 1.0}, 12, UNKNOWN),
     (FINDING, {"left": 1.0}, 3, BROKEN),
     (GAIN, {}, 12, HOLDS),
-    (GAIN, {"off": -2.0}, 3, BROKEN),
+    (GAIN, {"turn": 1.2}, 3, BROKEN),
     (LEVEL, {"units": 5}, 1, UNKNOWN),
 ]
 
@@ -134,7 +134,7 @@ def test_the_error_of_all_starts_together_is_that_of_the_question():
 
 def test_looks_before_the_first_rows_of_a_finding_change_nothing():
     nothing = looked(
-        question(FINDING, place=0), *(rows_of(seed) for seed in range(3)), inside=lambda rows: right(rows) & False
+        question(FINDING, place=0), *(rows_of(seed) for seed in range(3)), inside=lambda rows: np.zeros(len(rows), bool)
     )
     assert nothing.state == UNKNOWN
     batches = [rows_of(seed, left=-1.0) for seed in range(3, 6)]

@@ -5,169 +5,119 @@ import re
 import pytest
 
 from miscal.discovery.summary import Measure
-from miscal.runs.monitor.document import (
-    AdviceNumbers,
-    AlarmNumbers,
-    LineLook,
-    LineNumbers,
-    LookNumbers,
-    MonitoredGroup,
-    Monitoring,
-    QuestionNumbers,
-)
+from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers, RowsOfLooks
 from miscal.runs.monitor.page import build
-from miscal.runs.monitor.views import charts, course_table, feature_rows, group_rows
+from miscal.runs.monitor.views import course_table, question_rows
+from miscal.runs.monitor.wording import verdict
 
 from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy_without_program
 from ...report.test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
 
-SIDES = {
-    "raw_total": "raw", "raw_hidden": "raw", "total": "advice", "hidden": "advice", "inputs": "change",
-    "unsupported": "change",
-}  # fmt: skip
-LINES = ("gain", "level", "slope", "feature:0", "regime:over", "finding:0", "value:subject:0")
+KEYS = ("level", "gain", "finding:0", "threshold:0.5:above")
 
 
-def question(kind, text=""):
-    return QuestionNumbers(
-        key=kind,
-        kind=kind,
-        about=f"about {text}",
-        side=SIDES[kind],
-        share=None if SIDES[kind] == "raw" else 0.1,
-        tolerance=0.1,
-        steps=300,
-        evidence=-0.5,
-        peak=0.2,
-        line=2.0,
-        answered=None,
-        course=(0.1, -0.5),
+def question(key, text="", state="not known", *, rows=120):
+    kind, gain = key.partition(":")[0], key == "gain"
+    value = Measure(value=-0.09, interval=(-0.12, -0.06)) if rows else Measure(value=None)
+    share = (
+        {"observed": 0.4, "raw": 0.7, "corrected": 0.49} if rows else dict.fromkeys(("observed", "raw", "corrected"))
     )
-
-
-def line(key, text="", answered=None):
-    kind = key.partition(":")[0]
-    grouped = kind in ("level", "regime", "finding", "value")
-    shift = Measure(value=-0.4, interval=(-0.7, -0.1))
-    residual = Measure(value=-0.1, interval=(-0.2, -0.02)) if grouped else Measure(value=None)
-    looks = [LineLook(look=1, n=60, accuracy=0.4, corrected=0.5, shift=shift, residual=residual)]
-    looks.append(LineLook(look=2, n=0, accuracy=None, corrected=None, shift=Measure(value=None),
-                          residual=Measure(value=None)))  # fmt: skip
-    return LineNumbers(
+    return QuestionNumbers(
         key=key,
         kind=kind,
         about=f"{key} {text}",
-        share=0.1,
-        before=0.1,
-        error=0.05,
-        allowed=(-0.05, 0.2),
-        evidence=3.0 if answered else -0.3,
-        line=2.3,
-        answered=answered,
-        course=(0.1, 3.0 if answered else -0.3),
-        looks=tuple(looks[::-1] if kind == "feature" else looks),
+        phrase=f"rows with subject = {text}" if kind == "finding" else None,
+        alarms=kind in ("level", "gain"),
+        error=0.01,
+        allowed=(None if gain else -0.02, 0.03),
+        state=state,
+        rows=RowsOfLooks(first=1, last=2, n=rows, units=rows, value=value, **share),
+        course=(Measure(value=-0.1, interval=(-0.4, 0.2)), value),
     )
 
 
-def group(key, text="", *, rows=120):
-    known = rows > 0
-    return MonitoredGroup(
-        key=key,
-        description=f"subject = {text}",
-        phrase=f"rows with subject = {text}",
-        kind=key.partition(":")[0],
-        sign="over",
-        n=rows,
-        units=rows,
-        accuracy=0.4 if known else None,
-        confidence=0.7 if known else None,
-        corrected=0.5 if known else None,
-        residual=-0.1 if known else None,
-        hidden=Measure(value=-0.2, interval=(-0.3, -0.1)) if known else Measure(value=None),
-        before=None if key.startswith("value") else -0.15,
-        still="yes" if known else "unclear",
-    )
-
-
-def monitoring(text="x", *, answered=2):
+def monitoring(text="x", *, state="does not hold", rows=120, known=2_000):
     """Return a monitor with `text` wherever text can be."""
     look = {"source": text, "at": text, "units": 150, "dropped": 2, "accuracy": 0.5, "confidence": 0.6}
     look |= {"corrected": 0.52, "brier_raw": 0.25, "brier_corrected": 0.2, "unsupported": 0.01, "returning": 0}
-    lost = Measure(value=-0.01, interval=(-0.02, 0.001))
-    alarm = AlarmNumbers(key="finding:0", kind="finding", about=text, raised=2, proven=True, since=(1, 2), start=2)
-    return Monitoring(
+    found = Monitoring(
         run=text,
         alpha=0.05,
         group=text,
-        alarm=answered is not None,
-        raised=answered,
-        evidence=(0.1, 2.4 if answered else -0.2),
-        line=1.3,
-        alarms=(alarm,) if answered else (),
-        advice=AdviceNumbers(refit=False, since=None, rows=300),
-        verdict=(f"ALARM since look 2 {text}.", f"Of all rows {text}."),
+        unit=text,
+        known=known,
+        alarm=state == "does not hold",
+        raised=2 if state == "does not hold" else None,
+        verdict=(),
         rows=300,
         accuracy=0.5,
         confidence=0.6,
         corrected=0.52,
         brier_raw=0.25,
         brier_corrected=0.2,
-        looks=(
-            LookNumbers(look=1, rows=150, lost=lost, **look),
-            LookNumbers(look=2, rows=150, lost=Measure(value=0.004, interval=(-0.001, 0.009)), **look),
+        looks=(LookNumbers(look=1, rows=150, lost=-0.01, **look), LookNumbers(look=2, rows=150, lost=0.004, **look)),
+        questions=tuple(
+            question(key, text, state if key == "level" else "not known", rows=rows if key == "finding:0" else 120)
+            for key in KEYS
         ),
-        questions=tuple(question(kind, text) for kind in SIDES),
-        lines=tuple(line(key, text, answered if key == "finding:0" else None) for key in LINES),
-        groups=(group("regime:over", text, rows=0), group("finding:0", text), group("value:subject:0", text)),
         left_out=(text,),
         warnings=(text,),
         columns={"confidence": text, "x": (text,)},
         versions={"miscal": text},
     )
+    return found.model_copy(update={"verdict": verdict(found)})
 
 
-def test_the_page_says_the_verdict_first_and_an_alarm_before_the_rest():
-    said = Page(build(monitoring("law"))).visible
-    order = ["Verdict", "ALARM since look 2 law", "Course of the evidence", "ALARM: No, since look 2", "Not answered"]
+def test_the_page_says_the_verdict_first_and_then_what_was_asked():
+    said = Page(build(monitoring("law", rows=0))).visible
+    order = ["Verdict", "ALARM since look 2", "What was asked", "level law", "does not hold", "shown by looks 1 to 2"]
     places = [said.index(words) for words in order]
-    assert places == sorted(places)
-    assert "Not watched: law." in said
-    assert said.index("yes, since look 2") < said.index("nothing shows it")
-    assert not re.search(r"\b(None|nan|NaN|undefined)\b", said)
-
-
-def test_a_look_whose_corrected_confidences_scored_worse_is_marked():
-    said = Page(build(monitoring("law"))).visible
-    assert said.count("worse than raw") == 1
+    assert places[:4] == sorted(places[:4])
+    assert "Not asked: law." in said
     assert "+0.0040" in said
+    assert not re.search(r"\b(None|nan|NaN|undefined|inf)\b", said)
 
 
-def test_every_chart_stays_in_its_frame_and_crosses_the_line_only_when_answered():
-    drawn = charts(monitoring())
-    assert len(drawn) == 1 + 3 + len(SIDES)
-    for chart in drawn:
-        assert all(34 <= across <= 322 and 8 <= up <= 118 for across, up in chart.dots)
-        assert 8 <= chart.line <= 118
-        assert (min(up for _, up in chart.dots) <= chart.line) == chart.answered
+FIRST = {
+    "does not hold": "ALARM since look 2: the correction does not hold; outcomes are not what it says.",
+    "holds": "No alarm: in 300 rows and 2 looks, the correction holds for all rows together.",
+    "not known": "No alarm: in 300 rows and 2 looks, it is not known whether the correction holds for all rows "
+    "together.",
+}
+
+
+@pytest.mark.parametrize("state", FIRST)
+def test_the_verdict_begins_with_the_answer_that_the_table_gives(state):
+    found = monitoring(state=state)
+    assert found.verdict[0] == FIRST[state]
+    assert found.verdict[1].startswith(f"All rows: {state}")
+    assert ("What to do" in found.verdict[-1]) == found.alarm
+    assert not any("cannot be known" in one for one in found.verdict)
+
+
+@pytest.mark.parametrize("known", [299, 300])
+def test_a_run_of_few_rows_says_what_it_cannot_know(known):
+    said = [one for one in monitoring(known=known).verdict if one.startswith("What cannot be known")]
+    assert len(said) == (known < 300)
+    assert all("off by up to 3.0 points" in one for one in said)
 
 
 def test_a_strip_has_a_dot_for_each_look_with_rows_and_stays_in_its_frame():
-    rows = [*group_rows(monitoring()), *feature_rows(monitoring())]
-    assert [row.line.key for row in rows] == ["finding:0", "regime:over", "value:subject:0", "feature:0"]
+    rows = question_rows(monitoring())
+    assert [row.question.key for row in rows][:2] == ["level", "gain"]
+    assert [len(row.looks) for row in rows] == [2, 0, 2, 2]
     for row in rows:
-        assert [one.off for one in row.looks] == [True]
         for one in row.looks:
             assert 30 <= one.x <= 252
             assert 4 <= one.high <= one.y <= one.low <= 52
-        assert row.band[0] < row.zero < row.band[1]
-    assert rows[0].last == "no rows"
-    assert rows[-1].last == "-0.40 (-0.70 to -0.10)".replace("-", "−")
+        assert 4 <= row.band[0] < row.zero < row.band[1] <= 52
+    assert [one.off for one in rows[0].looks] == [False, True]
 
 
 def test_the_table_has_a_line_for_each_look_and_question():
     table = course_table(monitoring())
-    assert table.shape == (2 * (len(SIDES) + len(LINES)), 9)
-    assert table.filter(table["answered"])["question"].to_list() == ["finding:0"]
+    assert table.height == 2 * len(KEYS)
+    assert table.filter(table["broken"]).select("look", "question").rows() == [(2, "level")]
 
 
 @pytest.mark.promise("S1")
@@ -207,7 +157,7 @@ def test_a_browser_draws_it_without_a_complaint_or_a_request(tmp_path):
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM")
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_cell_of_a_group_says_what_it_is(tmp_path, width):
+def test_every_cell_of_a_question_says_what_it_is(tmp_path, width):
     """On a phone the heads of the columns are hidden, so each cell has its own."""
     playwright = pytest.importorskip("playwright.sync_api")
     (tmp_path / "monitor.html").write_text(build(monitoring()))
@@ -215,13 +165,13 @@ def test_every_cell_of_a_group_says_what_it_is(tmp_path, width):
         browser = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = browser.new_page(viewport={"width": width, "height": 800})
         page.goto((tmp_path / "monitor.html").as_uri())
-        heads = page.locator("#groups thead th").all_inner_texts()
+        heads = page.locator("#questions thead th").all_inner_texts()
         labels = page.evaluate(
-            """() => [...document.querySelectorAll("#groups tbody tr")].map((row) => [...row.querySelectorAll("td")]
+            """() => [...document.querySelectorAll("#questions tbody tr")].map((row) => [...row.querySelectorAll("td")]
             .filter((cell) => !cell.matches(".drawn, .blank"))
             .map((cell) => getComputedStyle(cell, "::before").content.replaceAll('"', "")))"""
         )
-        shown = page.locator("#groups thead").bounding_box()["width"] > 1
+        shown = page.locator("#questions thead").bounding_box()["width"] > 1
         wide = page.evaluate("document.documentElement.scrollWidth")
         browser.close()
     assert wide <= width
