@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.evidence.betting import Capital, of_units, running_interval, shift_log_factors
+from miscal.evidence.anytime import running_interval, unit_sums
 from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.drift import drift
@@ -61,7 +62,6 @@ ERROR_DRAWS = 99
 from 99 draws at a scale miss more often than those of a run, from 300: their quantiles lie about 0.7 points further in
 on either side."""
 FOLDS, BINS, LOOKS, OTHERS = 5, 15, 10, 9
-SHIFTS = np.array([-0.8, -0.4, 0.4, 0.8])
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,18 +363,19 @@ def joined(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndarray | N
 
 
 def monitor(asked: Asked) -> Told:
-    """Bets against the stated confidences, looked at after every row or group; an interval, at ten looks."""
+    """The interval that holds at all looks together, at ten looks."""
     rows, told = asked.rows, Told()
-    unit = np.arange(len(rows.correct)) if rows.group is None else rows.group
-    factors = of_units(shift_log_factors(rows.correct, rows.confidence, SHIFTS), unit)
-    capital, _ = Capital.begin(len(SHIFTS)).after(factors)
-    told.p_value("monitor", float(np.exp(-capital.log_peak)), asked.calibrated)
-    many = np.bincount(unit)
-    residual, truth = (np.cumsum(np.bincount(unit, p - rows.confidence) / many) for p in (rows.correct, rows.rate))
-    wrong = False
-    for look in np.linspace(1, len(many), LOOKS).astype(int):
-        wrong |= outside(running_interval(float(residual[look - 1]), look), float(truth[look - 1]) / look)
-    told.misses["monitor: interval"] = wrong
+    unit = np.arange(len(rows.correct)) if rows.group is None else np.unique(rows.group, return_inverse=True)[1]
+    looks = np.linspace(0, unit.max() + 1, LOOKS + 1).astype(int)
+    history, truth = [], []
+    for first, last in pairwise(looks):
+        at = (unit >= first) & (unit < last)
+        p = rows.confidence[at]
+        history.append(unit_sums(rows.correct[at] - p, np.ones(len(p)), p, unit[at]))
+        truth.append(float((rows.rate[at] - p).sum()))
+    sums = np.cumsum(history, axis=0)
+    mean, radius = running_interval(sums, np.broadcast_to(sums[0], sums.shape), 0.05)
+    told.misses["monitor: interval"] = bool((np.abs(mean - np.cumsum(truth) / sums[:, 0]) > radius).any())
     return told
 
 

@@ -52,6 +52,7 @@ from miscal.report import write_run
 from miscal.runs.monitor.command import monitor
 from miscal.runs.monitor.membership import frame_of
 from miscal.runs.monitor.new_rows import NewLabelled, read_labelled
+from miscal.runs.monitor.questions import BROKEN
 
 FIELDS = ("set", "rows", "seed")
 FILES = {
@@ -158,7 +159,7 @@ def watched(run: Path, later: pl.DataFrame, days: np.ndarray) -> list[dict]:
         document = monitor(run, later.filter(pl.Series(days == day)), at=str(day))
         looks.append({
             "day": str(day), "rows": document.looks[-1].rows,
-            "alarms": sorted({one.kind for one in document.alarms}), "refit": document.advice.refit,
+            "broken": sorted({one.kind for one in document.questions if one.state == BROKEN}),
         })  # fmt: skip
     return looks
 
@@ -352,7 +353,7 @@ def show_decay(args: argparse.Namespace, records: Sequence[dict]) -> None:
             looks = one["looks"][: start + 6]
             last = looks[-1]
             rows.append([one["set"], one["rows"], one["seed"], start, f"{saved:+.4f}", f"{error:.4f}",
-                         " ".join(last["alarms"]) or "none", "yes" if last["refit"] else "no"])  # fmt: skip
+                         " ".join(last["broken"]) or "none"])  # fmt: skip
     head = [
         "set",
         "rows",
@@ -360,8 +361,7 @@ def show_decay(args: argparse.Namespace, records: Sequence[dict]) -> None:
         "from day",
         "log loss saved",
         "error",
-        "alarms of the monitor by its end",
-        "advice to refit",
+        "does not hold by its end",
     ]
     show(args, "later_rows-decay", "the correction of flights in July, week by week", head, rows)
 

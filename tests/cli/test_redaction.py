@@ -87,6 +87,6 @@ def test_a_monitor_watches_every_finding_of_a_run_that_tells_its_texts(folder):
     document = json.loads((folder / "open" / "monitor" / "monitor.json").read_text())
     summary = json.loads((folder / "open" / "summary.json").read_text())
     assert document["left_out"] == []
-    watched = [one["condition"] for one in document["groups"] if one["kind"] == "finding"]
-    assert watched == [one["condition"] for one in summary["findings"]]
-    assert all(one["n"] > 0 for one in document["groups"])
+    watched = [one for one in document["questions"] if one["kind"] == "finding"]
+    assert [one["phrase"] for one in watched] == [one["phrase"] for one in summary["findings"]]
+    assert all(one["rows"]["n"] > 0 for one in watched)

@@ -41,10 +41,10 @@ MEANS = ("observed", "raw", "corrected")
 COLUMNS = (*SUMS, *MEANS)
 """What is kept of a question at each look: sums by units, and sums over rows of outcomes and confidences."""
 
-LEVEL_SHARE = 0.9
+LEVEL_SHARE = 0.96
 """Share of the error that is kept for all rows; all else shares the rest: a tenth as much error makes an interval about
 a fifth wider."""
-FROM_FIRST = 0.9
+FROM_FIRST = 0.98
 """Share of the error of a question for all looks together; the rest is for those from a later look on."""
 TOLERANCE = 0.4
 """Distance from the corrected confidences that counts as right, in parts of the run's band: 2 points of 5."""
