@@ -15,9 +15,9 @@ GLOSSARY = (
     ("Look", "One call of `miscal monitor`, with a batch of rows that came after those before it."),
     (
         "Holds, does not hold, not known",
-        "Each question has an interval, and a zone that counts as right. The correction does not hold where the "
-        "interval is clear of the zone, it holds where the interval lies within it, and else it is not known. That "
-        "anything is ever wrongly said not to hold has a probability of at most 5 %, however often one looks.",
+        "Each question has an interval, and a zone that is allowed. The correction does not hold where the "
+        "interval is clear of the zone, it holds where the interval lies within it, and else it is not known. The "
+        "chance that anything which holds is ever said not to is at most 5 %, however often one looks.",
     ),
     (
         "Interval",
@@ -25,7 +25,7 @@ GLOSSARY = (
         "allows for all that is asked.",
     ),
     (
-        "Counts as right",
+        "Allowed",
         "Two points to either side, or what the run could be off by without knowing it. A correction is never exact; "
         "how far off it was when it was made is no change.",
     ),

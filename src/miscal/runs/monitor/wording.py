@@ -119,7 +119,7 @@ def numbers(one: QuestionNumbers, found: Monitoring) -> str:
     value = written(one.rows.value, one.kind, found)
     right = f"up to {_number(high, one.kind, found)}" if low is None else _ends((low, high), one.kind, found)
     enough = "" if one.rows.value.interval else ", too few units for an interval"
-    return f"{value}{enough}; {right} counts as right"
+    return f"{value}{enough}; allowed: {right}"
 
 
 def written(measure: Measure, kind: str, found: Monitoring) -> str:
@@ -268,8 +268,8 @@ def shown_monitoring(found: Monitoring) -> Shown:
     height = lambda value: (value - low) / (high - low or 1.0)  # noqa: E731
     n = len(values)
     course = Diagram(
-        f"Outcomes less corrected {vocabulary(found.kind).probabilities}, of all rows so far, after each look; they "
-        "are right on average at the dashed line.",
+        f"Outcomes less corrected {vocabulary(found.kind).probabilities}, of all rows so far, after each look; the "
+        "dashed line is none.",
         tuple((k + 0.5) / n for k in range(n)),
         tuple(height(value) for value in values),
         tuple(f"look {k}" for k in range(1, n + 1)),
