@@ -221,8 +221,8 @@ class _Scan:
         one = self.found[place]
         best = one.group if one.effect == SHIFT else self.slope_of[one.group]
         z = float(self.by_themselves[best])
-        # the first is tested by itself
-        score = standard_score(self._p_value(best, z, given=()) if place else one.p_value, z)
+        # what is chosen first is tested by itself
+        score = standard_score(one.p_value if self.chosen[0] == best else self._p_value(best, z, given=()), z)
         own = self._size(best, score, alone=True)
         above = [k for k in range(len(self.chosen)) if self.place[k] < place]
         if not above or not holds_zero(own):
