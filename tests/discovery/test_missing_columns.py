@@ -109,7 +109,7 @@ def test_a_file_without_a_column_is_refused_with_the_option_and_its_cost(run):
 def test_the_cost_is_that_of_fits_that_had_not_seen_the_row(run):
     found = run[1]
     cost = next(one.cost_if_missing.value for one in found.summary.columns if one.name == "kind")
-    triples, _ = prepared(miscal.read_triples(table(0)), "all", 0)
+    triples, *_ = prepared(miscal.read_triples(table(0)), "all", 0)
     left = []
     for fold in sorted(set(found.table["fold"])):
         inside = (found.table["fold"] == fold).to_numpy()

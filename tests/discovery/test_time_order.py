@@ -95,7 +95,7 @@ def test_where_nothing_is_hidden_few_runs_claim_it(drift):
         rate = expit(0.6 * logit(f) + np.linspace(-drift, drift, N) - 0.2)
         y, kind = (rng.random(N) < rate).astype(int), rng.choice(list("abcdefgh"), N)
         rows = Triples.of(X, confidence=f, correct=y, time=time, metadata={"kind": kind, "x": X[:, 0].round(1)})
-        rows, _ = prepared(rows, "time", draw)
+        rows, *_ = prepared(rows, "time", draw)
         fitted = fit_rows(rows, evidence="time", seed=draw, n_jobs=1)
         claimed += claim_of(fitted, seed=draw).confirmed
         told += bool(write_ledger(fitted, own_split=False, seed=draw).findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,43 @@ def named_units(n: int, groups: Any = None) -> NDArray[np.int64]:
     ([0, 1, 2], [1, 0, 1])
     """
     return np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
+
+
+def content_order(columns: Iterable[Any]) -> NDArray[np.int64]:
+    """Order rows by what they hold, so that the order does not depend on the one that they came in.
+
+    Parameters
+    ----------
+    columns : iterable of arrays of shape (n,) or (n, d), or of n values
+        At least one. Equal rows stay in the order given.
+
+    Returns
+    -------
+    ndarray of shape (n,), int64
+        Places of the rows. It is a digest that they are sorted by, so the order says nothing of large and small.
+
+    Examples
+    --------
+    >>> x, kind = np.array([3.0, 1.0, 2.0]), np.array(["a", "b", "c"])
+    >>> order, other = content_order([x, kind]), content_order([x[::-1], kind[::-1]])
+    >>> bool((x[order] == x[::-1][other]).all())
+    True
+    """
+    import polars as pl
+
+    keys = []
+    for column in columns:
+        if not isinstance(column, np.ndarray) or column.dtype.kind not in "biufM":
+            column = pl.Series([str(value) for value in column]).rank("dense").to_numpy()
+        if column.ndim == 1:
+            column = column.astype(np.int64 if column.dtype.kind == "M" else column.dtype)[:, None]
+        key = _hashed(column) if column.shape[1] else None
+        # what is the same in all rows, such as a weight of 1, counts like nothing
+        if key is not None and (key != key[:1]).any():
+            keys.append(key)
+    if not keys:
+        return np.arange(len(column))
+    return np.argsort(_hashed(np.stack(keys, 1)), kind="stable")
 
 
 def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int64]:

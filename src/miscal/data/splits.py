@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from miscal.base.errors import InputError, argument
-from miscal.base.folds import linked, row_groups
+from miscal.base.folds import content_order, linked, row_groups
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.data.mapped import chosen_rows
 from miscal.data.triples import SPLITS, Triples
 
 SHARES = {"train": 0.8, "val": 0.1, "test": 0.1}
@@ -169,6 +171,35 @@ def own_ids(triples: Triples) -> np.ndarray:
     """
     inputs = _own_inputs(triples)
     return triples.equal_inputs if inputs is triples.X else input_ids(inputs)
+
+
+def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
+    """Sort rows by a digest of all that they hold: what is dealt and drawn then does not depend on their order.
+
+    Returns
+    -------
+    triples : Triples
+    order : ndarray of int64, shape (n,)
+        Where each row stood before.
+
+    Examples
+    --------
+    >>> rows = Triples.of([[0.0], [1.0], [2.0]], confidence=[0.5, 0.6, 0.7], correct=[0, 1, 0])
+    >>> one, other = (in_canonical_order(some)[0] for some in (rows, rows.take([2, 0, 1])))
+    >>> one.row.tolist() == other.row.tolist()
+    True
+    """
+    rows, several = triples, triples.classes
+    # units that a run found are numbered by the order
+    group = rows.group if rows.counted_by.source in ("rows", "named") else None
+    beside = (rows.weight, group, rows.split, rows.time, rows.text, rows.judged and rows.judged.labelling)
+    tables = (rows.metadata, rows.answers, rows.candidate_groups or {})
+    columns = [rows.X, rows.confidence, rows.correct, *(values for values in beside if values is not None)]
+    columns += [values for table in tables for values in table.values()]
+    order = content_order(columns if several is None else [*columns, several.probability, several.code])
+    # inputs may be too large for memory
+    apart = replace(rows, X=rows.X[:, :0], layout=rows.layout).take(order)
+    return replace(apart, X=chosen_rows(rows.X, order)), order
 
 
 def straddling(triples: Triples) -> tuple[str, ...]:

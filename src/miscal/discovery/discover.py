@@ -203,7 +203,7 @@ def discover(
             refuse_time(testifying)
         refuse_learned_scale(triples, testifying)
         size = _sample_size(triples, testifying, sample)
-        triples, warnings = prepared(triples, testifying, seed)
+        triples, order, warnings = prepared(triples, testifying, seed)
         warnings += unseen_columns(triples, method)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
@@ -262,6 +262,8 @@ def discover(
             )  # fmt: skip
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
+    # in the order that the rows came in
+    table, picture = table[np.argsort(order)], picture.sort("row", maintain_order=True)
     tables = findings_table(ledger.findings), columns_table(ledger.values)
     classes = None if several is None else SavedClasses.of(triples, several.corrected.fitted)
     scale = None if triples.judged is None else triples.judged.scale

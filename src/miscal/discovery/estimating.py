@@ -1,10 +1,12 @@
 """Fit the field, estimate every row without its own outcome, and decide which rows may testify."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError
@@ -13,7 +15,7 @@ from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.copies import copies
 from miscal.data.sampling import draw_rows
-from miscal.data.splits import check_trainable, kept_together, split_rows, straddling
+from miscal.data.splits import check_trainable, in_canonical_order, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
 from miscal.data.units import FoundUnits
 from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
@@ -80,17 +82,20 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
     return evidence or (TEST if method == "paper" or triples.split is not None else ALL)
 
 
-def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, tuple[str, ...]]:
+def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, NDArray[np.int64], tuple[str, ...]]:
     """Give triples a split if the evidence needs one and they have none, and check that they can be learned from.
 
     Returns
     -------
     triples : Triples
-        With a split exactly if the test rows alone testify.
+        In canonical order; with a split exactly if the test rows alone testify.
+    order : ndarray of int64, shape (n,)
+        Where each row stood among those of weight above 0.
     warnings : tuple of str
         Of equal inputs, and of where they are; of rows of weight 0.
     """
     triples, dropped = weighed(triples)
+    triples, order = in_canonical_order(triples)
     copied = copies(triples) if triples.group is None else None
     if copied is not None:
         # an alarm of the summary says so; copies count as one
@@ -114,7 +119,7 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     else:
         warnings = kept_together(triples)
     check_trainable(triples.correct, triples.split, triples.kind, triples.group)
-    return triples, (*dropped, *warnings)
+    return triples, order, (*dropped, *warnings)
 
 
 def unseen_columns(triples: Triples, method: str) -> tuple[str, ...]:
@@ -154,8 +159,10 @@ def weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
     kept = weight > 0
     without = int((~kept).sum())
     rows = triples.take(kept) if without else triples
+    # a sum that is rounded once does not depend on the order of rows
+    mean = math.fsum(weight[kept]) / len(rows)
     said = (f"{without:,} of {len(triples):,} rows have weight 0 and were left out",) if without else ()
-    return replace(rows, weight=weight[kept] / weight[kept].mean()), said
+    return replace(rows, weight=weight[kept] / mean), said
 
 
 def fit_rows(

@@ -30,6 +30,7 @@ from miscal.base.randomness import global_random_kept
 from miscal.base.state_folder import CONFIG, TENSORS
 from miscal.base.threads import n_workers
 from miscal.calibration.metrics import log_loss
+from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
@@ -220,6 +221,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
 
     def adopt_fit(self, fitted: Estimator, rows: Triples, seed: int) -> Self:
         """Take an estimator, seeded with `seed`, for this field's own; note what the rows of its fit look like."""
+        rows, _ = in_canonical_order(rows)
         moments = rows.layout.moments if estimator_class(self.method).sees_columns else ()
         unseen = tuple(place for place in moments if place < rows.layout.places)
         inputs = learn_profile(rows.places, weight=rows.weight, groups=rows.group, seed=seed, unseen=unseen)

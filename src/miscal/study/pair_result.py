@@ -320,8 +320,9 @@ def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: i
     split = triples.split
     weight = np.ones(len(triples)) if triples.weight is None else triples.weight
     fitted, test = found.model.fitted_, split == "test"
-    # the estimator numbers the rows that it was given, which were all but the test rows
-    bank = np.flatnonzero(~test)[fitted.bank_rows_]
+    # the estimator knows rows by their numbers in the source
+    sorter = np.argsort(triples.row)
+    bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]
     val = (split == "val") & (weight > 0)
     field = choose_raw_field(
         triples.X[bank],

@@ -255,8 +255,7 @@ def raw_by_loop():
     """The paper's bank smoothed in x at the chosen bandwidth: delta of each test row."""
     result = planted("paper")
     triples, fitted = result.triples, result.found.model.fitted_
-    learned_from = [i for i, name in enumerate(triples.split) if name != "test"]
-    bank = [learned_from[k] for k in fitted.bank_rows_]
+    bank = [triples.row.tolist().index(k) for k in fitted.bank_rows_]
     # the rows whose representation the model stores, so that the numbering is the right one
     assert fitted.transform(triples.X[bank]) == pytest.approx(fitted.bank_coordinates_, abs=1e-6)
     assert all(triples.split[i] == "train" for i in bank)

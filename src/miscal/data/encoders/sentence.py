@@ -73,13 +73,15 @@ class TextSentenceTransformer(PlacesAlone):
 
     def transform(self, values: Sequence[str]) -> np.ndarray:
         """Embed texts, float32, unit length."""
+        # different texts, sorted: each stands in the same batch whatever the order of the rows
+        texts, row = np.unique(np.array(values, dtype=object), return_inverse=True)
         X = self._load().encode(
-            list(values),
+            texts.tolist(),
             batch_size=self.batch_size,
             normalize_embeddings=True,
             show_progress_bar=sys.stderr.isatty(),
         )
-        return check_features(X, name="text")
+        return check_features(X[row], name="text")
 
     def _load(self) -> Any:
         if self._loaded is None:

@@ -65,7 +65,8 @@ class TextTfidfSvd(PlacesAlone):
         """Learn the words, their weights and the directions."""
         vectorizer = self._vectorizer(max_features=MAX_TERMS, min_df=2 if len(values) >= 1000 else 1)
         try:
-            weights = vectorizer.fit_transform(values)
+            # sorted, as sums of another order are rounded otherwise
+            weights = vectorizer.fit_transform(sorted(values))
         except ValueError as error:
             raise InputError(
                 f"column {self.column!r} has no words to learn from ({error}); name another column, or give features "

@@ -160,6 +160,6 @@ def _codes(series: pl.Series) -> NDArray[np.int64]:
     codes = np.full(len(series), -1, dtype=np.int64)
     known = series.is_not_null().to_numpy()
     values = series.drop_nulls()
-    text = values.cast(pl.String).cast(pl.Categorical).to_physical() if not values.dtype.is_numeric() else values
+    text = values if values.dtype.is_numeric() else values.cast(pl.String).rank("dense")
     codes[known] = np.unique(text.to_numpy(), return_inverse=True)[1]
     return codes

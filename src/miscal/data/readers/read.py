@@ -22,6 +22,7 @@ from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
+from miscal.data.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.answers import answers_of, one_answer_note
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
@@ -31,7 +32,6 @@ from miscal.data.readers.columns import find, left_out_of, name_of, refuse_told,
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import NO_GROUPS, groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
-from miscal.data.readers.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table

@@ -16,9 +16,9 @@ from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
+from miscal.data.mapped import chosen_rows, held_rows
 from miscal.data.readers import where as conditions
 from miscal.data.readers.columns import find, listed, match, unreserved
-from miscal.data.readers.mapped import chosen_rows, held_rows
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
 from miscal.data.readers.table import Table

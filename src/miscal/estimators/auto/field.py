@@ -10,6 +10,7 @@ import numpy as np
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
 from miscal.base.threads import one_thread
+from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.settings import AUTO
@@ -83,8 +84,9 @@ class AutoField:
         # what only a fit needs is not imported where a saved field is served
         from miscal.estimators.auto.estimator import fit_auto
 
-        self.rows_ = kept
-        self._keep(fit_auto(rows.take(kept), seed=drawn_seed(self.random_state)))
+        rows, _ = in_canonical_order(rows.take(kept))
+        self.rows_ = rows.row
+        self._keep(fit_auto(rows, seed=drawn_seed(self.random_state)))
         return self
 
     def _keep(self, model: AutoModel) -> None:

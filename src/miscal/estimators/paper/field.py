@@ -23,6 +23,7 @@ from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.global_map import held_out_global_map
+from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.kernel import nearest
@@ -158,14 +159,14 @@ class PaperField:
             For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
             beside their differences that single precision merges them.
         """
-        rows = replace(rows, X=_single(rows.places), layout=None)
+        rows, _ = in_canonical_order(replace(rows, X=_single(rows.places), layout=None))
         X, f, y = rows.X, rows.confidence, rows.correct
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         rng = np.random.default_rng(self.random_state)
         train, val = _train_and_val(rows, weight, rng)
         data, seed = draw_training(rows, weight, train, val, self.bank_size, rng)
         self._keep_choice(data, seed=seed)
-        self.bank_rows_ = train[data.bank]
+        self.bank_rows_ = rows.row[train[data.bank]]
         self.bank_residual_, self.bank_weight_ = data.residual[data.bank], data.weight[data.bank]
         self.bank_coordinates_ = self._embed(data.X[data.bank])
         self.global_map_ = held_out_global_map(y, f, weight, train, val)

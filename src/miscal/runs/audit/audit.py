@@ -9,6 +9,7 @@ from miscal.base.errors import InputError, MismatchError, command
 from miscal.base.signatures import checked_call
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.fitted_rows import TEST
@@ -77,8 +78,9 @@ def audit_run(
         )
     tell = progress or (lambda name: None)
     settings = run.summary.settings
+    run, triples = _rows(run)
     rows = Refitting(
-        _rows(run),
+        triples,
         method=run.summary.method,
         options=settings.get("options"),
         seed=run.summary.seed,
@@ -128,16 +130,18 @@ def audit_run(
     )
 
 
-def _rows(run: RunContent) -> Triples:
-    """Return the run's rows with the split that the run stored, not one drawn again."""
-    triples, _ = weighed(run.triples())
+def _rows(run: RunContent) -> tuple[RunContent, Triples]:
+    """Return the run and its rows in canonical order, with the split that the run stored, not one drawn again."""
+    triples, order = in_canonical_order(weighed(run.triples())[0])
+    if len(order) == len(run.table):
+        run = replace(run, table=run.table[order])
     if not np.array_equal(triples.row, run.table["row"].to_numpy()):
         raise MismatchError(
             f"{run.name}: the data file no longer gives the rows of the run: run {command('discover')} again"
         )
     if run.summary.evidence != TEST:
-        return triples
-    return replace(triples, split=run.table["split"].to_numpy().astype(str))
+        return run, triples
+    return run, replace(triples, split=run.table["split"].to_numpy().astype(str))
 
 
 def _epsilons(run: RunContent) -> tuple[float, ...]:
