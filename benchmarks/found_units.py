@@ -102,7 +102,8 @@ def one_draw(world: str, rows: int, group: str, draw: int) -> dict:
     # right for a new unit: the mean over what its rows share
     f = expit(given[:, None] + spread * _NODES) @ (_WEIGHTS / _WEIGHTS.sum())
     table |= {"confidence": f, "correct": (rng.random(rows) < expit(given + shared)).astype(int)}
-    triples, _ = prepared(read_triples(pl.DataFrame(table), embeddings=embeddings, group=group, seed=draw), "all", draw)
+    read = read_triples(pl.DataFrame(table), embeddings=embeddings, group=group, seed=draw)
+    triples, *_ = prepared(read, "all", draw)
     found = fit_rows(triples, seed=draw, n_jobs=1)
     claim = claim_of(found, seed=draw)
     low = claim.certificate.lower_bound_hidden.interval[0]

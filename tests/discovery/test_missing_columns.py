@@ -109,17 +109,18 @@ def test_a_file_without_a_column_is_refused_with_the_option_and_its_cost(run):
 def test_the_cost_is_that_of_fits_that_had_not_seen_the_row(run):
     found = run[1]
     cost = next(one.cost_if_missing.value for one in found.summary.columns if one.name == "kind")
-    triples, *_ = prepared(miscal.read_triples(table(0)), "all", 0)
+    triples, order, _ = prepared(miscal.read_triples(table(0)), "all", 0)
     left = []
     for fold in sorted(set(found.table["fold"])):
-        inside = (found.table["fold"] == fold).to_numpy()
+        inside = (found.table["fold"] == fold).to_numpy()[order]
         field = miscal.MiscalibrationField(random_state=0, n_jobs=1).fit_triples(triples.take(~inside))
         losses = [
             log_losses(triples.correct[inside], field.fitted_.correct(X[inside], triples.confidence[inside]).corrected)
             for X in (triples.encoder.blanked(triples.X, "kind"), triples.X)
         ]
         left.append(losses[0] - losses[1])
-    assert cost == pytest.approx(np.concatenate(left).mean(), abs=1e-9)
+    # kernels are sums in single precision, whose rounding depends on where a row stands in its batch
+    assert cost == pytest.approx(np.concatenate(left).mean(), abs=1e-7)
 
 
 def test_changed_rows_of_a_mask_are_those_of_its_rows():

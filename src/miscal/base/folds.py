@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,13 +57,15 @@ def named_units(n: int, groups: Any = None) -> NDArray[np.int64]:
     return np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
 
 
-def content_order(columns: Iterable[Any]) -> NDArray[np.int64]:
+def content_order(columns: Sequence[Any], *ties: Sequence[Any]) -> NDArray[np.int64]:
     """Order rows by what they hold, so that the order does not depend on the one that they came in.
 
     Parameters
     ----------
-    columns : iterable of arrays of shape (n,) or (n, d), or of n values
-        At least one. Equal rows stay in the order given.
+    columns : sequence of arrays of shape (n,) or (n, d), or of n values
+        At least one.
+    *ties : sequences of the same
+        What orders rows that are equal in all before; others stay in the order given.
 
     Returns
     -------
@@ -77,21 +79,23 @@ def content_order(columns: Iterable[Any]) -> NDArray[np.int64]:
     >>> bool((x[order] == x[::-1][other]).all())
     True
     """
+    # what is the same in all rows, such as a weight of 1, counts like nothing
+    zeros = np.zeros(len(columns[0]), np.uint64)
+    digests = [
+        np.stack([zeros, *(key for key in map(_key, some) if (key != key[:1]).any())], 1) for some in (columns, *ties)
+    ]
+    return np.lexsort([_hashed(one) for one in digests[::-1]])
+
+
+def _key(column: Any) -> NDArray[np.uint64]:
+    """Return a number for each value of a column, or each row of a matrix, equal where they are; (n,)."""
     import polars as pl
 
-    keys = []
-    for column in columns:
-        if not isinstance(column, np.ndarray) or column.dtype.kind not in "biufM":
-            column = pl.Series([str(value) for value in column]).rank("dense").to_numpy()
-        if column.ndim == 1:
-            column = column.astype(np.int64 if column.dtype.kind == "M" else column.dtype)[:, None]
-        key = _hashed(column) if column.shape[1] else None
-        # what is the same in all rows, such as a weight of 1, counts like nothing
-        if key is not None and (key != key[:1]).any():
-            keys.append(key)
-    if not keys:
-        return np.arange(len(column))
-    return np.argsort(_hashed(np.stack(keys, 1)), kind="stable")
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "biufM":
+        column = pl.Series([str(value) for value in column]).rank("dense").to_numpy()
+    if column.ndim == 1:
+        column = column.astype(np.int64 if column.dtype.kind == "M" else column.dtype)[:, None]
+    return _hashed(column) if column.shape[1] else np.zeros(len(column), np.uint64)
 
 
 def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -76,7 +76,10 @@ class JudgeScale:
         >>> [round(rate, 2) for rate in scale.approval]
         [0.21, 0.99]
         """
-        weight = np.ones(len(score)) if weight is None else weight / weight.mean()
+        weight = np.ones(len(score)) if weight is None else weight / weight.max()
+        # sums of another order are rounded otherwise
+        order = np.lexsort((weight, approved, score))
+        score, approved, weight = score[order], approved[order], weight[order] / weight[order].mean()
         levels, place = np.unique(score, return_inverse=True)
         if len(levels) > MOST_LEVELS:
             knots = np.unique(np.quantile(score, np.linspace(0, 1, _KNOTS)))

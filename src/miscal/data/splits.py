@@ -189,14 +189,16 @@ def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
     >>> one.row.tolist() == other.row.tolist()
     True
     """
-    rows, several = triples, triples.classes
+    rows, several, given = triples, triples.classes, lambda *some: [one for one in some if one is not None]
     # units that a run found are numbered by the order
     group = rows.group if rows.counted_by.source in ("rows", "named") else None
-    beside = (rows.weight, group, rows.split, rows.time, rows.text, rows.judged and rows.judged.labelling)
-    tables = (rows.metadata, rows.answers, rows.candidate_groups or {})
-    columns = [rows.X, rows.confidence, rows.correct, *(values for values in beside if values is not None)]
-    columns += [values for table in tables for values in table.values()]
-    order = content_order(columns if several is None else [*columns, several.probability, several.code])
+    # no outcome decides where another row stands, and what a fit does not see decides among equal rows alone
+    seen = given(rows.X, rows.confidence, rows.weight, group)
+    beside = given(rows.split, rows.time, rows.text, rows.judged and rows.judged.labelling)
+    for table in (rows.metadata, rows.answers, rows.candidate_groups or {}):
+        beside += table.values()
+    beside += [] if several is None else [several.probability, several.code]
+    order = content_order(seen, [rows.correct], beside)
     # inputs may be too large for memory
     apart = replace(rows, X=rows.X[:, :0], layout=rows.layout).take(order)
     return replace(apart, X=chosen_rows(rows.X, order)), order
