@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -57,45 +57,46 @@ def named_units(n: int, groups: Any = None) -> NDArray[np.int64]:
     return np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1].astype(np.int64)
 
 
-def content_order(columns: Sequence[Any], *ties: Sequence[Any]) -> NDArray[np.int64]:
+def content_order(X: np.ndarray, *columns: Any) -> NDArray[np.int64]:
     """Order rows by what they hold, so that the order does not depend on the one that they came in.
 
     Parameters
     ----------
-    columns : sequence of arrays of shape (n,) or (n, d), or of n values
-        At least one.
-    *ties : sequences of the same
+    X : ndarray of shape (n, d)
+    *columns : n values each
         What orders rows that are equal in all before; others stay in the order given.
 
     Returns
     -------
     ndarray of shape (n,), int64
-        Places of the rows. It is a digest that they are sorted by, so the order says nothing of large and small.
+        Places of the rows: sorted by ranks, so that it does not matter where zero lies, and then shuffled, always in
+        the same way, so that the order says nothing of large and small.
 
     Examples
     --------
-    >>> x, kind = np.array([3.0, 1.0, 2.0]), np.array(["a", "b", "c"])
-    >>> order, other = content_order([x, kind]), content_order([x[::-1], kind[::-1]])
-    >>> bool((x[order] == x[::-1][other]).all())
+    >>> x, kind = np.array([[3.0], [1.0], [2.0]]), np.array(["a", "b", "c"])
+    >>> order, other = content_order(x, kind), content_order(x[::-1], kind[::-1])
+    >>> bool((kind[order] == kind[::-1][other]).all())
     True
     """
-    # what is the same in all rows, such as a weight of 1, counts like nothing
-    zeros = np.zeros(len(columns[0]), np.uint64)
-    digests = [
-        np.stack([zeros, *(key for key in map(_key, some) if (key != key[:1]).any())], 1) for some in (columns, *ties)
-    ]
-    return np.lexsort([_hashed(one) for one in digests[::-1]])
+    n, number = len(X), np.zeros(len(X), np.int64)
+    distinct = len(np.unique(row_groups(X))) if X.shape[1] else 1
+    for column in X.T:
+        if len(np.unique(number)) >= distinct:
+            break
+        number = _ranked(number, column)
+    for column in columns:
+        number = _ranked(number, column)
+    return np.argsort(number, kind="stable")[np.random.default_rng(0).permutation(n)]
 
 
-def _key(column: Any) -> NDArray[np.uint64]:
-    """Return a number for each value of a column, or each row of a matrix, equal where they are; (n,)."""
-    import polars as pl
-
-    if not isinstance(column, np.ndarray) or column.dtype.kind not in "biufM":
-        column = pl.Series([str(value) for value in column]).rank("dense").to_numpy()
-    if column.ndim == 1:
-        column = column.astype(np.int64 if column.dtype.kind == "M" else column.dtype)[:, None]
-    return _hashed(column) if column.shape[1] else np.zeros(len(column), np.uint64)
+def _ranked(number: NDArray[np.int64], column: Any) -> NDArray[np.int64]:
+    """Rank rows by a number, and those of equal numbers by a column; (n,)."""
+    values = np.asarray(column)
+    # values of several types are compared as they are written
+    values = values if values.dtype.kind in "biufMU" else np.array([str(value) for value in column], dtype=object)
+    codes = np.unique(values, return_inverse=True)[1]
+    return np.unique(number * (len(codes) + 1) + codes, return_inverse=True)[1]
 
 
 def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int64]:

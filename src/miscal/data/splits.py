@@ -174,7 +174,7 @@ def own_ids(triples: Triples) -> np.ndarray:
 
 
 def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
-    """Sort rows by a digest of all that they hold: what is dealt and drawn then does not depend on their order.
+    """Sort rows by all that they hold: what is dealt and drawn then does not depend on their order.
 
     Returns
     -------
@@ -189,16 +189,16 @@ def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
     >>> one.row.tolist() == other.row.tolist()
     True
     """
-    rows, several, given = triples, triples.classes, lambda *some: [one for one in some if one is not None]
+    rows, several = triples, triples.classes
     # units that a run found are numbered by the order
     group = rows.group if rows.counted_by.source in ("rows", "named") else None
-    # no outcome decides where another row stands, and what a fit does not see decides among equal rows alone
-    seen = given(rows.X, rows.confidence, rows.weight, group)
-    beside = given(rows.split, rows.time, rows.text, rows.judged and rows.judged.labelling)
+    # what a fit sees first; outcomes decide among equal inputs alone, and what no fit sees among equal rows
+    columns = [rows.confidence, group, rows.correct, rows.weight, rows.split, rows.time, rows.text]
+    columns += [rows.judged and rows.judged.labelling]
     for table in (rows.metadata, rows.answers, rows.candidate_groups or {}):
-        beside += table.values()
-    beside += [] if several is None else [several.probability, several.code]
-    order = content_order(seen, [rows.correct], beside)
+        columns += table.values()
+    columns += [] if several is None else [several.code, *several.probability.T]
+    order = content_order(rows.X, *(column for column in columns if column is not None))
     # inputs may be too large for memory
     apart = replace(rows, X=rows.X[:, :0], layout=rows.layout).take(order)
     return replace(apart, X=chosen_rows(rows.X, order)), order

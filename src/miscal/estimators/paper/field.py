@@ -159,6 +159,7 @@ class PaperField:
             For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
             beside their differences that single precision merges them.
         """
+        rows = rows if rows.weight is None else rows.take(rows.weight > 0)
         rows, _ = in_canonical_order(replace(rows, X=_single(rows.places), layout=None))
         X, f, y = rows.X, rows.confidence, rows.correct
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
