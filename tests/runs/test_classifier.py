@@ -84,7 +84,8 @@ def test_probabilities_sum_to_one_and_belong_to_their_rows(fitted, fitted_to_thr
         assert (p >= 0).all()
         order = np.random.default_rng(0).permutation(len(p))
         taken = X.iloc[order] if model is fitted else X[order]
-        np.testing.assert_allclose(model.predict_proba(taken), p[order], atol=1e-9)
+        # kernels are sums in single precision, whose rounding depends on where a row stands in its batch
+        np.testing.assert_allclose(model.predict_proba(taken), p[order], atol=1e-5, rtol=0)
 
 
 def test_it_is_better_where_several_classes_hide_structure_and_no_worse_where_there_is_none(fitted_to_three):
