@@ -335,15 +335,17 @@ def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None 
     ndarray of float64, shape (n,)
         In [0, 1].
     """
-    f = triples.confidence if confidence is None else confidence
-    learned = _regression(triples, f)
+    # folds are dealt as a run deals them, in whatever order the rows come
+    triples, order = in_canonical_order(triples)
+    f = triples.confidence if confidence is None else confidence[order]
+    learned, expected = _regression(triples, f), np.empty(len(triples))
     if triples.split is not None:
-        return learned(triples.split != "test", f)
+        expected[order] = learned(triples.split != "test", f)
+        return expected
     folds = assign_folds(triples.units, _FOLDS, np.random.default_rng((seed, _STREAM)))
-    expected = np.empty(len(triples))
     for k in np.unique(folds):
         inside = folds == k
-        expected[inside] = learned(~inside, f[inside])
+        expected[order[inside]] = learned(~inside, f[inside])
     return expected
 
 

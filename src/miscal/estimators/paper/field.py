@@ -99,7 +99,7 @@ class PaperField:
     >>> rows = Triples.of(X, confidence=f, correct=y)
     >>> field = PaperField(sigmas=[0.3], lambdas=[0.01], max_epochs=3, n_jobs=1).fit(rows)
     >>> field.estimate(np.array([[-2.0, 0.0], [2.0, 0.0]], "float32"), np.array([0.5, 0.5])).delta.round(1)
-    array([-0.4,  0.4])
+    array([-0.4,  0.3])
     """
 
     folds_keep_choices: ClassVar[bool] = True
