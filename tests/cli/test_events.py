@@ -62,7 +62,10 @@ def test_no_rate_that_is_not_zero_reads_as_zero(discovered, files):
     page = re.sub(apart, " ", (files / "run" / "report.html").read_text(), flags=re.DOTALL)
     said = re.sub(r"\s+", " ", told(page) + discovered.out)
     zeros = [said[max(0, one.start() - 60) : one.end() + 20] for one in re.finditer(r"(?<![\d.,])0(\.0+)?\s?%", said)]
-    assert zeros == []
+    # a part in which nothing happened may say so
+    summary = json.loads((files / "run" / "summary.json").read_text())
+    without = [f"{one['n']} rows" for one in summary["subregimes"] if one["accuracy"] == 0]
+    assert [text for text in zeros if not any(rows in text for rows in without)] == []
 
 
 def test_commands_on_the_run_speak_of_events_too(discovered, files):
