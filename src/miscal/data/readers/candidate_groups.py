@@ -40,7 +40,7 @@ LARGEST_SHARE = 0.5
 
 _WHO = (
     "account applicant borrower caregiver claimant client conversation customer employee encounter episode household "
-    "individual member participant patient person prompt question respondent session student subjectid user visitor"
+    "individual member participant patient person prompt question respondent session student user visitor"
 )
 IDENTITIES = frozenset([*_WHO.split(), "uid", "uuid", "guid"])
 """Words in the names of columns that say who or what a row is of."""
