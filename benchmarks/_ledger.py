@@ -46,7 +46,7 @@ def read_rows(folder: Path, name: str) -> Triples:
 
 
 def ledger_of(rows: Triples, seed: int = 0) -> Ledger:
-    """Write the ledger of rows that all testify; no field is fitted, so that none of its ends is judged."""
+    """Write the ledger of rows that all are evaluated; no field is fitted, so that none of its ends is judged."""
     rows, none = replace(rows, split=None), np.zeros(len(rows))
     flat = FieldEstimate(none, none, none > 0, none, none, none, none[:, None], none)
     expected = expected_outcome(rows, seed), expected_outcome(rows, seed, flat.corrected)

@@ -60,8 +60,8 @@ def nystrom_flops(n: int, d: int) -> float:
 
     Per fit: covariance and rotation to 384 components where d > 384; per kernel score the kernel between rows and
     landmarks, the whitening, and one normal matrix (the folds' are sums of its parts); the kernel at the rows
-    estimated. Fits, where every row testifies: one on all rows, one on all folds but each, and one on the folds before
-    each but the first and the last.
+    estimated. Fits, where every row is evaluated: one on all rows, one on all folds but each, and one on the folds
+    before each but the first and the last.
     """
     folds = 10 if n < 1_000 else 4 if n <= 50_000 else 3
     fold = n / folds

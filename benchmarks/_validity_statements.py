@@ -66,7 +66,7 @@ FOLDS, BINS, LOOKS, OTHERS = 5, 15, 10, 9
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A draw, and which of its rows testify: all, E[y | f] being learned by folds, or all of a test split."""
+    """A draw, and which of its rows are evaluated: all, E[y | f] being learned by folds, or all of a test split."""
 
     world: str
     kind: str
@@ -110,7 +110,7 @@ class Asked:
 
     @cached_property
     def block(self) -> np.ndarray | None:
-        """Folds that are tested one after the other where all rows testify."""
+        """Folds that are tested one after the other where all rows are evaluated."""
         if self.evidence == TEST:
             return None
         unit = np.arange(len(self.rows.correct)) if self.rows.group is None else self.rows.group
@@ -159,7 +159,8 @@ def certificates(asked: Asked) -> Told:
 def hidden_tests(asked: Asked) -> Told:
     """The p-value of the claim and the two tests behind it, of inputs that outcomes have nothing to do with.
 
-    Where all rows testify, the field of a block is a ridge regression on the blocks before it, as a stand-in for auto.
+    Where all rows are evaluated, the field of a block is a ridge regression on the blocks before it, as a stand-in for
+    auto.
     """
     rows, told = asked.rows, Told()
     if not asked.nothing_hidden:
@@ -433,4 +434,4 @@ KINDS_OF = {
 }
 """Kinds of draws of which a set is asked, where not all."""
 OF_EVIDENCE = ("certificates", "hidden tests", "residuals", "findings")
-"""Sets to which it matters which rows testify."""
+"""Sets to which it matters which rows are evaluated."""

@@ -100,7 +100,7 @@ def main() -> None:
     ]  # fmt: skip
     head = ["n", "d", "sample", "wall s", "processor s", "held MB", "inputs MB", "field.parquet MB",
             *(f"{s} s" for s in stages), "load before"]  # fmt: skip
-    show(args, "sample", "discover on a sample, all rows testifying", head, rows)
+    show(args, "sample", "discover on a sample, all rows evaluated", head, rows)
     wanted = {f"topic = topic {k}" for k in (OVER, UNDER)}
     met = [target(f"{r['n']:,} rows: both topics found", wanted <= set(r["findings"])) for r in found]
     large = [r for r in found if r["inputs_mb"] > 8_000]

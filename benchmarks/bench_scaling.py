@@ -5,7 +5,8 @@
     python benchmarks/bench_scaling.py --stages                 seconds of each stage of discover, five sizes
     python benchmarks/bench_scaling.py --full --print --page docs/scaling.md    what is cached, onto the page
 
-discover     `miscal discover` with its default settings (every row testifies, the map by t-SNE), from a parquet and an
+discover     `miscal discover` with its default settings (every row is evaluated, the map by t-SNE), from a parquet and
+an
              .npy file to the report, on made embeddings with planted topics (miscal.synthetic.worlds.planted), in
              processes of its own; peak memory is that of all of them together. Floor: products that the Nystrom
              features need (see nystrom_flops), divided by the rate of such products on all cores, measured right after.

@@ -3,9 +3,9 @@
     python benchmarks/claims_confirmed.py --data DIR [--rows 1000] [--draws 1] [--sets mmlu/] [--print]
 
 Of each set so many rows are drawn at random, at most half of them, with equal inputs on one side. auto is fitted to
-them, and the claim is made by the layers of a run where all rows testify (E[y | f] by folds, fields of earlier folds,
-both tests). The rows that are left then judge it: the field learned from all rows drawn is tested on them, and the
-kernel score is asked of them alone. There are mostly many more of them, so that what is true is nearly always seen.
+them, and the claim is made by the layers of a run where all rows are evaluated (E[y | f] by folds, fields of earlier
+folds, both tests). The rows that are left then judge it: the field learned from all rows drawn is tested on them, and
+the kernel score is asked of them alone. There are mostly many more of them, so that what is true is nearly always seen.
 
     before     claimed by the rule that miscal had before: the estimator claims structure, the p-value of the field that
                it corrects by is below 0.05, and the lower limit of its size is above 0

@@ -49,7 +49,7 @@ NULLS = {"12 columns, one of 4,000 levels": (3_000, 0), "200 columns": (1_000, 1
 
 
 def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[tuple[Condition, str]]:
-    """Conditions and effects that the scan of the ledger chooses, of rows that all testify."""
+    """Conditions and effects that the scan of the ledger chooses, of rows that all are evaluated."""
     expected = expected_outcome(Triples(np.arange(len(y), dtype=np.float32)[:, None], f, y), seed)
     found = scan(LabelledRows(y, f, expected), groups, seed=seed)
     return [(groups.conditions[one.group], one.effect) for one in found.chosen]

@@ -7,8 +7,8 @@ holds a share of the rows and whose log-odds are shifted by -a in even draws and
 standard deviations of the noise away from the other rows, well apart: one that is harder to tell apart needs more of
 them. With a = 0, the size, there is the same place and nothing wrong with it.
 
-auto is fitted and put to the test as in `miscal discover`: with --evidence all every row testifies, by fits that have
-not seen its outcome; with --evidence test, a random tenth of the rows does. Of a draw are asked
+auto is fitted and put to the test as in `miscal discover`: with --evidence all every row is evaluated, by fits that
+have not seen its outcome; with --evidence test, a random tenth of the rows does. Of a draw are asked
 
     claimed      does the estimator claim local structure?
     found        does the regime of the right sign, |hidden field| > 0.05, hold at least half of the planted rows, which
@@ -53,7 +53,7 @@ def one_draw(evidence: Evidence, d: int, n: int, share: float, strength: float, 
     start = time.perf_counter()
     drawn = Triples.of(world.X, confidence=world.confidence, correct=world.correct)
     rows = fit_rows(prepared(drawn, evidence, draw)[0], seed=draw, n_jobs=1)
-    claim, test = claim_of(rows, seed=draw), rows.testifies
+    claim, test = claim_of(rows, seed=draw), rows.evaluated
     hidden, delta, supported = (getattr(rows.estimate, name)[test] for name in ("hidden", "delta", "supported"))
     planted, truth = world.regime[test] == 1, world.delta[test]
     return {
@@ -70,7 +70,7 @@ def one_draw(evidence: Evidence, d: int, n: int, share: float, strength: float, 
 
 
 def judged(regime: np.ndarray, planted: np.ndarray, sign: int) -> dict:
-    """Whether the regimes hold the planted rows that testify, and by the right sign (None where they hold none)."""
+    """Whether the regimes hold the planted evaluation rows, and by the right sign (None where they hold none)."""
     right, wrong = ("under", "over") if sign > 0 else ("over", "under")
     inside = regime == right
     found = planted.any() and inside[planted].mean() >= 0.5 and planted[inside].mean() >= 2 * planted.mean()
@@ -107,7 +107,7 @@ def show_cells(args: argparse.Namespace, draws: list[dict]) -> None:
                     *(f"{mean(own, name):.2f}" for name in ("certified", "limit", "r")),
                 ]
             )
-    head = ["n", "share", "a", "mean abs. delta in it", "planted rows that testify", "draws", "claimed", "found",
+    head = ["n", "share", "a", "mean abs. delta in it", "planted evaluation rows", "draws", "claimed", "found",
             "named right",
             "certified", "limit", "r with truth"]  # fmt: skip
     title = f"a regime of a share of the rows, its log-odds shifted by a, {args.d} columns; shares of draws"

@@ -3,10 +3,10 @@
     python benchmarks/validity.py [--rows 100 300 1000 5000] [--draws 1000 1000 400 100] [--worlds uniform] [--print]
 
 Fields are fixed before the outcomes (_validity_worlds.py): twelve worlds, three kinds of draw. Half of the draws are
-judged as a run does where all rows testify (evidence "all": E[y | f] by folds, the certificate fold after fold), half
-as with a test split ("test": E[y | f] from three times as many other rows); "drifted" always has a test split. Scores,
-monitor and the p-value of smECE are asked of as many draws at every number of rows, intervals of calibration errors of
-one draw in 25.
+judged as a run does where all rows are evaluated (evidence "all": E[y | f] by folds, the certificate fold after fold),
+half as with a test split ("test": E[y | f] from three times as many other rows); "drifted" always has a test split.
+Scores, monitor and the p-value of smECE are asked of as many draws at every number of rows, intervals of calibration
+errors of one draw in 25.
 
 A p-value is counted at 5 % and 1 % where its hypothesis is true, a limit or an interval where it misses the truth: 5 %
 is nominal. Findings count as wrong if any is (family-wise), and the intervals of findings, or of all candidates, if any
@@ -38,7 +38,7 @@ ON_EXPECTED = (
     "hidden residual", "hidden residual: interval", "findings",
 )  # fmt: skip
 OFF_BY_DRIFT = ("visible residual", "hidden residual: interval")
-"""Starts of the names of those that presume that E[y | f] is that of the rows that testify."""
+"""Starts of the names of those that presume that E[y | f] is that of the evaluation rows."""
 
 
 def one_part(name: str, world: str, kind: str, n: int, evidence: str, part: int) -> dict:
@@ -76,7 +76,7 @@ def keys_of(args: argparse.Namespace) -> list[tuple]:
 
 
 def evidence_of(name: str, world: str, part: int) -> str:
-    """Which rows testify: in turn all and those of a test split, where it matters."""
+    """Which rows are evaluated: in turn all and those of a test split, where it matters."""
     if name not in OF_EVIDENCE:
         return "either"
     return TEST if part % 2 or world == "drifted" else ALL

@@ -10,7 +10,8 @@ and standardised columns. Confidences f, rates given them m(f), and what they hi
     stated    five values with five rates; as much is hidden at both ends of a number
     grouped   y ~ Bernoulli(f): nothing is wrong. Groups of five rows, named, of one input and one confidence, whose
               outcomes correlate by 0.4
-    drifted   as kinds; the test split of 35 %, which alone testifies, has higher confidences than what is learned from,
+    drifted   as kinds; the test split of 35 %, which alone is evaluated, has higher confidences than what is learned
+    from,
               where the kinds that are right more often are also twice as frequent
 
 What the summary says with a p-value, a limit or an interval is held against the truth, as validity.py does: the
@@ -73,7 +74,7 @@ class Table:
             "age": self.numbers[:, 0].round(2), "year": self.numbers[:, 2].round(1),
         }  # fmt: skip
         self.group = unit if world == "grouped" else None
-        self.testifies = test if world == "drifted" else np.ones(n, bool)
+        self.evaluated = test if world == "drifted" else np.ones(n, bool)
 
     def _curve(self, world: str) -> np.ndarray:
         if world == "stated":
@@ -82,7 +83,7 @@ class Table:
 
     def triples(self) -> Triples:
         """Rows as a user gives them."""
-        split = None if self.testifies.all() else self.split
+        split = None if self.evaluated.all() else self.split
         return Triples.of(
             self.X, confidence=self.f, correct=self.y, metadata=self.columns, group=self.group, split=split
         )
@@ -113,8 +114,8 @@ def one_run(world: str, n: int, draw: int) -> dict:
 
 def of_certificate(table: Table, found: Discovery, world: str, told: Told) -> None:
     """Both p-values and limits, of the rows that were tested: where folds teach first, those of the last ones."""
-    proof, rows = found.summary.certificate, table.testifies
-    if table.testifies.all():
+    proof, rows = found.summary.certificate, table.evaluated
+    if table.evaluated.all():
         fold = found.table["fold"].to_numpy()
         rows = next(fold >= k for k in range(int(fold.max()) + 1) if (fold >= k).sum() == proof.n)
     for name, p, limit, error in (
@@ -135,7 +136,7 @@ def of_regimes(table: Table, found: Discovery, world: str, told: Told) -> None:
     for field, regimes in (("", found.summary.regimes), ("hidden_", found.summary.hidden_regimes)):
         of_row = found.table[f"{field}regime"].to_numpy()
         for one in regimes:
-            inside = (of_row == one.name) & table.testifies
+            inside = (of_row == one.name) & table.evaluated
             if one.name == "good" or not inside.any():
                 continue
             for part, error in truth.items():
@@ -147,7 +148,7 @@ def of_regimes(table: Table, found: Discovery, world: str, told: Told) -> None:
 
 
 def of_scores(table: Table, found: Discovery, world: str, told: Told) -> None:
-    """Scores of the world; accuracy and confidence are of all rows, the others of those that testify."""
+    """Scores of the world; accuracy and confidence are of all rows, the others of the evaluation rows."""
     scores = found.summary.global_
     for name, truth in true_scores(world).items():
         told.interval(f"{name}: interval", getattr(scores, name).interval, truth)
@@ -162,7 +163,7 @@ def true_scores(world: str) -> dict[str, float]:
     """Scores of so many rows that they are those of the world."""
     if world not in _TRUE:
         table = Table(world, POPULATION, np.random.default_rng(122))
-        rows = table.testifies
+        rows = table.evaluated
         f, p, visible = table.f[rows], table.rate[rows], table.visible[rows]
         one, zero, mass = np.ones_like(f), np.zeros_like(f), np.full(len(f), 1 / len(f))
         by_bin = np.bincount(bin_index(f, BINS, "width", mass), mass * (visible - f))
@@ -179,13 +180,13 @@ def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
     """Any finding, and whether the interval of any that columns name misses: as promised, E[y | f] taken as known."""
     summary = found.summary
     told.p_value("findings", min((one.p_adjusted for one in summary.findings), default=1.0), world == "grouped")
-    frame = Frame(int(table.testifies.sum()), {name: values[table.testifies] for name, values in table.columns.items()})
+    frame = Frame(int(table.evaluated.sum()), {name: values[table.evaluated] for name, values in table.columns.items()})
     wrong = more = False
     for one in (*summary.findings, *summary.accounted_for):
         if one.source != NAMED:  # a cluster, or an end of the field
             continue
         inside = one.condition.rows(frame)
-        rate, visible = (values[table.testifies][inside].mean() for values in (table.rate, table.visible))
+        rate, visible = (values[table.evaluated][inside].mean() for values in (table.rate, table.visible))
         expected = one.accuracy - one.hidden.value
         wrong |= outside(one.hidden.interval, rate - expected)
         more |= outside(one.hidden.interval, rate - visible)

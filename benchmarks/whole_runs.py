@@ -1,4 +1,4 @@
-"""What whole runs of `miscal discover` claim where nothing is hidden, every row testifying.
+"""What whole runs of `miscal discover` claim where nothing is hidden, every row evaluated.
 
     python benchmarks/whole_runs.py --draws 100 --jobs 2 [--n 300 1000] [--print]
 
@@ -115,7 +115,7 @@ def shown(args: argparse.Namespace, records: list[dict]) -> list[str]:
             if known and binomtest(sum(known), len(known), level, alternative="greater").pvalue < LEAST_P:
                 missed.append(f"{name} in {world}, n = {n}")
         rows.append([world, n, len(own), *cells])
-    title = "runs that claim what is not so, in per cent (every row testifies)"
+    title = "runs that claim what is not so, in per cent (every row is evaluated)"
     show(args, args.cache.stem, title, ["world", "n", "runs", *names], rows)
     return missed
 

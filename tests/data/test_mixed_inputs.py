@@ -143,7 +143,7 @@ def test_a_column_that_tells_the_outcome_is_left_out_unless_allowed():
         read_triples(data, features="late")
 
 
-def test_rows_that_testify_by_a_split_have_no_say_in_what_leaks():
+def test_evaluation_rows_by_a_split_have_no_say_in_what_leaks():
     data = table(hour=[i % 24 for i in range(N)], split=["train"] * 150 + ["val"] * 40 + ["test"] * 50)
     y = data["correct"].to_list()
     # tells nothing where the field is learned, and everything where it is tested

@@ -26,18 +26,18 @@ def test_what_is_left_is_the_mean_over_the_rows_of_the_finding(split):
     corrected = found.table["corrected"].to_numpy()
     rows, order = in_canonical_order(triples)
     left = (rows.correct - expected_outcome(rows, 0, corrected[order]))[np.argsort(order)]
-    testifies = triples.split == "test" if split else np.ones(500, bool)
+    evaluated = triples.split == "test" if split else np.ones(500, bool)
     columns = {"kind": triples.metadata["kind"], **{f"x_{i}": triples.X[:, i] for i in range(3)}}
     table = found.findings.to_dicts()
     named = 0
     for one, row in zip(found.summary.findings, table, strict=True):
         assert (row["after"], row["after_low"], row["after_high"]) == (one.after.value, *one.after.interval)
         if one.source == "named":
-            inside = one.condition.rows(Frame(500, columns)) & testifies
+            inside = one.condition.rows(Frame(500, columns)) & evaluated
             rest = 0.0
             if isinstance(one.condition, Trend):
                 # what is left of a trend is the difference between its two ends
-                rest = left[one.condition.lower_end.rows(Frame(500, columns)) & testifies].mean()
+                rest = left[one.condition.lower_end.rows(Frame(500, columns)) & evaluated].mean()
             plain = left[inside].mean() - rest
             # but for what is taken off because the group was chosen
             assert 0.5 * abs(plain) <= abs(one.after.value) <= abs(plain) + 1e-12

@@ -196,7 +196,7 @@ def test_no_value_of_a_row_has_seen_its_outcome(data, found):
     assert (before.forward.delta != after.forward.delta)[before.block > 4].any()
 
 
-def test_all_rows_testify_unless_some_are_set_apart(data, found, tested):
+def test_all_rows_are_evaluated_unless_some_are_set_apart(data, found, tested):
     summary = found.summary
     assert (summary.evidence, summary.n_train, summary.n_val, summary.n_test) == ("all", None, None, None)
     assert found.table["split"].is_null().all()
@@ -255,7 +255,7 @@ def test_rows_that_keep_their_estimate_belong_to_regimes_and_are_counted(data, f
 
 
 def test_findings_name_what_no_diagram_shows_from_all_rows(tmp_path):
-    """The column `kind` knows where the model is right less often; with a split, the test rows alone testify."""
+    """The column `kind` knows where the model is right less often; with a split, the test rows alone are evaluated."""
     rows = triples(1000, strength=0.35)
     kind = np.where(rows.X[:, 0] < 0, "left", "right").astype(object)
     told = replace(rows, metadata={"kind": kind, "year": np.arange(1000) % 7}, text=None)

@@ -1,4 +1,4 @@
-"""A field learned from a sample: all rows testify, none is judged by a field that has seen its outcome or its like."""
+"""A field learned from a sample: all rows are evaluated, none by a field that has seen its outcome or its like."""
 
 import json
 import subprocess
@@ -42,7 +42,7 @@ def three_folds(monkeypatch):
     monkeypatch.setattr(honest, "_FOLDS_OF_FEW", 3)
 
 
-def test_planted_groups_are_found_with_every_row_testifying(found):
+def test_planted_groups_are_found_with_every_row_evaluated(found):
     summary = found.summary
     assert (summary.n, summary.n_sample, summary.evidence) == (N, SIZE, "all")
     assert [finding.description for finding in summary.findings] == ["topic = t2"]
@@ -63,7 +63,7 @@ def test_the_summary_and_the_page_say_so(found):
     from miscal.report.row_wording import row_words, sampled
 
     told = sampled(SIZE, N)
-    assert told == "The field was learned from 900 of 6,000 rows, drawn at random; all rows testify."
+    assert told == "The field was learned from 900 of 6,000 rows, drawn at random; all rows are evaluated."
     assert told in row_words(found.summary).basis
     assert json.loads(found.summary.to_json())["n_sample"] == SIZE
 
@@ -120,7 +120,7 @@ class TestDraw:
             sample_size(10_000, 99)
 
 
-def test_a_sample_needs_rows_that_all_testify():
+def test_a_sample_needs_rows_that_all_are_evaluated():
     rows = planted(400)
     with pytest.raises(InputError, match="leave one of them out"):
         discover(rows, sample=200, evidence="test")
@@ -159,7 +159,7 @@ known = fit_rows(triples, sample=300, n_jobs=1)
 clusters.clusters_of(triples.X)
 subregimes.find_subregimes(
     triples, known.every, np.column_stack([known.estimate.delta, known.estimate.hidden]),
-    np.where(triples.confidence > 0.6, "over", "under"), cut_on=known.sample, tested=known.testifies,
+    np.where(triples.confidence > 0.6, "over", "under"), cut_on=known.sample, tested=known.evaluated,
 )
 print(len(triples), np.isfinite(known.estimate.delta).all())
 """

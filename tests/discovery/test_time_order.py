@@ -56,15 +56,15 @@ def test_no_value_of_a_row_changes_with_the_outcomes_of_later_rows(triples, fitt
 def test_the_first_block_teaches_and_is_left_as_it_is(triples, fitted):
     first = triples.time_block == 0
     assert 0 < first.sum() <= N / BLOCKS + 1
-    assert (fitted.testifies == ~first).all()
+    assert (fitted.evaluated == ~first).all()
     assert (fitted.estimate.corrected[first] == triples.confidence[first]).all()
     assert not fitted.estimate.supported[first].any()
-    assert len(fitted.testified) == (~first).sum()
-    assert fitted.testified.block is None
+    assert len(fitted.evaluation_rows) == (~first).sum()
+    assert fitted.evaluation_rows.block is None
     assert sorted(np.unique(fitted.block)) == [-1, 1, 2, 3, 4]
 
 
-def test_a_run_says_which_rows_testify_and_tells_of_each_period():
+def test_a_run_says_which_rows_are_evaluated_and_tells_of_each_period():
     found = discover(made(), evidence="time", map_method="pca", n_jobs=1)
     summary = found.summary
     blocks, words = summary.over_time.blocks, row_words(summary)
@@ -125,7 +125,7 @@ def test_times_that_leave_no_order_are_refused():
         evidence_of(replace(rows, time=np.zeros(N)), "auto", "time")
     with pytest.raises(InputError, match=r"groups reach so far in time .*group='COL:day'"):
         evidence_of(replace(rows, group=np.arange(N) % 50), "auto", "time")
-    with pytest.raises(InputError, match=r"evidence 'time' lets rows testify .* leave the split out"):
+    with pytest.raises(InputError, match=r"evidence 'time' lets rows are evaluated .* leave the split out"):
         evidence_of(replace(rows, split=np.full(N, "test")), "auto", "time")
     with pytest.raises(InputError, match="must be 'all', 'test' or 'time'; got 'later'"):
         evidence_of(rows, "auto", "later")

@@ -1,4 +1,4 @@
-"""Rows that testify are compared with rows learned from: a drift between them is noticed, and nothing else."""
+"""Evaluation rows are compared with rows learned from: a drift between them is noticed, and nothing else."""
 
 import numpy as np
 import pytest

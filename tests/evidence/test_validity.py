@@ -121,7 +121,7 @@ def test_a_study_that_is_stopped_has_about_as_much_of_each_cell(script):
 def test_tables_of_whole_runs_draw_what_they_say(script, world):
     fits = script("validity_fits")
     table = fits.Table(world, N, np.random.default_rng(4))
-    unit, rows = np.arange(N) if table.group is None else table.group, table.testifies
+    unit, rows = np.arange(N) if table.group is None else table.group, table.evaluated
     hidden = np.where(rows, table.rate - table.visible, 0.0)
     drawn = [*scores_by_bin(table.y - table.rate, table.f, unit), *scores_by_bin(hidden, table.f, unit)]
     assert np.abs(drawn).max() < 4.5

@@ -394,7 +394,7 @@ def null_summary(summary: dict) -> dict:
 
 
 def all_evidence(summary: dict) -> None:
-    """Turn the summary into one of a run in which every row testifies."""
+    """Turn the summary into one of a run in which every row is evaluated."""
     summary.update(evidence="all", n_train=None, n_val=None, n_test=None)
 
 

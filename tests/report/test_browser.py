@@ -392,7 +392,7 @@ def test_an_alarm_is_the_first_thing_on_the_screen(visit):
     assert float(text.evaluate("each => parseFloat(getComputedStyle(each).fontSize)")) >= 20
 
 
-def test_a_run_in_which_every_row_testifies_speaks_of_no_test_set(visit):
+def test_a_run_in_which_every_row_is_evaluated_speaks_of_no_test_set(visit):
     def every_row(summary):
         all_evidence(summary)
         summary["verdict"] = "A verdict."

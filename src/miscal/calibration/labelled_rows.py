@@ -1,4 +1,4 @@
-"""Rows whose outcomes testify, with what was estimated of each of them from other rows.
+"""Evaluation rows, with what was estimated of each of them from other rows.
 
 This is what every test, interval and number of a run is computed from. It is built once, from checked arrays, and
 handed on whole, so that groups, weights and the dependence between outcomes always come along.

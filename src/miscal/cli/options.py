@@ -43,7 +43,7 @@ class Engine(StrEnum):
 
 
 class Evidence(StrEnum):
-    """Which rows testify."""
+    """Which rows are evaluated."""
 
     all = "all"
     test = "test"
@@ -292,7 +292,7 @@ Split = Annotated[
     str | None,
     typer.Option(
         metavar="COL",
-        help="Column that says train, val or test for each row; then the test rows alone testify. Default: none.",
+        help="Column that says train, val or test for each row; then the test rows alone are evaluated. Default: none.",
     ),
 ]
 EvidenceOption = Annotated[
@@ -310,7 +310,7 @@ Sample = Annotated[
     typer.Option(
         parser=whole(100),
         metavar="N",
-        help="Learn the field from N rows, drawn at random; all rows still testify and are corrected. Default: all "
+        help="Learn the field from N rows, drawn at random; all rows are still evaluated and corrected. Default: all "
         "rows, or 200,000 of more than 500,000.",
         show_default=False,
     ),

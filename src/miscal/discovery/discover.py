@@ -132,18 +132,19 @@ def discover(
         The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
         reproduces it, but the gap of few rows says more about chance than about them.
     evidence : {"all", "test", "time"}, optional
-        Which rows testify. "all": every row is judged by fits that never saw its outcome, and every number is of all
-        rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone, from
-        which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows are
-        split 80/10/10 by `seed`, equal inputs and groups on one side. "time": rows are cut into five blocks of time,
-        and those of every block but the first, which only teaches, are judged by what was learned of earlier ones.
+        Which rows are evaluated. "all": every row is judged by fits that never saw its outcome, and every number is of
+        all rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone,
+        from which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows
+        are split 80/10/10 by `seed`, equal inputs and groups on one side. "time": rows are cut into five blocks of
+        time, and those of every block but the first, which only teaches, are judged by what was learned of earlier
+        ones.
     adjustment : {"family-wise", "fdr"}, default "family-wise"
         What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
         anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
         be false; it names more and promises less.
     sample : int, optional
-        Learn the field from so many rows, drawn at random (groups and equal inputs whole). All rows still testify and
-        are corrected: the others never took part. By default all rows are learned from, or 200,000 of more than
+        Learn the field from so many rows, drawn at random (groups and equal inputs whole). All rows are still evaluated
+        and are corrected: the others never took part. By default all rows are learned from, or 200,000 of more than
         500,000. With evidence "test" there is no sample.
     n_jobs : int, optional
         Processes for the fit; by default as many as the processors this process may use.
@@ -198,12 +199,12 @@ def discover(
     clock = Clock(progress or (lambda now: None), expected)
     with clock.stage("split"):
         own_split = triples.split is not None
-        testifying = evidence_of(triples, method, evidence)
+        evaluation = evidence_of(triples, method, evidence)
         if triples.classes is not None:
-            refuse_time(testifying)
-        refuse_learned_scale(triples, testifying)
-        size = _sample_size(triples, testifying, sample)
-        triples, order, warnings = prepared(triples, testifying, seed)
+            refuse_time(evaluation)
+        refuse_learned_scale(triples, evaluation)
+        size = _sample_size(triples, evaluation, sample)
+        triples, order, warnings = prepared(triples, evaluation, seed)
         warnings += unseen_columns(triples, method)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
@@ -216,7 +217,7 @@ def discover(
             n_jobs=n_jobs,
             sample=size,
             device=device,
-            evidence=testifying,
+            evidence=evaluation,
         )
         means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
         part.found = averages(*means, kind=triples.kind)
@@ -270,11 +271,11 @@ def discover(
     return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes, scale)
 
 
-def _sample_size(triples: Triples, testifying: Evidence, asked: int | None) -> int | None:
-    if testifying == ALL:
+def _sample_size(triples: Triples, evaluation: Evidence, asked: int | None) -> int | None:
+    if evaluation == ALL:
         return sample_size(len(triples), asked)
     if asked is not None:
-        learned = "rows of earlier blocks of time" if testifying == TIME else "train and validation rows of a split"
+        learned = "rows of earlier blocks of time" if evaluation == TIME else "train and validation rows of a split"
         raise InputError(
             f"sample says how many of all rows to learn from, but here the {learned} are learned "
             "from: leave one of them out"
@@ -305,8 +306,8 @@ def _strongest(ledger: Ledger) -> str:
 
 def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:
     estimate = rows.estimate
-    # The learned geometry has seen the outcomes of the rows it was learned from. Where these testify, parts are cut on
-    # what their outcomes had no part in: the inputs and the honest field itself.
+    # The learned geometry has seen the outcomes of the rows it was learned from. Where these are evaluated, parts are
+    # cut on what their outcomes had no part in: the inputs and the honest field itself.
     honest = np.column_stack([estimate.delta, estimate.hidden])
     return find_subregimes(
         shown,
@@ -314,7 +315,7 @@ def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, s
         estimate.coordinates if rows.evidence == TEST else honest,
         regime,
         cut_on=rows.teaches,
-        tested=rows.testifies,
+        tested=rows.evaluated,
         by=by,
         random_state=seed,
     )

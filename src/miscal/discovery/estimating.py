@@ -1,4 +1,4 @@
-"""Fit the field, estimate every row without its own outcome, and decide which rows may testify."""
+"""Fit the field, estimate every row without its own outcome, and decide which rows may be evaluated."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -46,7 +46,7 @@ _STREAM = 33
 
 
 def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:
-    """Say which rows testify: what the user asked for, or the default.
+    """Say which rows are evaluated: what the user asked for, or the default.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
     Raises
     ------
     InputError
-        If all rows are to testify, or rows in the order of time, although some were set apart as test rows; if they
-        cannot be judged in the order of time; or the value is another.
+        If all rows are to be evaluated, or rows in the order of time, although some were set apart as test rows; if
+        they cannot be judged in the order of time; or the value is another.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
     if evidence not in (None, ALL, TEST, TIME):
         raise InputError(f"evidence must be 'all', 'test' or 'time'; got {evidence!r}")
     if evidence in (ALL, TIME) and triples.split is not None:
-        who = "every row testify" if evidence == ALL else "rows testify in the order of time"
+        who = "every row be evaluated" if evidence == ALL else "rows are evaluated in the order of time"
         raise InputError(
             f"evidence {evidence!r} lets {who}, but the data name a split, whose test rows are set apart: leave the "
             "split out, or use evidence 'test'"
@@ -88,7 +88,7 @@ def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, 
     Returns
     -------
     triples : Triples
-        In canonical order; with a split exactly if the test rows alone testify.
+        In canonical order; with a split exactly if the test rows alone are evaluated.
     order : ndarray of int64, shape (n,)
         Where each row stood among those of weight above 0.
     warnings : tuple of str
@@ -185,7 +185,7 @@ def fit_rows(
     method, options, seed, n_jobs, device
         As for :func:`miscal.discovery.discover.discover`.
     sample : int, optional
-        Learn from so many rows, drawn at random; all rows must testify.
+        Learn from so many rows, drawn at random; all rows must be evaluated.
     evidence : {"all", "test", "time"}, optional
         From :func:`evidence_of`; by default as the split says.
     """
@@ -276,12 +276,12 @@ def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """The field of the rows that testify, learned once more.
+    """The field of the evaluation rows, learned once more.
 
     Attributes
     ----------
     estimate : FieldEstimate
-        Honest, of the rows that testify, in their order.
+        Honest, of the evaluation rows, in their order.
     epoch : int or None
         Epoch that was kept of the chosen setting, from 1; None where the method has no epochs, or each fold chooses
         its own.
@@ -304,7 +304,7 @@ def fit_again(
     device: str = "auto",
     evidence: Evidence | None = None,
 ) -> Refit:
-    """Fit the field once more, and estimate it honestly at the rows that testify."""
+    """Fit the field once more, and estimate it honestly at the evaluation rows."""
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if evidence == TIME:
         block = triples.time_block

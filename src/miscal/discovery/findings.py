@@ -1,4 +1,4 @@
-"""The findings of a run: which rows testify, which outcomes were expected of them, and the ledger of named groups."""
+"""The findings of a run: evaluation rows, the outcomes expected of them, and the ledger of named groups."""
 
 import json
 from collections.abc import Sequence
@@ -71,30 +71,30 @@ def write_ledger(
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Ledger:
-    """Test named groups and clusters of inputs of the rows that may testify, and the ends of the hidden field.
+    """Test named groups and clusters of inputs of the rows that may be evaluated, and the ends of the hidden field.
 
     Parameters
     ----------
     rows : FittedRows
         With honest estimates, and E[y | f] of each.
     own_split : bool
-        Whether the user set the test rows apart: then they alone testify.
+        Whether the user set the test rows apart: then they alone are evaluated.
     seed : int
         Of the folds, of the clusters, and of the order of rows of equal confidence.
     error : float, default 1.0
         Share of the family-wise error that it may spend.
     settings : LedgerSettings, optional
     """
-    # named groups and clusters are fixed before any outcome is seen: all rows may testify, unless some were set apart,
-    # or E[y | f] is only to be learned from what came before
+    # named groups and clusters are fixed before any outcome is seen: all rows may be evaluated, unless some were set
+    # apart, or E[y | f] is only to be learned from what came before
     by_time = rows.evidence == TIME
     evidence = TIME if by_time else TEST if own_split else ALL
-    witness = rows.testifies if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
+    witness = rows.evaluated if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     clusters = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings)
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
-    field, witnesses = _sequential(rows, witness), rows.testified
+    field, witnesses = _sequential(rows, witness), rows.evaluation_rows
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = _corrected(rows, witness, seed)
@@ -124,9 +124,9 @@ def _among_all(inside: np.ndarray, witness: np.ndarray) -> np.ndarray:
 
 def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
     """Return the rows of the ledger as their corrections leave them, with E[y | corrected] learned from other rows."""
-    if np.array_equal(witness, rows.testifies):
+    if np.array_equal(witness, rows.evaluated):
         return rows.corrected
-    # where all rows testify to the ledger, none is set apart to learn this from
+    # where all rows are evaluated to the ledger, none is set apart to learn this from
     corrected = rows.estimate.corrected
     expected = expected_outcome(replace(rows.triples, split=None), seed, corrected)
     return rows.labelled(witness, confidence=corrected, expected=expected)
@@ -135,7 +135,7 @@ def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows
 def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:
     """Take the hidden field where rows before taught it: those of earlier folds or, at test rows, all others."""
     if rows.evidence == TEST:
-        hidden, block = np.where(rows.testifies, rows.estimate.hidden, np.nan), rows.testifies.astype(np.int64)
+        hidden, block = np.where(rows.evaluated, rows.estimate.hidden, np.nan), rows.evaluated.astype(np.int64)
     elif rows.forward is not None and rows.block is not None:
         hidden, block = np.where(rows.block >= 0, rows.forward.hidden, np.nan), rows.block
     else:

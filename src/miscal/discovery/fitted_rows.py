@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Evidence = Literal["all", "test", "time"]
 
 ALL: Evidence = "all"
-"""Every row testifies: each is judged by fits that never saw its outcome."""
+"""Every row is evaluated: each is judged by fits that never saw its outcome."""
 
 TEST: Evidence = "test"
-"""The rows of the split 'test' testify, and nothing is learned from them."""
+"""The rows of the split 'test' are evaluated, and nothing is learned from them."""
 
 
 TIME: Evidence = "time"
-"""Rows testify in the order of time: each is judged by a fit on strictly earlier rows. The first block only teaches."""
+"""Rows in the order of time: each is judged by a fit on strictly earlier rows. The first block only teaches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class FittedRows:
     Attributes
     ----------
     triples : Triples
-        With their split; without one where all rows testify.
+        With their split; without one where all rows are evaluated.
     model : MiscalibrationField
-        The field that is saved: fitted on train and validation rows, or on all rows where all testify.
+        The field that is saved: fitted on train and validation rows, or on all rows where all are evaluated.
     estimate : FieldEstimate
         Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model; with evidence "time" by
         fits on earlier blocks.
@@ -50,25 +50,25 @@ class FittedRows:
     expected_corrected : ndarray of float64, shape (n,)
         E[y | corrected confidence] at each row, learned from the same other rows.
     corrections : dict of str to ndarray of float64, shape (n,)
-        Confidences by the name of the correction, none of which has seen the outcome of a row that testifies;
+        Confidences by the name of the correction, none of which has seen the outcome of an evaluation row;
         ``"raw"`` has none.
     fold : ndarray of int64, shape (n,), or None
-        Fold of each row where all testify; with evidence "time" its block, of which 0 only teaches.
+        Fold of each row where all are evaluated; with evidence "time" its block, of which 0 only teaches.
     forward : FieldEstimate or None
-        Where all rows testify: estimates by fits on earlier folds only, for tests that are exact.
+        Where all rows are evaluated: estimates by fits on earlier folds only, for tests that are exact.
     block : ndarray of int64, shape (n,), or None
         The fold where `forward` is known, else -1.
     sample : ndarray of bool, shape (n,), or None
         The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
         last block: their values come from the field that is saved.
     blanked : BlankedRows, or None
-        Some rows that testify, with columns blank.
+        Some evaluation rows, with columns blank.
     changed : ndarray of float64, or None
         Their corrected confidences, as honest as those of `estimate`.
     by_time : bool
         Whether folds are blocks of time, each judged by the blocks before it.
-    testified : LabelledRows
-        The rows that testify, built from the others.
+    evaluation_rows : LabelledRows
+        The evaluation rows, built from the others.
     regime, hidden_regime : ndarray of object, shape (n,)
         ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported: cut on the field, and on its
         hidden part. These and the following are None until they are found.
@@ -91,7 +91,7 @@ class FittedRows:
     blanked: BlankedRows | None = None
     changed: np.ndarray | None = None
     by_time: bool = False
-    testified: LabelledRows = None  # type: ignore[assignment]
+    evaluation_rows: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
     subregimes: Subregimes | None = None
@@ -99,21 +99,21 @@ class FittedRows:
     ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
-        if self.testified is None:
+        if self.evaluation_rows is None:
             # the class is frozen for everyone but its own making
-            object.__setattr__(self, "testified", self.labelled(self.testifies))
+            object.__setattr__(self, "evaluation_rows", self.labelled(self.evaluated))
 
     @property
     def evidence(self) -> Evidence:
-        """Which rows testify."""
+        """Which rows are evaluated."""
         if self.by_time:
             return TIME
         return ALL if self.triples.split is None else TEST
 
     @property
-    def testifies(self) -> np.ndarray:
-        """Mask of the rows that testify: bool, shape (n,)."""
-        return self.fold > 0 if self.by_time else testifying(self.triples)
+    def evaluated(self) -> np.ndarray:
+        """Mask of the evaluation rows: bool, shape (n,)."""
+        return self.fold > 0 if self.by_time else evaluated_rows(self.triples)
 
     @property
     def teaches(self) -> np.ndarray:
@@ -148,16 +148,16 @@ class FittedRows:
 
     @cached_property
     def corrected(self) -> LabelledRows:
-        """The rows that testify as their corrections leave them."""
+        """The evaluation rows as their corrections leave them."""
         known = {"confidence": self.estimate.corrected, "expected": self.expected_corrected}
-        return self.labelled(self.testifies, **known)
+        return self.labelled(self.evaluated, **known)
 
     @cached_property
     def every(self) -> LabelledRows:
-        """All rows, which hang together as the outcomes of those that testify show."""
+        """All rows, which hang together as the outcomes of the evaluation rows show."""
         if self.evidence == ALL:
-            return self.testified
-        known, group = self.testified.design, self.triples.group
+            return self.evaluation_rows
+        known, group = self.evaluation_rows.design, self.triples.group
         every = self.labelled(np.ones(len(self.triples), dtype=bool), group=None)
         if known is None or known.group is None:
             return every
@@ -165,15 +165,15 @@ class FittedRows:
         return replace(every, design=replace(known, group=number, weight=every.weight))
 
 
-def testifying(triples: Triples) -> np.ndarray:
-    """Mark the rows that testify: the test rows of a split, all rows where there is none; bool, shape (n,).
+def evaluated_rows(triples: Triples) -> np.ndarray:
+    """Mark the evaluation rows: the test rows of a split, all rows where there is none; bool, shape (n,).
 
     Examples
     --------
     >>> rows = {"confidence": [0.5, 0.9], "correct": [1, 0]}
-    >>> testifying(Triples.of([[0.0], [1.0]], **rows)).tolist()
+    >>> evaluated_rows(Triples.of([[0.0], [1.0]], **rows)).tolist()
     [True, True]
-    >>> testifying(Triples.of([[0.0], [1.0]], **rows, split=["train", "test"])).tolist()
+    >>> evaluated_rows(Triples.of([[0.0], [1.0]], **rows, split=["train", "test"])).tolist()
     [False, True]
     """
     return np.ones(len(triples), dtype=bool) if triples.split is None else triples.split == "test"

@@ -1,7 +1,7 @@
 """Measure the numbers of a run on rows that nothing was learned from.
 
-`rows` are those that testify, and `regime` is an array of object of shape (n,): ``"over"``, ``"good"``, ``"under"``, or
-None where the field is no local estimate. `seed` is that of the bootstrap and of the null draws.
+`rows` are the evaluation rows, and `regime` is an array of object of shape (n,): ``"over"``, ``"good"``, ``"under"``,
+or None where the field is no local estimate. `seed` is that of the bootstrap and of the null draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,12 +56,12 @@ def share_extreme(rows: LabelledRows) -> float:
 
 
 def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> Global:
-    """Measure the rows that testify; accuracy and confidence, which nothing is learned for, are of all rows.
+    """Measure the evaluation rows; accuracy and confidence, which nothing is learned for, are of all rows.
 
     Parameters
     ----------
     everyone : LabelledRows, optional
-        All rows, where others do not testify.
+        All rows, where others do not evaluated.
     """
     of = dict.fromkeys(metrics.METRICS, rows)
     if everyone is not None:
@@ -106,7 +106,7 @@ def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> Wei
     Parameters
     ----------
     weights : ndarray of float64, shape (n,), > 0, or None
-        Of the rows that testify.
+        Of the evaluation rows.
     column : str, optional
         That names them.
 
@@ -125,7 +125,7 @@ def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> Wei
 def field_numbers(
     rows: LabelledRows, regime: np.ndarray, supported: np.ndarray, *, visible: np.ndarray, structure: bool
 ) -> FieldNumbers:
-    """Describe the estimated field over the rows that testify.
+    """Describe the estimated field over the evaluation rows.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def field_numbers(
 
 
 def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) -> tuple[Regime, ...]:
-    """Measure each regime on rows that testify: over, good, under; the numbers of an empty one are null.
+    """Measure each regime on evaluation rows: over, good, under; the numbers of an empty one are null.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
 
 
 def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime: np.ndarray) -> dict[str, Comparison]:
-    """Score corrections on all rows that testify and on each regime of the uncorrected field.
+    """Score corrections on all evaluation rows and on each regime of the uncorrected field.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
     Parameters
     ----------
     rows : LabelledRows
-        The n rows that testify.
+        The n evaluation rows.
     predictions : mapping of str to ndarray of float64, shape (n,)
         Their corrected confidences by name of the correction, miscal's among them.
 
@@ -249,7 +249,7 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
 
 
 def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_SLICE_ROWS) -> Curves:
-    """Compute reliability curves of all rows that testify and of the two miscalibrated regimes, before and after.
+    """Compute reliability curves of all evaluation rows and of the two miscalibrated regimes, before and after.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ class BlankedRows:
     row: np.ndarray
 
     @classmethod
-    def of(cls, triples: Triples, testify: np.ndarray, seed: int) -> BlankedRows:
-        """Choose rows among those that testify, at random; none where no column can be blank.
+    def of(cls, triples: Triples, evaluated: np.ndarray, seed: int) -> BlankedRows:
+        """Choose rows among the evaluation rows, at random; none where no column can be blank.
 
         Examples
         --------
@@ -49,7 +49,7 @@ class BlankedRows:
         ()
         """
         columns = tuple(getattr(triples.encoder, "can_be_blank", ()))[: MOST_CHANGED // LEAST_ROWS]
-        there = np.flatnonzero(testify)
+        there = np.flatnonzero(evaluated)
         size = min(MOST_ROWS, MOST_CHANGED // len(columns), len(there)) if columns else 0
         chosen = np.random.default_rng((seed, _STREAM)).choice(there, size, replace=False)
         return cls(columns, np.sort(chosen))

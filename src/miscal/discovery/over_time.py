@@ -23,7 +23,7 @@ MOST_FINDINGS = 6
 
 
 def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
-    """Measure each period of time on the rows that testify; None where no times are known.
+    """Measure each period of time on the evaluation rows; None where no times are known.
 
     Parameters
     ----------
@@ -34,14 +34,14 @@ def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
     """
     if rows.triples.time is None:
         return None
-    testifies = rows.testifies
-    time = rows.triples.time[testifies]
+    evaluated = rows.evaluated
+    time = rows.triples.time[evaluated]
     period, starts = periods_of(time)
     times, number = np.unique(starts, return_inverse=True)
     names = [_written(one) for one in times]
     every = np.ones(len(time), dtype=bool)
     findings = tuple(
-        FindingOverTime(finding=place, periods=tuple(_periods(rows, number, names, inside[testifies])))
+        FindingOverTime(finding=place, periods=tuple(_periods(rows, number, names, inside[evaluated])))
         for place, inside in enumerate(rows.ledger.members[:MOST_FINDINGS], start=1)
     )
     return OverTime(
@@ -104,7 +104,7 @@ def _periods(
     for place, name in enumerate(names):
         some = np.flatnonzero(inside & (number == place))
         if len(some):
-            yield _numbers(name, rows.testified.take(some), rows.corrected.take(some))
+            yield _numbers(name, rows.evaluation_rows.take(some), rows.corrected.take(some))
 
 
 def _numbers(name: str, own: LabelledRows, corrected: LabelledRows) -> PeriodNumbers:

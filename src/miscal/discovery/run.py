@@ -143,8 +143,8 @@ class RunContent:
         return "the run" if self.path is None else str(self.path)
 
     @property
-    def testifies(self) -> "pl.Series":
-        """Which rows of `table` testify."""
+    def evaluated(self) -> "pl.Series":
+        """Which rows of `table` are evaluated."""
         if self.summary.evidence == TEST:
             return self.table["split"] == "test"
         # with evidence "time", folds are blocks, of which the first only teaches

@@ -41,7 +41,7 @@ _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
 
 _WHICH = {ALL: "", TEST: "test ", TIME: "later "}
-"""Which rows testify, before the word "rows"."""
+"""Which rows are evaluated, before the word "rows"."""
 
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
 """Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
@@ -58,7 +58,7 @@ def summarise(
     thresholds: Thresholds | None = None,
     several: ClassRun | None = None,
 ) -> Summary:
-    """Measure on the rows that testify what was estimated, and write it down.
+    """Measure on the evaluation rows what was estimated, and write it down.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def summarise(
         What is known of several classes.
     """
     thresholds = thresholds or Thresholds()
-    triples, testify, model, tested = rows.triples, rows.testifies, rows.model, rows.testified
+    triples, evaluated, model, tested = rows.triples, rows.evaluated, rows.model, rows.evaluation_rows
     split = triples.split
-    regime, hidden_regime = rows.regime[testify], rows.hidden_regime[testify]
-    supported, visible = rows.estimate.supported[testify], rows.estimate.visible[testify]
-    predictions = {name: values[testify] for name, values in rows.corrections.items()}
+    regime, hidden_regime = rows.regime[evaluated], rows.hidden_regime[evaluated]
+    supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
+    predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
     claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
     regimes = gated_regimes(measurements.regime_numbers(tested, regime, seed=seed), claimed)
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
@@ -135,7 +135,7 @@ def summarise(
             tested,
             predictions["miscal"],
             thresholds,
-            members=[inside[testify] for inside in rows.ledger.members],
+            members=[inside[evaluated] for inside in rows.ledger.members],
             candidates=rows.ledger.method.candidates,
             least=epsilon,
         ),
@@ -158,13 +158,13 @@ def summarise(
 
 def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
     """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
-    testify = rows.testifies
-    regime = rows.regime[testify]
+    evaluated = rows.evaluated
+    regime = rows.regime[evaluated]
     inside = [
-        parts.name[testify] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
+        parts.name[evaluated] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
     ]
     whole = [(one.name, regime == one.name) for one in regimes if one.name != "good"]
-    found = places(rows.testified, list(enumerate(inside)), whole)
+    found = places(rows.evaluation_rows, list(enumerate(inside)), whole)
     return tuple(
         PlaceNumbers(part=one.name, hidden=one.hidden)
         if isinstance(one.name, int)
@@ -180,7 +180,7 @@ def _remarks(
     regime: np.ndarray,
 ) -> list[str]:
     words = vocabulary(rows.triples.kind)
-    what, correct = _WHICH[rows.evidence], rows.testified.correct
+    what, correct = _WHICH[rows.evidence], rows.evaluation_rows.correct
     small = [part for part in regimes if part.name != "good" and 0 < part.n < MIN_SLICE_ROWS]
     remarks = [
         f"the {part.name} regime has only {part.n} {what}row{'' if part.n == 1 else 's'}, so its numbers are rough"
@@ -196,11 +196,11 @@ def _remarks(
                 else ""
             )
         )
-    if (units := rows.testified.n_units) < EVIDENCE_DEFAULTS.least_units:
-        by = measurements.unit_numbers(rows.testified, rows.triples.counted_by).unit
+    if (units := rows.evaluation_rows.n_units) < EVIDENCE_DEFAULTS.least_units:
+        by = measurements.unit_numbers(rows.evaluation_rows, rows.triples.counted_by).unit
         remarks.append(
-            f"only {units} units ({by}) testify, and of fewer than {EVIDENCE_DEFAULTS.least_units} nothing is claimed: "
-            "give rows of more units, or, if rows are independent of each other, --group none"
+            f"only {units} units ({by}) are evaluated, and of fewer than {EVIDENCE_DEFAULTS.least_units} nothing is "
+            "claimed: give rows of more units, or, if rows are independent of each other, --group none"
         )
     apart = regime == None  # noqa: E711  element by element
     if apart.any():
@@ -215,25 +215,25 @@ def _remarks(
             "estimate, which they keep, is mostly noise; --option min_mass=1 gives such rows the estimate by the "
             f"{words.probability} alone"
         )
-    tested, block = (rows.testifies, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
+    tested, block = (rows.evaluated, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
     texts = (
         rare,
-        *_few_count(_weights(rows), rows.triples.row[rows.testifies]),
+        *_few_count(_weights(rows), rows.triples.row[rows.evaluated]),
         _drifted(rows) if rows.evidence == TEST else None,
     )
     return [*remarks, *(text for text in texts if text is not None)]
 
 
 def _weights(rows: FittedRows) -> np.ndarray | None:
-    """How much each row that testifies counts, as named: all alike, perhaps; None where no weights are named."""
-    return None if rows.triples.weight is None else rows.triples.weight[rows.testifies]
+    """How much each evaluation row counts, as named: all alike, perhaps; None where no weights are named."""
+    return None if rows.triples.weight is None else rows.triples.weight[rows.evaluated]
 
 
 def _drifted(rows: FittedRows) -> str | None:
     """Warn where the test rows are of another kind than the rows learned from."""
-    every, testify = rows.every, rows.testifies
-    found = drift(every.correct, every.confidence, testify, effect_of_mean(every, testify))
+    every, evaluated = rows.every, rows.evaluated
+    found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
     return drift_warning(found, rows.triples.kind)
 
 

@@ -78,7 +78,7 @@ class FieldNumbers(Part):
 
 
 class Regime(Part):
-    """The testifying rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``."""
+    """The evaluation rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``."""
 
     name: str
     n: NonNegativeInt
@@ -147,7 +147,7 @@ class OtherUnit(Part):
 
 
 class Units(Part):
-    """What is counted once, among the rows that testify.
+    """What is counted once, among the evaluation rows.
 
     ``unit`` says what it is, ``source`` how it was found; ``column`` is as ``--group`` names it. ``correlation`` is
     that of the residuals within a unit, ``effect`` the design effect of a mean over all rows, ``widening`` its root,
@@ -170,7 +170,7 @@ class Units(Part):
 
 
 class PeriodNumbers(Part):
-    """The rows of a period of time that testify.
+    """The evaluation rows of a period of time.
 
     ``start`` is when it begins (ISO 8601, or a number); ``corrected`` the mean corrected confidence; ``hidden`` and
     ``after`` are mean hidden residuals before and after the correction. Each interval is of this one period.
@@ -216,7 +216,7 @@ class OverTime(Part):
 
 
 class WeightNumbers(Part):
-    """How unequally the rows that testify count, where ``--weight`` names how much.
+    """How unequally the evaluation rows count, where ``--weight`` names how much.
 
     ``n_effective`` is the number of rows of equal weight whose mean is as precise, (sum w)^2 / sum w^2 (Kish, 1965);
     ``largest`` the share of all weight that one row has at most.

@@ -1,10 +1,10 @@
 """Rows that are tested one block after another, each by a field learned from the blocks before it.
 
-Every row may testify and the test stays exact, because of what is fixed when. The rows come in blocks, in an order that
-no outcome chose. The field of a block is learned from earlier blocks (and from rows that are never tested). Once these
-are known, the field is fixed and the outcomes of the block are not. So a test of the block alone has a p-value p_b that
-is uniform if the hypothesis is true. z_b = Phi^-1(1 - p_b) is then standard normal given the past, and the blocks are
-added up as
+Every row may be evaluated and the test stays exact, because of what is fixed when. The rows come in blocks, in an order
+that no outcome chose. The field of a block is learned from earlier blocks (and from rows that are never tested). Once
+these are known, the field is fixed and the outcomes of the block are not. So a test of the block alone has a p-value
+p_b that is uniform if the hypothesis is true. z_b = Phi^-1(1 - p_b) is then standard normal given the past, and the
+blocks are added up as
 
     Z = sum w_b z_b,    sum w_b^2 = 1.
 

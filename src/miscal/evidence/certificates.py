@@ -63,7 +63,7 @@ class Certificate(Part):
     p_field : float in [0, 1]
         Of the test of the field: 1 where it claims nothing hidden, so that there was nothing to test.
     p_structure : float in (0, 1], or None
-        Of the kernel score, of all rows that testify; None where it was not asked.
+        Of the kernel score, of all evaluation rows; None where it was not asked.
     p_value_total : float in [0, 1]
         Of the hypothesis that the confidence is right.
     n : int
@@ -223,7 +223,7 @@ def certificate(
     rows : LabelledRows
         With `delta` and `hidden`; :func:`unseen_rows` checks arrays.
     p_structure : float in (0, 1], optional
-        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any others that testify.
+        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation rows.
     detectable_learned : sequence of DetectablePlace, optional
         What the kernel score of the same rows would have detected.
     settings : EvidenceSettings, optional

@@ -76,7 +76,7 @@ def claim(
     structure : bool
         Whether the estimator corrects by a local structure; it changes what is said, not what is claimed.
     p_structure : float in (0, 1], optional
-        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any others that testify. By
+        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation rows. By
         default the field alone is tested.
     detectable_learned : sequence of DetectablePlace, optional
         What the kernel score would have detected: :func:`~miscal.evidence.learned_power.detectable_places`.

@@ -1,4 +1,4 @@
-"""Whether the rows that testify are right as often as the rows learned from, at equal confidence.
+"""Whether the evaluation rows are right as often as the rows learned from, at equal confidence.
 
 E[y | f] is learned from other rows. Where a split was made by time or place, these can be of another kind, and then
 what is called visible and hidden is divided at the wrong rate.
@@ -33,12 +33,12 @@ _WARNED_BELOW = 0.01
 
 @dataclass(frozen=True)
 class Drift:
-    """How the outcomes of rows that testify differ from those of rows learned from, at equal confidence.
+    """How the outcomes of evaluation rows differ from those of rows learned from, at equal confidence.
 
     Attributes
     ----------
     difference : float
-        Share of right answers of the rows that testify less that of the others, within strata of the confidence
+        Share of right answers of the evaluation rows less that of the others, within strata of the confidence
         (Mantel and Haenszel), in [-1, 1].
     p_value : float
         In (0, 1], of a common difference and of one that changes with the confidence, in one: exact for independent
@@ -52,7 +52,7 @@ class Drift:
 def drift(
     correct: Floats,
     confidence: Floats,
-    testifies: NDArray[np.bool_],
+    evaluated: NDArray[np.bool_],
     effect: float = 1.0,
     random_state: int | np.random.Generator = 0,
 ) -> Drift:
@@ -62,8 +62,8 @@ def drift(
     ----------
     correct : (n,) float64, 0 or 1
     confidence : (n,) float64 in [0, 1]
-    testifies : (n,) bool
-        Rows that testify; the others were learned from.
+    evaluated : (n,) bool
+        Evaluation rows; the others were learned from.
     effect : float, default 1
         Design effect, where rows hang together or count unequally: squares are divided by it.
     random_state : int or numpy.random.Generator, default 0
@@ -84,8 +84,8 @@ def drift(
     """
     stratum = strata(confidence, rows=max(1, min(_STRATUM_ROWS, len(confidence) // _FEWEST_STRATA)))
     many = int(stratum.max()) + 1
-    ours, theirs = (np.bincount(stratum[side], minlength=many) for side in (testifies, ~testifies))
-    right = np.bincount(stratum[testifies & (correct > 0)], minlength=many)
+    ours, theirs = (np.bincount(stratum[side], minlength=many) for side in (evaluated, ~evaluated))
+    right = np.bincount(stratum[evaluated & (correct > 0)], minlength=many)
     total, rows = np.bincount(stratum[correct > 0], minlength=many), ours + theirs
     telling = (ours > 0) & (theirs > 0) & (total > 0) & (total < rows)
     if not telling.any():
@@ -103,7 +103,7 @@ def drift(
 
 
 def drift_warning(found: Drift, kind: Kind = ANSWER) -> str | None:
-    """Warn where the rows that testify are of another kind.
+    """Warn where the evaluation rows are of another kind.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def kernel_score(
 
 @dataclass(frozen=True, eq=False)
 class SmoothedResiduals:
-    """Smoothed residuals of rows that testify, and what they would be if the inputs said nothing.
+    """Smoothed residuals of evaluation rows, and what they would be if the inputs said nothing.
 
     Attributes
     ----------

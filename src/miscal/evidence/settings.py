@@ -120,7 +120,7 @@ class EvidenceSettings:
     """Frequencies at which the transform is below exp(-42) = 6e-19, so lost in rounding, are left out."""
 
     least_units: int = 10
-    """Units that testify, at least: of fewer nothing is claimed, as how much they differ is hardly known."""
+    """Least units among the evaluation rows: of fewer nothing is claimed, as how much they differ is hardly known."""
 
     # The audits.
     null_draws: int = 20

@@ -242,7 +242,7 @@ def decide(
     Parameters
     ----------
     rows : LabelledRows
-        Rows that testify, n of them, at least one.
+        Evaluation rows, n of them, at least one.
     corrected : (n,) float64 in [0, 1]
         Confidences corrected by fits that have not seen the row's own outcome.
     asked : Thresholds, optional

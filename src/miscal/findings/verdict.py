@@ -2,7 +2,7 @@
 
 The second says no more than the claim (:mod:`miscal.evidence.claim`) allows: that there is something hidden by the
 p-value alone, where by what was confirmed, how much by the lower limit. It never says that there is nothing, but
-what the rows that testified would have detected. All sizes are in percentage points, as on the page.
+what the evaluation rows would have detected. All sizes are in percentage points, as on the page.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _BASIS = {
     "all": "{n} rows, each judged by a field that had not seen its outcome",
     "time": "{n} rows, each judged by a field that had seen only earlier rows",
 }
-"""Which rows testified, by the kind of evidence."""
+"""Which rows are evaluated, by the kind of evidence."""
 
 
 def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
@@ -59,7 +59,7 @@ def verdict(
     Parameters
     ----------
     claim : Claim
-        What the rows that testified allow to be said.
+        What the evaluation rows allow to be said.
     places : sequence of Place
         The regions that were confirmed, strongest first; three at most are named, where there are no groups.
     groups : sequence of Place

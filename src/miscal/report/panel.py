@@ -25,7 +25,7 @@ class Panel:
         None leaves the section off the page.
     template : str
         Jinja template of what stands below the heading; everything it prints is escaped. It reads what the rows
-        that testify are called as ``words`` (:class:`~miscal.report.row_wording.RowWords`), the words of the run's
+        evaluated are called as ``words`` (:class:`~miscal.report.row_wording.RowWords`), the words of the run's
         kind of probability as ``terms`` (:class:`~miscal.base.vocabulary.Vocabulary`), and how many decimals points and
         per cents have as ``decimals``, and in brief as ``digits``.
     contents : str, default ""

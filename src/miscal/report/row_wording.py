@@ -25,7 +25,7 @@ _FOR_ALL = "These candidates were compared for the saved correction, which learn
 
 @dataclass(frozen=True)
 class RowWords:
-    """The rows that testify, in words.
+    """The evaluation rows, in words.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class RowWords:
 
 
 def row_words(summary: Summary) -> RowWords:
-    """Return what the rows that testify in a run are called.
+    """Return what the evaluation rows in a run are called.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def row_words(summary: Summary) -> RowWords:
 
 
 def later_rows(summary: Summary) -> int:
-    """Count the rows that testify where each is judged by earlier ones: those of every block of time but the first."""
+    """Count the evaluation rows where each is judged by earlier ones: those of every block of time but the first."""
     return sum(block.n for block in summary.over_time.blocks[1:])
 
 
@@ -81,9 +81,9 @@ def sampled(n_sample: int, n: int) -> str:
     Examples
     --------
     >>> sampled(50_000, 10_000_000)
-    'The field was learned from 50,000 of 10,000,000 rows, drawn at random; all rows testify.'
+    'The field was learned from 50,000 of 10,000,000 rows, drawn at random; all rows are evaluated.'
     """
-    return f"The field was learned from {n_sample:,} of {n:,} rows, drawn at random; all rows testify."
+    return f"The field was learned from {n_sample:,} of {n:,} rows, drawn at random; all rows are evaluated."
 
 
 def counted_by(summary: Summary) -> str:
@@ -157,7 +157,7 @@ def _all_rows(summary: Summary) -> RowWords:
         f"and every value of a row comes from a fit that never saw its outcome. {saved}{_and_design(summary)}",
         unseen=(
             "Cross-fitting",
-            f"{cut}So every row testifies, and no value of a row was learned from its own outcome.",
+            f"{cut}So every row is evaluated, and no value of a row was learned from its own outcome.",
         ),
         directions="For each row, a field that had not seen its outcome predicted in which direction the model errs.",
         corrected="All corrections are cross-fitted: each row is corrected by one that was learned from other rows, "
@@ -182,8 +182,8 @@ def _later_rows(summary: Summary) -> RowWords:
         unseen=(
             "Later rows",
             f"The rows were cut into {len(blocks)} blocks in the order of time, and the field at the rows of each "
-            "block was learned from the blocks before it. So every row but those of the first block testifies, and no "
-            "value of a row was learned from its own outcome or from any later one.",
+            "block was learned from the blocks before it. So every row but those of the first block is evaluated, and "
+            "no value of a row was learned from its own outcome or from any later one.",
         ),
         directions="For each row, a field that had seen only earlier rows predicted in which direction the model errs.",
         corrected="Each row is corrected by what was learned of earlier rows; the saved correction has learned from "

@@ -126,10 +126,10 @@ def discover(
     min_rows : int, default 30
         The fewest rows of a regime whose gap is measured.
     split : str or array-like of shape (n,), optional
-        Column that says train, val or test; then the test rows alone testify.
+        Column that says train, val or test; then the test rows alone are evaluated.
     evidence : {"all", "test", "time"}, optional
-        Which rows testify: by default all, each judged by fits that have not seen its outcome; with `split` and with
-        method "paper", the test rows.
+        Which rows are evaluated: by default all, each judged by fits that have not seen its outcome; with `split` and
+        with method "paper", the test rows.
     sample : int, optional
         Learn the field from so many rows. By default from all, or from 200,000 of more than 500,000.
     adjustment : {"family-wise", "fdr"}, default "family-wise"

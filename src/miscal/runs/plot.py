@@ -45,7 +45,7 @@ class RunPlot:
     def reliability(
         self, *, by: Any = None, corrected: bool = False, ax: Any = None, name: str | None = None
     ) -> ReliabilityDisplay:
-        """Draw how often the outcome is 1 against the probability, of the rows that testify.
+        """Draw how often the outcome is 1 against the probability, of the evaluation rows.
 
         Parameters
         ----------
@@ -61,16 +61,16 @@ class RunPlot:
 
         content = self._content
         column = "corrected" if corrected else "confidence"
-        testifies = content.testifies.to_numpy() & content.table[column].is_not_null().to_numpy()
+        evaluated = content.evaluated.to_numpy() & content.table[column].is_not_null().to_numpy()
         weight = None if content.summary.weights is None else content.triples().weight
         values = self._column(by) if isinstance(by, str) else by
-        if values is not None and len(values) != len(testifies):
-            raise InputError(f"by must have a value of each of the {len(testifies):,} rows; it has {len(values):,}")
+        if values is not None and len(values) != len(evaluated):
+            raise InputError(f"by must have a value of each of the {len(evaluated):,} rows; it has {len(values):,}")
         return ReliabilityDisplay.from_predictions(
-            content.table["correct"].to_numpy()[testifies],
-            content.table[column].to_numpy()[testifies],
-            sample_weight=None if weight is None else weight[testifies],
-            by=None if values is None else np.asarray(values)[testifies],
+            content.table["correct"].to_numpy()[evaluated],
+            content.table[column].to_numpy()[evaluated],
+            sample_weight=None if weight is None else weight[evaluated],
+            by=None if values is None else np.asarray(values)[evaluated],
             kind=content.summary.kind,
             ax=ax,
             name=name,

@@ -60,7 +60,7 @@ _FIELDS = {"delta": "delta", "hidden": "field"}
 
 
 def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed: int = 0) -> list[dict[str, Any]]:
-    """Correlate two pairs' fields on the questions that testify in both.
+    """Correlate two pairs' fields on the questions evaluated in both.
 
     The interval holds for these two fields and further questions like these: questions are drawn again, and those that
     count as one, or have equal inputs, are drawn together. Fits are not repeated.
@@ -81,7 +81,7 @@ def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed
         Two rows of table ``transfer_fields``, "delta" and "hidden"; none without two shared questions. A correlation is
         null where one field is constant. A field of 0 agrees in sign with another 0 only.
     """
-    both = [] if match is None else np.flatnonzero(a.testifies[match.a] & b.testifies[match.b])
+    both = [] if match is None else np.flatnonzero(a.evaluated[match.a] & b.evaluated[match.b])
     if match is None or len(both) < 2:
         return []
     at_a, at_b = match.a[both], match.b[both]
@@ -102,14 +102,14 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
     """Correct the rows of one pair by the saved field of another.
 
     Questions that taught the field are left out, with whatever counts as one with them. Where all rows of a pair
-    testify, its saved field has learned from all of them, so that no question that both pairs share is judged.
+    evaluated, its saved field has learned from all of them, so that no question that both pairs share is judged.
 
     Parameters
     ----------
     a : OpenRun
         The pair whose saved field corrects.
     b : OpenRun
-        The pair whose rows that testify are judged.
+        The pair whose evaluation rows are judged.
     match : Match or None
         From :func:`miscal.study.opened_runs.shared`.
     method : str
@@ -178,12 +178,12 @@ def duel_rows(labels: Labels, auto: RunContent, paper: RunContent, unit: NDArray
     Returns
     -------
     list of dict
-        The row of table ``duels``; none where no row testifies in both. The interval is Student's, over units (Liang
+        The row of table ``duels``; none where no row is evaluated in both. The interval is Student's, over units (Liang
         and Zeger, 1986).
     """
     tables = auto.table, paper.table
-    testify = np.logical_and.reduce([table["split"].fill_null("test").to_numpy() == "test" for table in tables])
-    at = np.flatnonzero(testify)
+    evaluated = np.logical_and.reduce([table["split"].fill_null("test").to_numpy() == "test" for table in tables])
+    at = np.flatnonzero(evaluated)
     if not len(at):
         return []
     correct = tables[0]["correct"].to_numpy()[at].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Two pairs' runs, opened side by side: which rows testify, and which are the same question."""
+"""Two pairs' runs, opened side by side: which rows are evaluated, and which are the same question."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class OpenRun:
     labels : Labels
     rows : RunRows
         All of its rows.
-    testifies : bool array of shape (n,)
-        Rows whose outcomes the saved field has not seen, or all rows where all testify.
+    evaluated : bool array of shape (n,)
+        Rows whose outcomes the saved field has not seen, or all rows where all are evaluated.
     taught : bool array of shape (n,)
         Rows that the saved field learned from.
     encoder : str or None
@@ -69,7 +69,7 @@ class OpenRun:
 
     labels: Labels
     rows: RunRows
-    testifies: NDArray[np.bool_]
+    evaluated: NDArray[np.bool_]
     taught: NDArray[np.bool_]
     encoder: str | None = None
 
@@ -188,7 +188,7 @@ def shared(a: OpenRun, b: OpenRun) -> Match | None:
 
 
 def unseen(b: OpenRun, a: OpenRun, match: Match | None) -> NDArray[np.bool_]:
-    """Mark the rows of `b` that testify and did not teach `a`, nor count as one with a row that did.
+    """Mark the rows of `b` that are evaluated and did not teach `a`, nor count as one with a row that did.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def unseen(b: OpenRun, a: OpenRun, match: Match | None) -> NDArray[np.bool_]:
     if match is not None:
         seen[match.b[a.taught[match.a]]] = True
     unit = row_groups(b.rows.X, b.rows.group)
-    return b.testifies & ~np.isin(unit, unit[seen])
+    return b.evaluated & ~np.isin(unit, unit[seen])
 
 
 def side(run: OpenRun, at: NDArray[np.int64], unit: np.ndarray | None = None) -> Side:

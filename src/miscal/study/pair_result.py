@@ -1,6 +1,6 @@
 """One pair under one method: its labels and settings, what `discover` found, and the rows that are measured.
 
-Measures look at the rows that testify, with the field of the learned geometry and, for method "paper", that of the raw
+Measures look at the evaluation rows, with the field of the learned geometry and, for method "paper", that of the raw
 inputs.
 """
 
@@ -22,7 +22,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import corrections_by_name, expected_outcome
-from miscal.discovery.fitted_rows import TEST, testifying
+from miscal.discovery.fitted_rows import TEST, evaluated_rows
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings import cut
 from miscal.findings.conditions import Frame
@@ -97,7 +97,7 @@ class PairResult:
     method : {"paper", "auto"}
     settings : MeasureSettings
     triples : Triples
-        All rows of the pair, with their split; without one where all rows testify.
+        All rows of the pair, with their split; without one where all rows are evaluated.
     found : Discovery
         What :func:`miscal.discover` found on them.
     seconds_score : float or None
@@ -119,7 +119,7 @@ class PairResult:
 
     @cached_property
     def learned(self) -> FieldRows:
-        """The rows that testify, in the learned geometry."""
+        """The evaluation rows, in the learned geometry."""
         return learned_rows(self.found, self.triples, self.settings.epsilon)
 
     @cached_property
@@ -131,18 +131,18 @@ class PairResult:
 
     @cached_property
     def globally_corrected(self) -> np.ndarray:
-        """Confidences of the rows that testify, corrected by the best map of the confidence alone; float64 (n,)."""
+        """Confidences of the evaluation rows, corrected by the best map of the confidence alone; float64 (n,)."""
         return globally_corrected(self.found, self.triples)
 
     @cached_property
     def unit(self) -> np.ndarray:
-        """Numbers of the rows that testify, the same of rows that count as one; int64 (n,)."""
+        """Numbers of the evaluation rows, the same of rows that count as one; int64 (n,)."""
         return units(self.triples)
 
     @property
     def groups(self) -> np.ndarray | None:
-        """Named group of each row that testifies, (n,); None where no groups are named."""
-        return take_rows(self.triples.group, testifying(self.triples))
+        """Named group of each evaluation row, (n,); None where no groups are named."""
+        return take_rows(self.triples.group, evaluated_rows(self.triples))
 
     @property
     def geometries(self) -> dict[str, FieldRows]:
@@ -152,7 +152,7 @@ class PairResult:
 
 @dataclass(frozen=True, eq=False)
 class FieldRows:
-    """Rows that testify and one field at each; arrays of shape (n,), float64 unless said otherwise.
+    """Evaluation rows and one field at each; arrays of shape (n,), float64 unless said otherwise.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class RawGeometry:
 
 
 def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRows:
-    """Take the rows that testify from the table of a run.
+    """Take the evaluation rows from the table of a run.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRow
         Its rows, in the order of its table, with their split if there is one.
     epsilon : float
     """
-    some = found.table.filter(testifying(triples))
+    some = found.table.filter(evaluated_rows(triples))
     names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
     columns = {name: some[name].to_numpy() for name in names}
     columns["local"] = some["regime"].is_not_null().to_numpy()
@@ -226,11 +226,11 @@ def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRow
 
 
 def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
-    """Correct the rows that testify by the map of the confidence alone that does best in training.
+    """Correct the evaluation rows by the map of the confidence alone that does best in training.
 
     The maps are those of the table ``corrections``, the confidence itself among them. They learn from training rows,
     and the one of the lowest log loss on validation rows is taken; without validation rows, on training rows. Where
-    all rows testify, maps learn from the rows outside a row's fold, and the choice is made there, too.
+    all rows are evaluated, maps learn from the rows outside a row's fold, and the choice is made there, too.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
     Returns
     -------
     float64 array of shape (n,)
-        Confidences of the rows that testify, in [0, 1].
+        Confidences of the evaluation rows, in [0, 1].
     """
     y, f, split = triples.correct, triples.confidence, triples.split
     weight = np.ones(len(triples)) if triples.weight is None else triples.weight
@@ -260,11 +260,11 @@ def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
     for judged, inside in choices:
         means = np.average(losses[:, judged], axis=1, weights=weight[judged])
         best[inside] = values[int(np.argmin(means)), inside]
-    return best[testifying(triples)]
+    return best[evaluated_rows(triples)]
 
 
 def units(triples: Triples) -> np.ndarray:
-    """Give numbers to the rows that testify, the same to rows that count as one.
+    """Give numbers to the evaluation rows, the same to rows that count as one.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def units(triples: Triples) -> np.ndarray:
         From 0 without gaps. Rows of one named group count as one; without groups, rows of equal inputs, unless these
         have fewer than five different values, which are no copies of each other then.
     """
-    at = testifying(triples)
+    at = evaluated_rows(triples)
     group = None if triples.group is None else triples.group[at]
     unit = row_groups(triples.X[at], group)
     if group is None and unit.max() + 1 < FOLDS:
@@ -281,22 +281,22 @@ def units(triples: Triples) -> np.ndarray:
 
 
 def labelled_rows(result: PairResult) -> LabelledRows:
-    """Take the rows that testify, with E[y | f] learned from other rows."""
-    triples, at = result.triples, testifying(result.triples)
+    """Take the evaluation rows, with E[y | f] learned from other rows."""
+    triples, at = result.triples, evaluated_rows(result.triples)
     expected = expected_outcome(triples, result.settings.seed)
     correct, confidence = triples.correct[at].astype(np.float64), triples.confidence[at]
     return LabelledRows.of(correct, confidence, expected[at], group=result.groups)
 
 
 def named_columns(result: PairResult) -> Frame:
-    """Take the columns that name groups, of the rows that testify."""
-    triples, at = result.triples, testifying(result.triples)
+    """Take the columns that name groups, of the evaluation rows."""
+    triples, at = result.triples, evaluated_rows(result.triples)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     return Frame(int(at.sum()), {name: take_rows(values, at) for name, values in columns.items()})
 
 
 def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:
-    """Smooth the residuals of the paper's bank over the raw inputs, and estimate the rows that testify.
+    """Smooth the residuals of the paper's bank over the raw inputs, and estimate the evaluation rows.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: i
     Returns
     -------
     RawGeometry or None
-        None for another method, and where all rows testify: the bank that all share has seen their outcomes then.
+        None for another method, and where all rows are evaluated: the bank that all share has seen their outcomes then.
     """
     if found.model.method != "paper" or found.summary.evidence != TEST:
         return None

@@ -13,7 +13,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.column_tables import tables_of
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.fitted_rows import testifying
+from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import column_groups, value_words
 from miscal.findings.shared import shared_columns
@@ -22,7 +22,7 @@ from miscal.study.pair_result import PairResult, labelled_rows, named_columns
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
-    """The rows of one pair that testify; arrays of shape (n,).
+    """The evaluation rows of one pair; arrays of shape (n,).
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class CommonGroup:
 
 
 def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
-    """Take the rows of a pair that testify.
+    """Take the evaluation rows of a pair.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
     question : (n,) int64
         Of all rows of the pair, from :func:`miscal.study.questions.same_questions`.
     """
-    triples, at = result.triples, np.flatnonzero(testifying(result.triples))
+    triples, at = result.triples, np.flatnonzero(evaluated_rows(result.triples))
     learned, rows = result.learned, labelled_rows(result)
     values = [one for some in tables_of(result.found.columns).values() for one in some]
     return ModelRows(

@@ -66,7 +66,7 @@ class PairSettings(BaseModel):
         None, ge=0, lt=1, description="half-width of the band that counts as well calibrated; default: as of a run"
     )
     min_rows: int = Field(30, ge=1, description="fewest rows of a slice whose gap is measured; 1 as in the paper")
-    evidence: Evidence = Field("all", description="rows that testify; with all, method paper stays with test")
+    evidence: Evidence = Field("all", description="evaluation rows; with all, method paper stays with test")
     raw: bool = Field(True, description="measure the field of the raw inputs too (method paper)")
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="where the paper's phi trains")
     options: dict[str, Any] = Field(default_factory=dict, description="of the paper's estimator, e.g. max_epochs")
@@ -155,7 +155,7 @@ class StudyPair(PairSettings, ReadOptions):
         return ("paper", "auto") if self.method == "both" else (self.method,)
 
     def evidence_under(self, method: str) -> Evidence:
-        """Which rows testify: under the paper's method always the test rows, because it chooses on one split."""
+        """Which rows are evaluated: under the paper's method always the test rows, because it chooses on one split."""
         return "test" if method == "paper" else self.evidence
 
 

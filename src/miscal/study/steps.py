@@ -154,7 +154,7 @@ def audit(job: CellJob) -> CellResult:
 
 
 def duel(job: CellJob) -> CellResult:
-    """Compare both methods on the rows that testify in both."""
+    """Compare both methods on the evaluation rows in both."""
     from miscal.study.comparisons import duel_rows
 
     pair, folder = job.pair, job.folder
@@ -240,7 +240,7 @@ def _keys(pair: StudyPair, triples: Triples) -> tuple[str, list[str]]:
 
 
 def split_triples(job: CellJob, pair: StudyPair) -> Triples:
-    """Read the rows of a pair, with the split of their data set where test rows testify."""
+    """Read the rows of a pair, with the split of their data set where test rows are evaluated."""
     triples = read_pair(pair, job.folder)
     if pair.evidence_under(job.cell.method) == "all":
         return triples

@@ -1,6 +1,6 @@
 """The columns of the tables of a study: their names, types and meaning.
 
-Every number is of the rows that testify (test rows, or all rows under evidence "all") unless its column says otherwise.
+Every number is of the evaluation rows (test rows, or all rows under evidence "all") unless its column says otherwise.
 An undefined number is null.
 """
 
@@ -49,15 +49,15 @@ TABLES: Mapping[str, StudyTable] = {
             "family": ("text", "models that differ in size alone share one"),
             "billions": ("number", "parameters of the model, in billions"),
         } | _METHOD | _GEOMETRY | {
-            "evidence": ("text", 'which rows testify: "test" or "all"'),
+            "evidence": ("text", 'which rows are evaluated: "test" or "all"'),
             "seed": ("whole", "of split, fit and draws"),
             "epsilon": ("number", "half-width of the band of delta that counts as well calibrated"),
             "min_rows": ("whole", "fewest rows of a slice whose gap is measured"),
             "outcome": ("text", 'what the confidence is of: "answer" (that it is right), or "event" (that it happens)'),
             "n": ("whole", "rows of the pair"),
-            "n_train": ("whole", "training rows; null where all rows testify"),
-            "n_val": ("whole", "validation rows; null where all rows testify"),
-            "n_test": ("whole", "rows that testify"),
+            "n_train": ("whole", "training rows; null where all rows are evaluated"),
+            "n_val": ("whole", "validation rows; null where all rows are evaluated"),
+            "n_test": ("whole", "evaluation rows"),
             "d": ("whole", "columns of the inputs"),
             "sigma": ("number", "chosen bandwidth (paper, and raw)"),
             "lambda": ("number", "chosen mass penalty (paper, learned)"),
@@ -264,7 +264,7 @@ TABLES: Mapping[str, StudyTable] = {
         },
     ),
     "duels": StudyTable(
-        "our method against the paper's on the rows of one pair that testify in both",
+        "our method against the paper's on the rows of one pair that are evaluated in both",
         _PAIR | {
             "n": ("whole", "rows"),
             "log_loss_auto": ("number", "corrected by our method"),
@@ -280,7 +280,7 @@ TABLES: Mapping[str, StudyTable] = {
             "dataset": ("text", "data set that both share"),
             "pair_a": ("text", "one pair"),
             "pair_b": ("text", "the other"),
-            "n_shared": ("whole", "questions that testify in both"),
+            "n_shared": ("whole", "questions evaluated in both"),
             "what": ("text", '"delta" or "hidden"'),
             "correlation": ("number", "Pearson"),
             "low": ("number", "lower end of its 95 % interval"),
@@ -306,7 +306,7 @@ TABLES: Mapping[str, StudyTable] = {
         "one measure of a pair by which models are compared",
         _PAIR | _METHOD | {
             "measure": ("text", '"residual" (accuracy less confidence), "smece", or "log_loss_corrected"'),
-            "n": ("whole", "rows that testify"),
+            "n": ("whole", "evaluation rows"),
             "value": ("number", "the measure"),
             "low": ("number", "lower end of its 95 % interval; rows of a group count as one"),
             "high": ("number", "upper end"),

@@ -26,7 +26,7 @@ def sides():
     return y, one, two, split
 
 
-def test_losses_are_of_the_rows_that_testify_and_paired(sides):
+def test_losses_are_of_the_evaluation_rows_and_paired(sides):
     y, one, two, split = sides
     test = np.arange(300) % 3 == 0
     [row] = duel_rows(LABELS, run(y, one, split), run(y, two, split), np.arange(300))
@@ -52,7 +52,7 @@ def test_rows_of_equal_inputs_count_as_one(sides):
     assert (double["saved_low"], double["saved_high"]) == pytest.approx((single["saved_low"], single["saved_high"]))
 
 
-def test_all_rows_of_ours_may_testify_but_none_that_the_paper_learned_from(sides):
+def test_all_rows_of_ours_may_be_evaluated_but_none_that_the_paper_learned_from(sides):
     y, one, two, split = sides
     [row] = duel_rows(LABELS, run(y, one, [None] * 300), run(y, two, split), np.arange(300))
     assert row["n"] == 100

@@ -60,7 +60,7 @@ def test_planted_fields_are_found_to_agree_or_to_oppose(tables, name, sign):
         assert (row["sign_agreement"] > 0.8) if sign > 0 else (row["sign_agreement"] < 0.2)
 
 
-def test_fields_are_compared_on_the_questions_that_testify_in_both(runs, tables):
+def test_fields_are_compared_on_the_evaluation_questions_in_both(runs, tables):
     ours, theirs = (data(run).select("id").hstack(field(run)).filter(split="test") for run in (runs["a"], runs["like"]))
     joined = ours.join(theirs, on="id", suffix="_b")
     for row in tables["like"]["transfer_fields"]:
@@ -78,10 +78,10 @@ def test_order_and_number_of_rows_in_the_data_do_not_matter(opened):
     moved = replace(
         two.rows, **{k: getattr(two.rows, k)[order] for k in ("X", "row", "delta", "field", "correct", "confidence")}
     )
-    mixed = replace(two, rows=moved, testifies=two.testifies[order], taught=two.taught[order])
+    mixed = replace(two, rows=moved, evaluated=two.evaluated[order], taught=two.taught[order])
     known = {"method": "paper", "seed": 3}
     kept = np.isin(np.arange(len(two.rows)), order)
-    less = replace(two, testifies=two.testifies & kept)
+    less = replace(two, evaluated=two.evaluated & kept)
     plain, other = (
         field_rows(one, less, shared(one, less), **known),
         field_rows(one, mixed, shared(one, mixed), **known),
@@ -99,7 +99,7 @@ def test_copies_of_questions_do_not_make_the_interval_shorter(opened):
 
     def fourfold(run):
         again = {k: np.repeat(getattr(run.rows, k), 4, axis=0) for k in ("X", "delta", "field")}
-        masks = {k: np.repeat(getattr(run, k), 4) for k in ("testifies", "taught")}
+        masks = {k: np.repeat(getattr(run, k), 4) for k in ("evaluated", "taught")}
         n = 4 * len(run.rows)
         return replace(run, rows=replace(run.rows, row=np.arange(n), **again), **masks)
 
@@ -204,7 +204,7 @@ def test_rows_of_one_group_are_left_out_together(opened):
 
 
 def test_where_every_row_taught_no_shared_question_is_judged(opened):
-    everyone = {name: np.ones(len(TEST), bool) for name in ("testifies", "taught")}
+    everyone = {name: np.ones(len(TEST), bool) for name in ("evaluated", "taught")}
     one, two, other = (replace(opened[name], **everyone) for name in ("a", "like", "other"))
     assert correction_rows(one, two, shared(one, two), "paper") == []
     (row,) = correction_rows(one, other, None, "paper")

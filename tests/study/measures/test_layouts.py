@@ -1,4 +1,4 @@
-"""Layouts place the rows that testify, once in each space, and carry their category and field."""
+"""Layouts place the evaluation rows, once in each space, and carry their category and field."""
 
 from types import SimpleNamespace
 
@@ -38,7 +38,7 @@ def frame(result):
     return pl.DataFrame(measure_layouts(result)["layouts"], infer_schema_length=None)
 
 
-def test_each_row_that_testifies_stands_in_both_spaces_with_its_own_values():
+def test_each_evaluation_row_stands_in_both_spaces_with_its_own_values():
     result = result_of()
     table = frame(result)
     assert table.columns == list(TABLES["layouts"].columns)

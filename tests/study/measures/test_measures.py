@@ -20,7 +20,7 @@ TYPES = {"text": str, "whole": int, "number": float, "truth": bool}
 
 
 def rows_of(method):
-    """The rows that testify, as dicts with their regime."""
+    """The evaluation rows, as dicts with their regime."""
     result = planted(method)
     return [row for row in result.found.table.iter_rows(named=True) if row["split"] in (None, "test")]
 

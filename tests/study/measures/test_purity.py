@@ -174,7 +174,7 @@ def test_the_same_seed_gives_the_same_numbers():
     assert one != other
 
 
-def test_where_all_rows_testify_the_geometry_has_not_seen_the_rows_it_places(monkeypatch):
+def test_where_all_rows_are_evaluated_the_geometry_has_not_seen_the_rows_it_places(monkeypatch):
     triples, _ = world(n=240)
     triples = replace(triples, split=None)
     asked = {}

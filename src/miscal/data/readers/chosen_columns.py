@@ -74,7 +74,7 @@ def without_leaks(
     allowed: Sequence[str],
     seed: int,
 ) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
-    """Leave columns out that tell the outcome as only what comes after it; rows that testify by a split have no say."""
+    """Leave columns out that tell the outcome as only what comes after it; evaluation rows by a split have no say."""
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()

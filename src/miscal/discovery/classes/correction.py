@@ -13,7 +13,7 @@ from miscal.discovery.fitted_rows import TEST, FittedRows
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 
 _FOLDS = 3
-"""Folds of the rows that teach, where others testify, and of many values: a fit to a hundred classes takes minutes."""
+"""Folds where other rows are evaluated, and for many values: a fit to a hundred classes takes minutes."""
 
 _MANY_VALUES = 300_000
 """Rows times classes from which folds are fewer."""
@@ -46,8 +46,8 @@ def correct_classes(rows: FittedRows, seed: int) -> CorrectedClasses:
     Parameters
     ----------
     rows : FittedRows
-        Of several classes, with evidence "all" or "test". Where all rows testify, the folds are those of the field;
-        where test rows do, the fit to the others corrects them.
+        Of several classes, with evidence "all" or "test". Where all rows are evaluated, the folds are those of the
+        field; where test rows do, the fit to the others corrects them.
     seed : int
     """
     triples, teaches = rows.triples, rows.teaches

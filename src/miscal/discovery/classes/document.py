@@ -12,7 +12,7 @@ from miscal.findings.ledger import Finding
 class ClassEvent(Document):
     """A class as an event of its own: the probability that the model gives it, and whether it is the label.
 
-    Numbers are of the rows that testify. ``labels`` counts the rows that have it, ``predicted`` those where it is the
+    Numbers are of the evaluation rows. ``labels`` counts the rows that have it, ``predicted`` those where it is the
     likeliest; ``probability`` is its mean probability, ``rate`` the share of rows that have it. ``raw`` and
     ``corrected`` score these probabilities. ``findings`` are groups in which the class is the label more or less often
     than in rows of equal probability of it; they were only looked for where ``looked_at`` is true.
@@ -56,7 +56,7 @@ class ClassNumbers(Part):
     ``error_top_label`` and ``error_class`` are the shares of the family-wise error that the findings of the top label,
     and those of each class looked at, may spend; together they are 1 at most. ``candidates`` counts the groups tested
     of each class. ``log_loss`` and ``accuracy`` of ``raw``, ``global map`` and ``corrected`` probabilities are of all
-    classes, on the rows that testify; ``saved`` is the log loss that the correction saves. ``correction`` names the
+    classes, on the evaluation rows; ``saved`` is the log loss that the correction saves. ``correction`` names the
     way that was chosen for the correction that is saved.
     """
 

@@ -68,7 +68,7 @@ def class_rows(rows: FittedRows, probability: np.ndarray, k: int, witness: np.nd
     """Return some rows with class `k` as the event, by these probabilities of all classes."""
     triples = rows.triples
     p, happened = probability[:, k], (triples.classes.code == k).astype(np.float64)
-    # where all rows testify to the ledger, none is set apart to learn E[y | p] from
+    # where all rows are evaluated to the ledger, none is set apart to learn E[y | p] from
     split = None if witness.all() else triples.split
     expected = expected_outcome(replace(triples, confidence=p, correct=happened, split=split), seed)
     nothing = np.zeros(len(p))
@@ -90,11 +90,11 @@ def class_ledgers(
     corrected : (n, K) float64
         Corrected probabilities that have not seen the rows' classes.
     own_split : bool
-        Whether the user set the test rows apart: then they alone testify.
+        Whether the user set the test rows apart: then they alone are evaluated.
     seed : int
     settings : LedgerSettings
     """
-    witness = rows.testifies if own_split else np.ones(len(rows.triples), dtype=bool)
+    witness = rows.evaluated if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder), None, settings)
     chosen = looked_at(np.bincount(triples.classes.code, minlength=len(triples.classes.names)))

@@ -1,4 +1,4 @@
-"""Measure what is told of several classes, on the rows that testify."""
+"""Measure what is told of several classes, on the evaluation rows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LEAST = 1e-300
 
 def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassLedgers) -> ClassNumbers:
     """Measure all classes, and each as an event."""
-    classes, testify = rows.triples.classes, rows.testifies
-    code, weight, groups = classes.code[testify], rows.testified.weight, rows.testified.group
+    classes, evaluated = rows.triples.classes, rows.evaluated
+    code, weight, groups = classes.code[evaluated], rows.evaluation_rows.weight, rows.evaluation_rows.group
     by_name = {"raw": classes.probability, "global map": corrected.by_map, "corrected": corrected.probability}
-    told = {name: probability[testify] for name, probability in by_name.items()}
+    told = {name: probability[evaluated] for name, probability in by_name.items()}
     losses = {name: class_log_losses(code, np.log(np.maximum(p, _LEAST))) for name, p in told.items()}
     saved = mean_interval(losses["raw"] - losses["corrected"], sample_weight=weight, groups=groups)
     events = tuple(_event(rows, corrected, ledgers, k) for k in range(len(classes.names)))
@@ -45,17 +45,17 @@ def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassL
 
 
 def _event(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassLedgers, k: int) -> ClassEvent:
-    classes, testify = rows.triples.classes, rows.testifies
+    classes, evaluated = rows.triples.classes, rows.evaluated
     happened = (classes.code == k).astype(np.float64)
     before = replace(
-        rows.testified, correct=happened[testify], confidence=classes.probability[testify, k],
-        expected=classes.probability[testify, k],
+        rows.evaluation_rows, correct=happened[evaluated], confidence=classes.probability[evaluated, k],
+        expected=classes.probability[evaluated, k],
     )  # fmt: skip
-    after = replace(before, confidence=corrected.probability[testify, k])
+    after = replace(before, confidence=corrected.probability[evaluated, k])
     return ClassEvent(
         name=classes.names[k],
         labels=int(before.correct.sum()),
-        predicted=int((classes.predicted[testify] == k).sum()),
+        predicted=int((classes.predicted[evaluated] == k).sum()),
         probability=average(before.confidence, before.weight),
         rate=average(before.correct, before.weight),
         raw=measurements.score(before),

@@ -1,4 +1,4 @@
-"""Which rows may testify where the scores of a judge were mapped by what people say."""
+"""Which rows may be evaluated where the scores of a judge were mapped by what people say."""
 
 from miscal.base.errors import InputError, argument
 from miscal.data.triples import Triples

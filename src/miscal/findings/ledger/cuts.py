@@ -39,7 +39,7 @@ class SequentialField:
         NaN for rows of the blocks that only teach.
     block : int array of shape (n,)
         Blocks in the order in which they were learned from. One block in all where the field was learned from rows
-        that do not testify.
+        that are not evaluated.
     """
 
     hidden: np.ndarray

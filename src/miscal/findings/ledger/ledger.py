@@ -67,7 +67,7 @@ class Finding(Part):
     n : int
         Its rows.
     share : float
-        Of the rows that testify, in (0, 1); of their weight where they count unequally, as all means over its rows.
+        Of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
     accuracy, confidence : float
         Means over its rows, in [0, 1].
     residual : float

@@ -37,7 +37,7 @@ class ColumnValue(Part):
     n : int
         Its rows, at least one.
     share : float
-        Of the rows that testify to the findings, in (0, 1]; of their weight where they count unequally, as all means.
+        Of the evaluation rows to the findings, in (0, 1]; of their weight where they count unequally, as all means.
     accuracy, confidence : float
         Means over its rows, in [0, 1].
     residual : Measure

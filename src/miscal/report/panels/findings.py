@@ -220,7 +220,7 @@ class FindingsView:
 
     @property
     def kind(self) -> str:
-        """What the rows that testified are called."""
+        """What the evaluation rows are called."""
         return "test rows" if self.method.evidence == "test" else "rows"
 
 

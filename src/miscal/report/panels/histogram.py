@@ -1,4 +1,4 @@
-"""How the field is distributed over the rows that testify."""
+"""How the field is distributed over the evaluation rows."""
 
 from dataclasses import dataclass
 

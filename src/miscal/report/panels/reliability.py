@@ -88,7 +88,7 @@ a calibrated model would rarely show so large an smECE.</p>
 
 @dataclass(frozen=True)
 class Diagram:
-    """One reliability diagram, with the smECE that stands below it; `n` is 0 for all rows that testify."""
+    """One reliability diagram, with the smECE that stands below it; `n` is 0 for all evaluation rows."""
 
     name: str
     label: str

@@ -119,7 +119,7 @@ class VerdictView:
 
     `shown` is the sentence on what every diagram shows, `hidden` what is said of the rest, `mending` what the
     correction leaves of the findings, `decision` which promise is broken at a threshold; `before` and `after` are the
-    scores of all rows that testify, uncorrected and corrected.
+    scores of all evaluation rows, uncorrected and corrected.
     """
 
     shown: str

@@ -123,7 +123,7 @@ def audit_run(
             confidence,
             cut(delta, rows.epsilon, local),
             min_rows=rows.min_rows,
-            groups=take_rows(rows.triples.group, rows.testifies),
+            groups=take_rows(rows.triples.group, rows.evaluated),
             weights=rows.weights,
             random_state=run.summary.seed,
         ),
@@ -151,7 +151,7 @@ def _epsilons(run: RunContent) -> tuple[float, ...]:
 
 
 def _measured_rows(run: RunContent) -> tuple[np.ndarray, ...]:
-    rows = run.table.filter(run.testifies)
+    rows = run.table.filter(run.evaluated)
     # a row without a local estimate is one without a regime, whatever the epsilon
     local = rows["regime"].is_not_null().to_numpy()
     return (*(rows[name].to_numpy() for name in ("correct", "confidence", "delta")), local)

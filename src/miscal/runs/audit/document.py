@@ -16,7 +16,7 @@ from miscal.runs.audit.refits import ProxyCurve, SeedField
 
 @dataclass(frozen=True, repr=False)
 class Audit(ShowsItself):
-    """What an audit found; every number is of the rows that testify: the test rows, or all.
+    """What an audit found; every number is of the evaluation rows: the test rows, or all.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
-from miscal.discovery.fitted_rows import TIME, Evidence, testifying
+from miscal.discovery.fitted_rows import TIME, Evidence, evaluated_rows
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import Stability, seed_stability
 from miscal.findings import EPSILON, cut
@@ -30,8 +30,8 @@ NULL_QUESTIONS = {
 """What a null stands for, as the question that its p-values answer, in the words of a vocabulary.
 
 visible: y ~ Bernoulli(g(f)), g the cross-fitted E[y | f]; calibrated: y ~ Bernoulli(f); permuted: y permuted within
-train and within validation rows, or among all rows where all testify. In each of them the outcomes of a named group
-hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.null`).
+train and within validation rows, or among all rows where all are evaluated. In each of them the outcomes of a named
+group hang together as strongly as in the data, given g(f) (:mod:`miscal.evidence.null`).
 """
 
 NULLS = tuple(NULL_QUESTIONS)
@@ -56,7 +56,7 @@ DATA = -1
 
 @dataclass(frozen=True)
 class Slice:
-    """The field of one fit in numbers, on the rows that testify.
+    """The field of one fit in numbers, on the evaluation rows.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Refitting:
     Attributes
     ----------
     triples : Triples
-        With their split, as the run used it; without one where all rows testify.
+        With their split, as the run used it; without one where all rows are evaluated.
     method, options, seed, epsilon, min_rows, n_jobs, device, evidence
         As for :func:`miscal.discovery.discover.discover`.
     """
@@ -131,9 +131,9 @@ class Refitting:
     evidence: Evidence | None = None
 
     @cached_property
-    def testifies(self) -> np.ndarray:
-        """Mask of the rows that testify: bool, shape (n,)."""
-        return self.triples.time_block > 0 if self.evidence == TIME else testifying(self.triples)
+    def evaluated(self) -> np.ndarray:
+        """Mask of the evaluation rows: bool, shape (n,)."""
+        return self.triples.time_block > 0 if self.evidence == TIME else evaluated_rows(self.triples)
 
     @cached_property
     def own(self) -> Refit:
@@ -166,9 +166,9 @@ class Refitting:
         )
 
     def measure(self, refit: Refit, correct: np.ndarray) -> Slice:
-        """Measure what a fit found, on the rows that testify and with these outcomes of all rows."""
-        testify, regime = self.testifies, self.regime(refit)
-        judged = correct[testify], self.triples.confidence[testify]
+        """Measure what a fit found, on the evaluation rows and with these outcomes of all rows."""
+        evaluated, regime = self.evaluated, self.regime(refit)
+        judged = correct[evaluated], self.triples.confidence[evaluated]
         found = worst_slice(*judged, regime, min_rows=self.min_rows, sample_weight=self.weights)
         return Slice(
             delta_std=spread(refit.estimate.delta, self.weights),
@@ -180,11 +180,11 @@ class Refitting:
 
     @property
     def weights(self) -> np.ndarray | None:
-        """How much each row that testifies counts; None where all count alike."""
-        return take_rows(self.triples.weight, self.testifies)
+        """How much each evaluation row counts; None where all count alike."""
+        return take_rows(self.triples.weight, self.evaluated)
 
     def regime(self, refit: Refit) -> np.ndarray:
-        """Cut a fit's field of the rows that testify into regimes."""
+        """Cut a fit's field of the evaluation rows into regimes."""
         return cut(refit.estimate.delta, self.epsilon, refit.estimate.local)
 
 

@@ -63,8 +63,8 @@ def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> K
     elif triples is not None and triples.group is not None:
         unit = named_units(len(table), triples.group.astype(str))
     order = np.argsort(unit, kind="stable")
-    # a row without a corrected confidence testifies to nothing
-    order = order[run.testifies.to_numpy()[order]]
+    # a row without a corrected confidence shows nothing
+    order = order[run.evaluated.to_numpy()[order]]
     order = order[np.isfinite(columns["corrected"][order]) & np.isfinite(visible[order])]
     rows = NewLabelled(
         X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],

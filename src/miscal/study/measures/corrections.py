@@ -10,7 +10,7 @@ import numpy as np
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import DeferralGain, deferral_gains, risk_at_coverage
 from miscal.discovery.estimating import corrections_by_name
-from miscal.discovery.fitted_rows import testifying
+from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.measurements import comparison
 from miscal.discovery.summary import Comparison
 from miscal.study.outcome_kind import prediction
@@ -42,7 +42,7 @@ def measure_corrections(result: PairResult) -> TableRows:
 
 def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:
     """Compare the raw field's correction with global ones learned from the same training rows."""
-    test = testifying(result.triples)
+    test = evaluated_rows(result.triples)
     corrected = result.triples.confidence.copy()
     corrected[test] = raw.rows.corrected
     train = (result.found.table["split"] == "train").to_numpy()

@@ -5,9 +5,9 @@ category less often than neighbours in the raw inputs do (arXiv 2605.13484, appe
 which the paper does not ask.
 
 Three things keep the comparison fair. The representation phi was learned from the outcomes of other rows: of training
-rows, or of the other half where all rows testify. The sign of delta is a function of phi, or nearly, so that neighbours
-in the learned space share it by construction; the outcome stands beside it, because no space was made from the outcomes
-of these rows. And rows that count as one, or have equal inputs, are asked once.
+rows, or of the other half where all rows are evaluated. The sign of delta is a function of phi, or nearly, so that
+neighbours in the learned space share it by construction; the outcome stands beside it, because no space was made from
+the outcomes of these rows. And rows that count as one, or have equal inputs, are asked once.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped, smece
 from miscal.calibration.metrics.checked_rows import take_rows
-from miscal.discovery.fitted_rows import testifying
+from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.measurements import reliability
 from miscal.evidence.thresholds import Threshold, threshold_sensitivity
 from miscal.study.pair_result import FieldRows, PairResult, TableRows
@@ -43,10 +43,10 @@ def measure_curves(result: PairResult) -> TableRows:
 
 
 def _regions(result: PairResult) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Column, value and mask (n,) of each region, of the rows that testify."""
+    """Column, value and mask (n,) of each region, of the evaluation rows."""
     for name, mask in result.learned.regions.items():
         yield REGIME, name, mask
-    seen = testifying(result.triples)
+    seen = evaluated_rows(result.triples)
     for column, values in result.triples.metadata.items():
         for value, mask in _groups(values[seen]):
             yield clean_text(column), value, mask

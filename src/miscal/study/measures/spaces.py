@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from miscal.base.extras import installed
 from miscal.base.folds import row_groups
 from miscal.data.sampling import SAMPLE_ROWS, draw_rows
-from miscal.discovery.fitted_rows import testifying
+from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.layout import LEAST_ROWS, Layout, MapMethod, lay_out, shown_rows
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.enrichment import clean_label
@@ -48,8 +48,8 @@ def unseen_spaces(result: PairResult, limit: int) -> Spaces:
 
     Rows of one group, or with equal inputs, would be each other's nearest neighbours in any space. Therefore one of
     each is drawn. With a split the rows are test rows and the geometry is that of the saved field. Where all rows
-    testify, the saved field has learned from every outcome; a field learned from half of the rows then places those of
-    the other half, which costs about half as much as the fit of the pair.
+    evaluated, the saved field has learned from every outcome; a field learned from half of the rows then places those
+    of the other half, which costs about half as much as the fit of the pair.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def unseen_spaces(result: PairResult, limit: int) -> Spaces:
     Raises
     ------
     InputError
-        If all rows testify and half of them are too few to learn from.
+        If all rows are evaluated and half of them are too few to learn from.
     """
     triples = result.triples
     groups = row_groups(triples.X, triples.group)
@@ -72,7 +72,7 @@ def unseen_spaces(result: PairResult, limit: int) -> Spaces:
         model = MiscalibrationField(result.method, random_state=seed, options=options).fit_triples(triples.take(taught))
         asked = ~taught
     else:
-        model, asked = result.found.model, testifying(triples)
+        model, asked = result.found.model, evaluated_rows(triples)
     at = one_of_each(groups, np.flatnonzero(asked), limit, np.random.default_rng((seed, _STREAM)))
     return Spaces(at, dict(zip(SPACES, (triples.X[at], model.transform(triples.X[at])), strict=True)))
 
@@ -111,11 +111,11 @@ MOST_ROWS = 3_000
 
 
 def measure_layouts(result: PairResult) -> TableRows:
-    """Lay out a sample of the rows that testify, in raw inputs and in the pair's own learned geometry.
+    """Lay out a sample of the evaluation rows, in raw inputs and in the pair's own learned geometry.
 
     UMAP draws them where it is installed (the extra ``miscal[interpret]``) and 50 rows differ; otherwise t-SNE, or
-    principal components of fewer rows. Where all rows testify, the learned geometry has seen the outcomes of the rows
-    that are drawn; delta, which colours them, has not.
+    principal components of fewer rows. Where all rows are evaluated, the learned geometry has seen the outcomes of the
+    rows that are drawn; delta, which colours them, has not.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def measure_layouts(result: PairResult) -> TableRows:
         Table ``layouts``.
     """
     triples, seed = result.triples, result.settings.seed
-    candidates = np.flatnonzero(testifying(triples))
+    candidates = np.flatnonzero(evaluated_rows(triples))
     at = candidates[shown_rows(len(candidates), seed=seed, limit=MOST_ROWS)]
     X = triples.X[at]
     spaces = {"raw": X, "learned": result.found.model.transform(X)}

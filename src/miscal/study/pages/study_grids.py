@@ -68,7 +68,7 @@ def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path, words: Stu
 def of_all_rows(words: StudyVocabulary) -> tuple[Heading, ...]:
     """Head the columns that say what the rows of a pair are like."""
     return (
-        Heading("Rows", hint="rows that testify"),
+        Heading("Rows", hint="evaluation rows"),
         Heading(words.rate.capitalize(), hint=words.rate_meaning),
         Heading(words.probability.capitalize(), hint=f"mean {words.probability}"),
         Heading("smECE", hint=f"calibration error of the {words.probabilities}"),
@@ -104,7 +104,7 @@ _PAIRS_NOTE = (
     "interval allows for the noise that makes the gap of a calibrated model larger than 0, and may lie below the gap "
     "itself. The tables also hold the gap cut off at 0 (gap_clipped), as the paper appears to report it. \u201cSaved "
     "locally\u201d is what the local correction saves beyond the best map of the {probability} alone. Intervals are "
-    "not adjusted for the number of pairs. Numbers are of the rows that testify. Under method paper, a row is "
+    "not adjusted for the number of pairs. Numbers are of the evaluation rows. Under method paper, a row is "
     "unsupported where its kernel weights sum to less than 1. As in the paper, it keeps its estimate; a plan may "
     "change this by the option min_mass."
 )
