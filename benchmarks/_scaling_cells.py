@@ -47,7 +47,7 @@ def discover_cell(n: int, d: int, setting: str) -> dict:
 def _write_world(data: Path, x: Path, n: int, d: int) -> None:
     import polars as pl
 
-    from miscal.synthetic.worlds import planted
+    from miscal.study.synthetic.worlds import planted
 
     world = planted(n, d, random_state=SEED)
     np.save(x, world.X)
@@ -81,7 +81,7 @@ def _stream(n: int, d: int, setting: str) -> dict:
     """Estimates at new rows by a field fitted to n rows, one thread: what a pass over streamed rows costs."""
     from miscal.base.threads import one_thread
     from miscal.estimators.field import MiscalibrationField
-    from miscal.synthetic.worlds import planted
+    from miscal.study.synthetic.worlds import planted
 
     world = planted(n + int(setting), d, random_state=SEED)
     X, f = world.X, world.confidence
@@ -122,7 +122,7 @@ def _grid(n: int, d: int, setting: str) -> dict:
     from bench_kernel import epoch_floor, seconds, step_products
     from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
     from miscal.estimators.paper.phi import TrainingData, layer_sizes
-    from miscal.synthetic.worlds import planted
+    from miscal.study.synthetic.worlds import planted
 
     torch.set_num_threads(1)
     n_sigmas, n_lambdas = map(int, setting.split(" x "))
@@ -148,7 +148,7 @@ def _neighbours(n: int, d: int, setting: str) -> dict:
     from _script import limit_threads
     from bench_kernel import median_of
     from miscal.estimators.kernel import smooth
-    from miscal.synthetic.worlds import planted
+    from miscal.study.synthetic.worlds import planted
 
     limit_threads()
     sigma = float(setting)

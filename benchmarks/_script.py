@@ -16,7 +16,7 @@ import numpy as np
 
 from _measure import apart
 from baselines import METHODS
-from miscal.synthetic.store import Key, Store, fill
+from miscal.study.synthetic.store import Key, Store, fill
 
 
 def options(doc: str, cache: str | None = None, *, data: str | None = None, **more: Any) -> argparse.ArgumentParser:

@@ -3,7 +3,7 @@
     python benchmarks/bench_layout.py                       300 to 14,000 rows, some minutes
     python benchmarks/bench_layout.py --rows 500 5000
 
-Made embeddings of 384 columns with planted topics (miscal.synthetic.worlds.planted). Every cell runs in a process of
+Made embeddings of 384 columns with planted topics (study.synthetic.worlds.planted). Every cell runs in a process of
 its own, so that importing and compiling count. "fit" and "auto" are the stages of one discovery, on one core; the
 others lay out the same inputs and six columns in place of the learned coordinates.
 
@@ -48,7 +48,7 @@ def laid_out(n: int, method: str) -> dict[str, float]:
 
 def _rows(n: int):
     from miscal.data.triples import Triples
-    from miscal.synthetic.worlds import planted
+    from miscal.study.synthetic.worlds import planted
 
     world = planted(n, WIDTH, random_state=0)
     return Triples.of(world.X, confidence=world.confidence, correct=world.correct)

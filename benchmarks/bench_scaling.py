@@ -7,7 +7,7 @@
 
 discover     `miscal discover` with its default settings (every row is evaluated, the map by t-SNE), from a parquet and
 an
-             .npy file to the report, on made embeddings with planted topics (miscal.synthetic.worlds.planted), in
+             .npy file to the report, on made embeddings with planted topics (miscal.study.synthetic.worlds.planted), in
              processes of its own; peak memory is that of all of them together. Floor: products that the Nystrom
              features need (see nystrom_flops), divided by the rate of such products on all cores, measured right after.
              "Rest" is what no stage holds: imports, reading, writing and the report.

@@ -21,8 +21,8 @@ from _script import cells, fitted, limit_threads, mean, options, results, show, 
 from baselines import METHODS
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.survey_design import correlation
-from miscal.synthetic.scores import rmse
-from miscal.synthetic.store import Store
+from miscal.study.synthetic.scores import rmse
+from miscal.study.synthetic.store import Store
 
 FIELDS = ("set", "seed", "method")
 KINDS = {"r": "Pearson r", "rmse": "RMSE"}

@@ -29,14 +29,14 @@ import torch
 from _floors import operations, rate
 from _script import options, show, target
 from miscal.base.number_wording import duration
-from miscal.synthetic.cells import RESREG, Record, cells_of
-from miscal.synthetic.folder import ExperimentFolder
-from miscal.synthetic.output import costs
-from miscal.synthetic.run import run
-from miscal.synthetic.sections import BUILDERS, over_lambda
-from miscal.synthetic.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings, n_parameters
-from miscal.synthetic.tables import choice_of
-from miscal.synthetic.wording import brief
+from miscal.study.synthetic.cells import RESREG, Record, cells_of
+from miscal.study.synthetic.folder import ExperimentFolder
+from miscal.study.synthetic.output import costs
+from miscal.study.synthetic.run import run
+from miscal.study.synthetic.sections import BUILDERS, over_lambda
+from miscal.study.synthetic.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings, n_parameters
+from miscal.study.synthetic.tables import choice_of
+from miscal.study.synthetic.wording import brief
 
 CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR = (0.93, 0.97), 0.02, 2.0
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5

@@ -2,7 +2,7 @@
 
     python benchmarks/power.py --draws 10 --jobs 2 [--n 1000 3000] [--evidence all] [--print]
 
-A world is calibrated but for one place of an embedding with 384 columns (miscal.synthetic.worlds.rare_regime), which
+A world is calibrated but for one place of an embedding with 384 columns (study.synthetic.worlds.rare_regime), which
 holds a share of the rows and whose log-odds are shifted by -a in even draws and +a in odd ones. The place lies sqrt(d)
 standard deviations of the noise away from the other rows, well apart: one that is harder to tell apart needs more of
 them. With a = 0, the size, there is the same place and nothing wrong with it.
@@ -38,7 +38,7 @@ from miscal.discovery.fitted_rows import Evidence
 from miscal.discovery.run_claim import claim_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON, cut
-from miscal.synthetic.worlds import rare_regime
+from miscal.study.synthetic.worlds import rare_regime
 
 FIELDS = ("evidence", "d", "n", "share", "strength", "draw")
 POWER, LEAST_P = 0.8, 0.01

@@ -23,7 +23,7 @@ from _measure import peak_mb
 from _script import cells, fitted, limit_threads, options, results, show, show_costs, target
 from baselines import METHODS
 from miscal.calibration.metrics import log_losses, paired_difference, smece
-from miscal.synthetic.store import Store
+from miscal.study.synthetic.store import Store
 
 FIELDS = ("set", "seed", "method")
 KINDS = {

@@ -2,7 +2,7 @@
 
     python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods slices auto]
 
-Worlds are those of miscal.synthetic.worlds as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed,
+Worlds are those of study.synthetic.worlds as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed,
 split 80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
 truth: no test outcome is used. `paper`, which searches a grid of networks, runs only when named.
 
@@ -25,9 +25,9 @@ from _findings import recovery
 from _script import cells, fitted, limit_threads, mean, options, results, show, show_costs, target
 from baselines import METHODS
 from miscal.calibration.metrics import log_losses
-from miscal.synthetic.scores import rmse
-from miscal.synthetic.store import Store
-from miscal.synthetic.worlds import WORLDS, random_split
+from miscal.study.synthetic.scores import rmse
+from miscal.study.synthetic.store import Store
+from miscal.study.synthetic.worlds import WORLDS, random_split
 
 FIELDS = ("n", "world", "seed", "method")
 SLOW = ("paper",)

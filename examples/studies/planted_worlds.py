@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from miscal.synthetic.worlds import World, calibrated, planted, visible_only
+from miscal.study.synthetic.worlds import World, calibrated, planted, visible_only
 
 SIZES = {"small": 1.0, "large": 0.5}
 """Models, and what part of the miscalibration each has."""

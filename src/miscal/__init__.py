@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from miscal import metrics, synthetic
+    from miscal import metrics
     from miscal.base.errors import MiscalError
     from miscal.data.readers import read_triples
     from miscal.data.triples import Triples
@@ -58,7 +58,6 @@ __all__ = [
     "metrics",
     "monitor",
     "read_triples",
-    "synthetic",
 ]
 
 _HOMES = {
@@ -82,7 +81,7 @@ _HOMES = {
     "monitor": "runs.monitor.command",
     "read_triples": "data.readers",
 }
-_ROOMS = ("calibration", "metrics", "study", "synthetic")
+_ROOMS = ("calibration", "metrics", "study")
 
 
 def __getattr__(name: str) -> Any:

@@ -46,7 +46,7 @@ SPEAK_TO = {
     **{f"cli/commands/{module}.py": [name] for name, module in COMMANDS.items()},
     **{f"data/readers/{one}.py": NEW_ROWS for one in ("model_inputs", "new_rows", "records")},
     "runs/correct": ["calibrate"], "data/readers/row_faults.py": ["calibrate", "monitor"], "scoring": ["score"],
-    "study": ["study"], "synthetic": ["synthetic"], "data/importers": ["import"], "discovery": ["discover"],
+    "study": ["study"], "study/synthetic": ["synthetic"], "data/importers": ["import"], "discovery": ["discover"],
     "data/readers/rows.py": ["discover"],
 }  # fmt: skip
 """Parts of the source whose errors are of these commands."""

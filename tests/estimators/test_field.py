@@ -12,7 +12,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.auto.field import AutoField
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import fit_honest, honest_field
-from miscal.synthetic.worlds import three_clusters
+from miscal.study.synthetic.worlds import three_clusters
 
 
 def planted(n=700, seed=0, d=2):

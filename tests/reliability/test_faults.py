@@ -38,7 +38,7 @@ from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items
 from miscal.study import study
-from miscal.synthetic.store import Store
+from miscal.study.synthetic.store import Store
 
 from ..cli.new_rows import fitted, rows
 from ..data.importers.written import lines, sample

@@ -10,7 +10,7 @@ import numpy as np
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
-from miscal.synthetic.worlds import three_clusters
+from miscal.study.synthetic.worlds import three_clusters
 
 SETTINGS = MeasureSettings(seed=3, bootstrap_draws=200)
 """Fewer draws than a study takes."""

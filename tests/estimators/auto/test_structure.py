@@ -7,7 +7,7 @@ from scipy.special import expit
 from miscal.data.triples import Triples
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.structure import score_test, weigh
-from miscal.synthetic.worlds import random_split, sinusoid
+from miscal.study.synthetic.worlds import random_split, sinusoid
 
 
 def world(n=4000, seed=0, strength=0.0, misfit=0.0):

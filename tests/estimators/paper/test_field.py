@@ -16,7 +16,7 @@ from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.correction import ALPHAS, choose_alpha, range_aware
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.readout import Readout
-from miscal.synthetic.worlds import random_split, three_clusters
+from miscal.study.synthetic.worlds import random_split, three_clusters
 
 QUICK = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 2, "n_jobs": 1}
 

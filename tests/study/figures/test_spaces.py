@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from miscal.study.figures import layouts, purity
+from miscal.study.synthetic.figures.style import look
 from miscal.study.table_columns import TABLES
-from miscal.synthetic.figures.style import look
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 HOSTILE = "</script> $\\frac{1}{2}$ " + "long" * 30

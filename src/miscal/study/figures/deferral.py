@@ -19,9 +19,9 @@ from miscal.study.figures.figure import (
     soft_grid,
     zero,
 )
+from miscal.study.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 from miscal.study.tables import Tables, methods_of, of_method
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
-from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _SCORES = {"raw": MUTED, "corrected": OKABE_ITO[2]}
 

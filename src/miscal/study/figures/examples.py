@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from miscal.study.figures.figure import OVER, UNDER, WIDEST, StudyFigure, fitting, pair_names
 from miscal.study.paper_numbers import EXAMPLE, reproduced
+from miscal.study.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 from miscal.study.tables import LEARNED, Tables, methods_of, of_method
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
-from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, panels, write
 
 _MOST_VALUES, _MOST_COLUMNS = 3, 2
 

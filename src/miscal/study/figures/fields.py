@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from miscal.study.figures.figure import StudyFigure, families_in, keys, marks_in, size_text, soft_grid, zero
+from miscal.study.synthetic.figures.style import MUTED, panels, write
 from miscal.study.tables import LEARNED, RAW, Tables, methods_of, of_method
 from miscal.study.vocabulary import vocabulary_of
-from miscal.synthetic.figures.style import MUTED, panels, write
 
 
 def draw(tables: Tables, folder: Path) -> Iterator[str]:

@@ -16,9 +16,9 @@ from matplotlib.lines import Line2D
 
 from miscal.report.texts import clean
 from miscal.study import paper_numbers
+from miscal.study.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look, panels
 from miscal.study.tables import Tables
 from miscal.study.vocabulary import StudyVocabulary
-from miscal.synthetic.figures.style import MUTED, OKABE_ITO, RULE, look, panels
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from miscal.study.figures.figure import (
     zero,
 )
 from miscal.study.paper_numbers import GAPS, reproduced
+from miscal.study.synthetic.figures.style import MUTED, OKABE_ITO, panels, write
 from miscal.study.tables import LEARNED, Tables, methods_of
 from miscal.study.vocabulary import vocabulary_of
-from miscal.synthetic.figures.style import MUTED, OKABE_ITO, panels, write
 
 _SIDES = {"over": OVER, "under": UNDER}
 _MARKS = {"paper": "o", "auto": "s"}

@@ -22,9 +22,9 @@ from miscal.study.figures.figure import (
     soft_grid,
     zero,
 )
+from miscal.study.synthetic.figures.style import INK, OKABE_ITO, panels, write
+from miscal.study.synthetic.wording import count
 from miscal.study.tables import REGIONS, Tables, methods_of
-from miscal.synthetic.figures.style import INK, OKABE_ITO, panels, write
-from miscal.synthetic.wording import count
 
 _BARS = {
     "isotonic": ("isotonic regression", OKABE_ITO[5]),

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 
 from miscal.report.legend import PROJECTIONS
 from miscal.study.figures.figure import StudyFigure, fitting
+from miscal.study.synthetic.figures.style import FIELD, MUTED, OKABE_ITO, RULE, panels, write
 from miscal.study.tables import Tables
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
-from miscal.synthetic.figures.style import FIELD, MUTED, OKABE_ITO, RULE, panels, write
 
 SPACES = {"raw": "raw inputs", "learned": "learned space"}
 _CATEGORIES = tuple(OKABE_ITO[i] for i in (2, 4, 1, 6, 5, 7))

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from miscal.study.aggregates import null_numbers
 from miscal.study.figures.figure import StudyFigure, legend_of_all, pair_names, soft_grid
+from miscal.study.synthetic.figures.style import INK, MUTED, panels, write
 from miscal.study.tables import Tables, methods_of
-from miscal.synthetic.figures.style import INK, MUTED, panels, write
 
 _SHOWN = {"delta_std": "standard deviation of the field", "gap": "smECE gap, negative ones as 0"}
 

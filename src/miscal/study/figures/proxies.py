@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from miscal.study.figures.figure import StudyFigure, grid_shape, legend_of_all, pair_names, soft_grid
+from miscal.study.synthetic.figures.style import INK, MUTED, panels, write
 from miscal.study.tables import Tables
-from miscal.synthetic.figures.style import INK, MUTED, panels, write
 
 _DATA = -1
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from miscal.study.aggregates.forgetting import OUTCOME, SIGN
 from miscal.study.figures.figure import StudyFigure, fitting
+from miscal.study.synthetic.figures.style import INK, MUTED, RULE, panels, write
 from miscal.study.tables import Tables
-from miscal.synthetic.figures.style import INK, MUTED, RULE, panels, write
 
 _MOST_COLUMNS = 8  # of metadata
 _LONGEST = 18

@@ -21,8 +21,8 @@ from miscal.study.figures.figure import (
     size_text,
     soft_grid,
 )
+from miscal.study.synthetic.figures.style import write
 from miscal.study.tables import LEARNED, Tables, methods_of, of_method
-from miscal.synthetic.figures.style import write
 
 
 def draw(tables: Tables, folder: Path) -> Iterator[str]:

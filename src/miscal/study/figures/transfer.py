@@ -19,8 +19,8 @@ from miscal.study.figures.figure import (
     soft_grid,
     zero,
 )
+from miscal.study.synthetic.figures.style import INK, MUTED, OKABE_ITO, heat_map, panels, write
 from miscal.study.tables import LEARNED, Tables, methods_of, of_method
-from miscal.synthetic.figures.style import INK, MUTED, OKABE_ITO, heat_map, panels, write
 
 UNDEFINED = "undefined"
 """What a cell without a correlation says."""

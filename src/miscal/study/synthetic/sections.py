@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from miscal.report.formatting import metric
-from miscal.synthetic import paper_numbers, tables
-from miscal.synthetic.cells import Record
-from miscal.synthetic.figures import fields, grids
-from miscal.synthetic.wording import brief, count, over_seeds, per_frequency, times_seeds
+from miscal.study.synthetic import paper_numbers, tables
+from miscal.study.synthetic.cells import Record
+from miscal.study.synthetic.figures import fields, grids
+from miscal.study.synthetic.wording import brief, count, over_seeds, per_frequency, times_seeds
 
 _PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
 

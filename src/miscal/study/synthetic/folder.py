@@ -13,9 +13,9 @@ from typing import Any
 
 from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.files import check_target, replace_file, resolve
-from miscal.synthetic.cells import ExperimentCell, Record
-from miscal.synthetic.settings import Settings, from_stored
-from miscal.synthetic.store import Store
+from miscal.study.synthetic.cells import ExperimentCell, Record
+from miscal.study.synthetic.settings import Settings, from_stored
+from miscal.study.synthetic.store import Store
 
 _SETTINGS, _CELLS, _TIMING = "settings.json", "cells.jsonl", "timing.json"
 

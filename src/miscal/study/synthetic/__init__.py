@@ -3,11 +3,11 @@
 A *cell* is one fit, or one search over the grid of (sigma, lambda): experiment world, amplitude A, frequency k,
 method, seed. Finished cells are kept in the output folder, so that a run broken off goes on where it was, and the
 experiments that rest on the same cells (sinusoid, interaction, selection, and the kernel beside residual regression)
-share them. Start at :func:`miscal.synthetic.run.run`.
+share them. Start at :func:`miscal.study.synthetic.run.run`.
 
 Examples
 --------
->>> from miscal.synthetic.worlds import three_clusters
+>>> from miscal.study.synthetic.worlds import three_clusters
 >>> three_clusters(300).X.shape
 (300, 2)
 """

@@ -8,8 +8,8 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from miscal.calibration.metrics import reliability_curve, smece
-from miscal.synthetic.cells import Record
-from miscal.synthetic.figures.style import FIELD, INK, MUTED, OKABE_ITO, panels
+from miscal.study.synthetic.cells import Record
+from miscal.study.synthetic.figures.style import FIELD, INK, MUTED, OKABE_ITO, panels
 
 CLUSTERS = ("shifted down", "calibrated", "shifted up")
 _BINS, _ROWS_PER_BIN = 10, 25

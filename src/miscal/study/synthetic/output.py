@@ -15,14 +15,14 @@ from miscal.base.files import digest, replace_file
 from miscal.base.number_wording import duration
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
-from miscal.synthetic import tables
-from miscal.synthetic.cells import ExperimentCell, Record, cells_of
-from miscal.synthetic.figures.style import look, write
-from miscal.synthetic.folder import ExperimentFolder
-from miscal.synthetic.paper_numbers import SOURCE
-from miscal.synthetic.sections import BUILDERS, ExperimentSection
-from miscal.synthetic.settings import Settings
-from miscal.synthetic.wording import count
+from miscal.study.synthetic import tables
+from miscal.study.synthetic.cells import ExperimentCell, Record, cells_of
+from miscal.study.synthetic.figures.style import look, write
+from miscal.study.synthetic.folder import ExperimentFolder
+from miscal.study.synthetic.paper_numbers import SOURCE
+from miscal.study.synthetic.sections import BUILDERS, ExperimentSection
+from miscal.study.synthetic.settings import Settings
+from miscal.study.synthetic.wording import count
 
 HERE = Path(__file__).parent
 _STYLES = ("base.css", "tables.css", "figures.css", "page.css")

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from miscal.report.formatting import DASH, metric
-from miscal.synthetic import paper_numbers
-from miscal.synthetic.cells import ExperimentCell, Record
-from miscal.synthetic.scores import Choice, judge_choice
-from miscal.synthetic.settings import layers, n_parameters
+from miscal.study.synthetic import paper_numbers
+from miscal.study.synthetic.cells import ExperimentCell, Record
+from miscal.study.synthetic.scores import Choice, judge_choice
+from miscal.study.synthetic.settings import layers, n_parameters
 
 _PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
 

@@ -1,6 +1,6 @@
 """Every number of the paper that our pages set beside our own (arXiv 2605.13484, version 1), and where it stands.
 
-Nothing else in :mod:`miscal.synthetic` is typed in: all other numbers come from runs.
+Nothing else in :mod:`miscal.study.synthetic` is typed in: all other numbers come from runs.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from miscal.data.triples import Triples
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
-from miscal.synthetic import paper_numbers, scores
-from miscal.synthetic.cells import ExperimentCell
-from miscal.synthetic.fits import compute, draw, epochs_trained
-from miscal.synthetic.resreg import Problem, fit_network
-from miscal.synthetic.tables import choice_of
+from miscal.study.synthetic import paper_numbers, scores
+from miscal.study.synthetic.cells import ExperimentCell
+from miscal.study.synthetic.fits import compute, draw, epochs_trained
+from miscal.study.synthetic.resreg import Problem, fit_network
+from miscal.study.synthetic.tables import choice_of
 
 from .conftest import toy
 

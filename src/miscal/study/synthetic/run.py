@@ -11,11 +11,11 @@ from typing import Any
 
 from miscal.base.files import locked, parents, resolve
 from miscal.base.threads import n_workers
-from miscal.synthetic.cells import ExperimentCell, cells_of
-from miscal.synthetic.fits import compute
-from miscal.synthetic.folder import ExperimentFolder
-from miscal.synthetic.settings import Settings
-from miscal.synthetic.store import Store, fill
+from miscal.study.synthetic.cells import ExperimentCell, cells_of
+from miscal.study.synthetic.fits import compute
+from miscal.study.synthetic.folder import ExperimentFolder
+from miscal.study.synthetic.settings import Settings
+from miscal.study.synthetic.store import Store, fill
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def run(
             folder.add_timing({"experiment": settings.name, "jobs": jobs, "cells": missing, "wall_seconds": spent})
         progress("tables and figures")
         # drawing loads matplotlib, which computing does not need
-        from miscal.synthetic.output import write_all
+        from miscal.study.synthetic.output import write_all
 
         page, lines = write_all(folder, settings)
     return Done(page, lines, missing, len(cells))

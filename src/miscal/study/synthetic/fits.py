@@ -15,12 +15,12 @@ from miscal.estimators.auto import AutoField
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import Training
-from miscal.synthetic.candidates import judged_candidates
-from miscal.synthetic.cells import ExperimentCell, Record
-from miscal.synthetic.resreg import Problem, fit_network
-from miscal.synthetic.scores import rmse
-from miscal.synthetic.settings import Settings, layers
-from miscal.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
+from miscal.study.synthetic.candidates import judged_candidates
+from miscal.study.synthetic.cells import ExperimentCell, Record
+from miscal.study.synthetic.resreg import Problem, fit_network
+from miscal.study.synthetic.scores import rmse
+from miscal.study.synthetic.settings import Settings, layers
+from miscal.study.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 _DIGITS = 6
 """Decimals of the rows kept for the figures: finer than any picture, a third of the bytes."""

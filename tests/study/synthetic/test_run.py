@@ -15,12 +15,12 @@ import pytest
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.cli import main
-from miscal.synthetic import fits, output, paper_numbers
-from miscal.synthetic.cells import cells_of
-from miscal.synthetic.folder import ExperimentFolder
-from miscal.synthetic.run import run
-from miscal.synthetic.settings import Settings
-from miscal.synthetic.store import Store
+from miscal.study.synthetic import fits, output, paper_numbers
+from miscal.study.synthetic.cells import cells_of
+from miscal.study.synthetic.folder import ExperimentFolder
+from miscal.study.synthetic.run import run
+from miscal.study.synthetic.settings import Settings
+from miscal.study.synthetic.store import Store
 
 from .conftest import toy
 
@@ -262,7 +262,7 @@ def test_the_largest_network_is_the_largest_in_any_order():
 @pytest.mark.promise("C16")
 def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypatch):
     run(toy("clusters"), tmp_path, n_jobs=1)
-    monkeypatch.setattr("miscal.synthetic.store.metadata.version", lambda _: "99.0")
+    monkeypatch.setattr("miscal.study.synthetic.store.metadata.version", lambda _: "99.0")
     with pytest.raises(MismatchError, match="another version"):
         ExperimentFolder(tmp_path).adopt(toy("clusters"))
 
@@ -271,7 +271,7 @@ def test_the_store_keeps_the_last_record_of_a_key_and_its_version(tmp_path, monk
     path = tmp_path / "results.jsonl"
     store = Store(path, ("seed",))
     store.add({"seed": 0, "r": 0.1})
-    monkeypatch.setattr("miscal.synthetic.store.metadata.version", lambda _: "99.0")
+    monkeypatch.setattr("miscal.study.synthetic.store.metadata.version", lambda _: "99.0")
     assert store.other_versions() == [version("miscal")]
     store.add({"seed": 0, "r": 0.2})
     again = Store(path, ("seed",))

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
-from miscal.synthetic.worlds import WORLDS, known_coordinate_limit, random_split, sinusoid, three_clusters
+from miscal.study.synthetic.worlds import WORLDS, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 
 @pytest.mark.parametrize("name", WORLDS)

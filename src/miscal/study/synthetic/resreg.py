@@ -75,7 +75,7 @@ def fit_network(
     patience : int, default 300
         Epochs without a smaller validation error after which training stops.
     learning_rate : float, default 1e-3
-        Adam's. The paper gives none for these networks; see :class:`miscal.synthetic.settings.Settings`.
+        Adam's. The paper gives none for these networks; see :class:`miscal.study.synthetic.settings.Settings`.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from miscal.synthetic.settings import Settings
+from miscal.study.synthetic.settings import Settings
 
 RESREG = "resreg-"
 """How the method of a residual regression begins; its capacity follows."""

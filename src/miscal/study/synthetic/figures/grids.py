@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from miscal.synthetic.figures.style import INK, LOSS, MUTED, OKABE_ITO, heat_map, panels
-from miscal.synthetic.wording import brief
+from miscal.study.synthetic.figures.style import INK, LOSS, MUTED, OKABE_ITO, heat_map, panels
+from miscal.study.synthetic.wording import brief
 
 _MARKERS = "osD^vP*X"
 _REGRET_LIMIT = 0.1
