@@ -89,15 +89,7 @@ class Calibrator(Protocol):
 def logit(confidence: ArrayLike, clip: float = LOGIT_CLIP) -> Floats:
     """Log-odds of confidences clipped to [clip, 1 - clip].
 
-    Parameters
-    ----------
-    confidence : (n,) float in [0, 1]
-    clip : float, default 1e-4
-
-    Returns
-    -------
-    (n,) float64
-        With the default in [-9.21, 9.21].
+    Takes confidence (n,). Returns (n,) float64: With the default in [-9.21, 9.21].
 
     Examples
     --------

@@ -69,19 +69,8 @@ def crossfit_global_map(
 ) -> CrossFittedMaps:
     """Choose the global map by its out-of-fold log loss, and fit it to all rows.
 
-    Parameters
-    ----------
-    correct : ndarray of shape (n,), 0 or 1
-    confidence : ndarray of shape (n,), in [0, 1]
-    folds : ndarray of shape (n,), int
-        The fold of each row; rows that must stay together share one.
-    weight : ndarray of shape (n,), optional
-        Numbers of rows, all 1 by default.
-
-    Raises
-    ------
-    InputError
-        If the rows of some fold's complement cannot be used (see :mod:`miscal.calibration.calibrators`).
+    Takes correct (n,); confidence (n,); folds (n,): the fold of each row; weight (n,): numbers of rows, all 1 by
+    default.
 
     Examples
     --------
@@ -107,11 +96,7 @@ def crossfit_global_map(
 def held_out_global_map(correct: Array, confidence: Array, weight: Array, train: Array, val: Array) -> Calibrator:
     """Fit the global maps to rows `train` and choose by their log loss on rows `val`.
 
-    Parameters
-    ----------
-    correct, confidence, weight : arrays of shape (n,)
-    train, val : int arrays
-        Rows to fit on and to compare on.
+    Takes correct, confidence, weight (n,); train, val: rows to fit on and to compare on.
 
     Examples
     --------
@@ -129,14 +114,7 @@ def held_out_global_map(correct: Array, confidence: Array, weight: Array, train:
 def proof_of(rows: int) -> dict[str, float]:
     """How many paired standard errors each map must gain, where so many rows are cross-fitted.
 
-    Parameters
-    ----------
-    rows : int
-
-    Returns
-    -------
-    dict of str to float
-        Infinite for a map that is not taken.
+    Returns dict of str to float: Infinite for a map that is not taken.
 
     Examples
     --------
@@ -157,16 +135,9 @@ def simplest(
 
     A later one replaces the choice so far if its loss is lower by more than some paired standard errors.
 
-    Parameters
-    ----------
-    losses : mapping of str to ndarray of shape (n,)
-        The loss of each row under each candidate, the simplest candidate first.
-    weight : ndarray of shape (n,), optional
-    standard_errors : mapping of str to float, optional
-        How many a candidate must gain, by its name; two where it is not named.
-    log_odds : mapping of str to ndarray of shape (n,), optional
-        Of each candidate, where outcomes are 0 or 1: a standard error is then at least what the simpler candidate says
-        that it is (:func:`expected_error`).
+    Takes losses (n,): the loss of each row under each candidate, the simplest candidate first; weight (n,);
+    standard_errors: how many a candidate must gain, by its name; log_odds (n,): of each candidate, where outcomes are
+    0 or 1: a standard error is then at least what the simpler candidate says that it is (:func:`expected_error`).
 
     Examples
     --------
@@ -189,12 +160,7 @@ def expected_error(before: Array, after: Array, weight: Array | None = None) -> 
 
     Where few of the rarer outcome were seen, or none, rows show a smaller one: what the next costs is not in it.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n,)
-        Log-odds of the same rows.
-    weight : ndarray of shape (n,), optional
-        Numbers of rows.
+    Takes before, after (n,): log-odds of the same rows; weight (n,): numbers of rows.
 
     Examples
     --------
@@ -209,17 +175,8 @@ def expected_error(before: Array, after: Array, weight: Array | None = None) -> 
 def paired_gain(before: Array, after: Array, weight: Array | None = None) -> tuple[float, float]:
     """Return how much lower the mean loss is after than before, and the paired standard error of that gain.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n,)
-        Losses of the same rows under two methods.
-    weight : ndarray of shape (n,), optional
-        Numbers of rows: a row of weight 2 counts as two rows.
-
-    Returns
-    -------
-    gain, error : float
-        The gain is positive where `after` is better; the error is at least 0. Both are in the unit of the losses.
+    Takes before, after (n,): losses of the same rows under two methods; weight (n,): numbers of rows: a row of weight
+    2 counts as two rows. Returns gain, error : float: The gain is positive where `after` is better.
 
     Examples
     --------

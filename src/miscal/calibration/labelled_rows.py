@@ -76,18 +76,8 @@ class LabelledRows:
     ) -> Self:
         """Build rows, and estimate from them how strongly the outcomes of a group hang together.
 
-        Parameters
-        ----------
-        correct, confidence, **estimates
-            As for the class.
-        expected : (n,) float64 in [0, 1], optional
-            As for the class; by default the confidence.
-        group : (n,) array of anything that can be sorted, optional
-            Equal values: one group. By default all rows are independent.
-        weight : (n,) float64 >= 0, optional
-            For how many rows each stands, up to a common factor; by default for equally many.
-        factor : float, default 1.0
-            Of every standard error, as :class:`~miscal.calibration.survey_design.SurveyDesign` has it.
+        Takes expected (n,): as for the class; group (n,): equal values: one group; weight (n,): for how many rows
+        each stands, up to a common factor.
         """
         expected = confidence if expected is None else expected
         design = SurveyDesign.given(group, correct, expected, weight, factor)
@@ -162,10 +152,7 @@ class LabelledRows:
 def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_]) -> float:
     """Design effect of the (weighted) mean outcome of some rows; 1 where rows are independent, or there are none.
 
-    Returns
-    -------
-    float
-        The rows say as much of their mean as so many times fewer that are independent and count alike.
+    Returns float: The rows say as much of their mean as so many times fewer that are independent and count alike.
 
     Examples
     --------

@@ -54,11 +54,7 @@ def log_probabilities(probability: Floats) -> Floats:
 def class_log_losses(code: Ints, log_probability: Floats) -> Floats:
     """Return each row's log loss, in nats: minus the log-probability of its class, clipped as everywhere.
 
-    Parameters
-    ----------
-    code : (n,) int
-        Place of each row's class.
-    log_probability : (n, K)
+    Takes code (n,) int: place of each row's class; log_probability (n, K).
 
     Examples
     --------
@@ -311,15 +307,8 @@ class CrossFittedSimplexMap:
 def crossfit_simplex_map(code: Ints, z: Floats, folds: Ints, weight: Floats) -> CrossFittedSimplexMap:
     """Choose the simplest global map that no other clearly beats out of fold, and fit it to all rows.
 
-    Parameters
-    ----------
-    code : (n,) int
-        Place of each row's class.
-    z : (n, K)
-        Log-probabilities.
-    folds : (n,) int
-    weight : (n,)
-        Numbers of rows.
+    Takes code (n,) int: place of each row's class; z (n, K): log-probabilities; folds (n,) int; weight (n,): numbers
+    of rows.
 
     Examples
     --------
@@ -345,22 +334,9 @@ def crossfit_simplex_map(code: Ints, z: Floats, folds: Ints, weight: Floats) -> 
 def softmax_path(design: Floats, offset: Floats, code: Ints, weight: Floats, ridges: tuple[float, ...]) -> list[Floats]:
     """Fit shifts of log-probabilities that are linear in a design, by falling ridges.
 
-    Parameters
-    ----------
-    design : (n, p)
-    offset : (n, K)
-        Log-probabilities that are shifted.
-    code : (n,) int
-        Place of each row's class.
-    weight : (n,)
-        Numbers of rows.
-    ridges : tuple of float
-        Penalty of half the sum of squared coefficients, falling.
-
-    Returns
-    -------
-    list of (p, K) float64
-        For each ridge the B that minimises the penalised log loss of softmax(offset + design B).
+    Takes design (n, p); offset (n, K): log-probabilities that are shifted; code (n,) int: place of each row's class;
+    weight (n,): numbers of rows; ridges: penalty of half the sum of squared coefficients, falling. Returns list of
+    (p, K) float64: For each ridge the B that minimises the penalised log loss of softmax(offset + design B).
 
     Examples
     --------

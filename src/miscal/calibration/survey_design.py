@@ -77,23 +77,9 @@ class SurveyDesign:
     ) -> SurveyDesign | None:
         """Estimate how strongly the rows of a group hang together.
 
-        Parameters
-        ----------
-        group : (n,) array of anything that can be sorted, or None
-            Equal values: one group.
-        residual : (n,) float64
-            Outcome less its rate.
-        variance : (n,) float64 >= 0
-            Of the outcome, given its rate p: p (1 - p).
-        weight : (n,) array >= 0, optional
-            How much each row counts.
-        factor : float, default 1.0
-            As for the class.
-
-        Returns
-        -------
-        SurveyDesign or None
-            None where every group has one row and all weights are equal.
+        Takes group (n,): equal values: one group; residual (n,): outcome less its rate; variance (n,): of the
+        outcome, given its rate p: p (1 - p); weight (n,): how much each row counts. Returns: SurveyDesign or None:
+        None where every group has one row and all weights are equal.
 
         Examples
         --------
@@ -139,17 +125,9 @@ class SurveyDesign:
     ) -> float:
         """Variance of sum weight * residual, over what it would be if the rows were independent; at least 1.
 
-        Parameters
-        ----------
-        weight : (n,) float64
-            Factor of each residual in the sum, fixed before the outcomes. What the row counts is a part of it: the
-            `weight` of this object is not looked at.
-        residual : (n,) float64
-            Outcome less its rate.
-        variance : (n,) float64 >= 0
-            Of each residual.
-        independent : float, optional
-            What the caller takes for the variance under independence; by default sum weight^2 variance.
+        Takes weight (n,): factor of each residual in the sum, fixed before the outcomes; residual (n,): outcome less
+        its rate; variance (n,): of each residual; independent: what the caller takes for the variance under
+        independence.
 
         Examples
         --------
@@ -246,17 +224,7 @@ def spread(values: Floats, weight: Floats | None) -> float:
 def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | None:
     """Pearson correlation, None where one side is constant up to rounding.
 
-    Parameters
-    ----------
-    a, b : (n,) numbers
-        Values; computed in double precision.
-    weight : (n,) float64, optional
-        How much each row counts; all alike by default.
-
-    Returns
-    -------
-    float or None
-        In [-1, 1].
+    Takes a, b (n,): values; weight (n,): how much each row counts. Returns float or None: In [-1, 1].
 
     Examples
     --------
@@ -274,17 +242,8 @@ def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | N
 def kish(weight: Floats, variance: Floats) -> float:
     """Design effect of a mean of independent rows of unequal weight.
 
-    Parameters
-    ----------
-    weight : (n,) float64 >= 0
-        Sums to 1.
-    variance : (n,) float64 >= 0
-        Of each outcome, up to a common factor.
-
-    Returns
-    -------
-    float >= 1
-        n sum w^2 (Kish, 1965), or n sum w^2 v / sum w v, if that is more.
+    Takes weight (n,): sums to 1; variance (n,): of each outcome, up to a common factor. Returns float >= 1: n sum w^2
+    (Kish, 1965), or n sum w^2 v / sum w v, if that is more.
 
     Examples
     --------
@@ -300,19 +259,9 @@ def kish(weight: Floats, variance: Floats) -> float:
 def effect_of_groups(residual: Floats, groups: NDArray | None, weight: Floats | None = None) -> float:
     """Design effect of a mean, as the residuals of the rows show it by themselves; 1 where no groups are given.
 
-    Parameters
-    ----------
-    residual : (n,) float64
-        What is left of each row's value: it adds up to about 0.
-    groups : (n,) array or None
-        Equal values: one group.
-    weight : (n,) float64 >= 0, optional
-        Of the rows in the mean; all alike by default.
-
-    Returns
-    -------
-    float >= 1
-        What the groups add: the mean of independent rows of the same weights has design effect 1.
+    Takes residual (n,): what is left of each row's value: it adds up to about 0; groups (n,): equal values: one
+    group; weight (n,): of the rows in the mean. Returns float >= 1: What the groups add: the mean of independent rows
+    of the same weights has design effect 1.
 
     Examples
     --------
@@ -367,18 +316,8 @@ def deflated(p_value: float, effect: float) -> float:
 def units_of(group: Ints | None, confidence: Floats) -> tuple[Ints, Ints]:
     """Find the rows that say as much of the confidence as they do once: equal confidences of one group.
 
-    Parameters
-    ----------
-    group : (n,) int64 or None
-        None: every row is a unit of its own.
-    confidence : (n,) float64
-
-    Returns
-    -------
-    first : (u,) int64
-        A row of each unit.
-    unit : (n,) int64
-        Unit of each row.
+    Takes group (n,) int64: none: every row is a unit of its own; confidence (n,). Returns first : (u,) int64: A row
+    of each unit; unit : (n,) int64: Unit of each row.
 
     Examples
     --------

@@ -120,16 +120,7 @@ class ChangedRows:
 def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
     """Fit a field and estimate it honestly at the same rows: its fit, then :func:`honest_field`, side by side.
 
-    Parameters
-    ----------
-    field : MiscalibrationField
-        Fitted by this call.
-    rows : Triples
-
-    Returns
-    -------
-    FieldEstimate
-        K-fold values, in the order of the rows.
+    Takes field: fitted by this call. Returns: FieldEstimate: K-fold values, in the order of the rows.
     """
     seed = checked_seed(field.random_state)
     estimator = field.unfitted(seed)
@@ -151,18 +142,8 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     Of K folds this costs the fit on all rows, K fits on all folds but one, and K - 2 (or fewer) on the first few: for
     K = 4 about 1.2 times what :func:`fit_honest` costs.
 
-    Parameters
-    ----------
-    field : MiscalibrationField
-        Fitted by this call. Of "paper" too, sigma, lambda and the number of epochs are chosen in each fit.
-    rows : Triples
-    changed : ChangedRows, optional
-        Some of the rows with other inputs; by default none.
-
-    Returns
-    -------
-    HonestFields
-        In the order of the rows.
+    Takes field: fitted by this call; changed: some of the rows with other inputs. Returns: HonestFields: In the order
+    of the rows.
 
     Examples
     --------
@@ -202,19 +183,8 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
 def fit_forward(field: MiscalibrationField, rows: Triples, block: np.ndarray) -> FieldEstimate:
     """Fit a field to all rows, and estimate it at each row by a fit on the rows of earlier blocks alone.
 
-    Parameters
-    ----------
-    field : MiscalibrationField
-        Fitted by this call.
-    rows : Triples
-    block : ndarray of int64, shape (n,)
-        Number of each row's block, from 0, which comes first.
-
-    Returns
-    -------
-    FieldEstimate
-        In the order of the rows. In block 0, before which there is nothing to learn from, nothing is corrected: the
-        field is 0 and not supported.
+    Takes field: fitted by this call; block (n,): number of each row's block, from 0, which comes first. Returns:
+    FieldEstimate: In the order of the rows.
 
     Examples
     --------
@@ -273,21 +243,9 @@ def estimate_in_blocks(
 ) -> FieldEstimate:
     """Estimate a fitted field at many rows, a block after the other, so that inputs may stay on disk.
 
-    Parameters
-    ----------
-    field : MiscalibrationField
-        Fitted.
-    X : ndarray of shape (n, d)
-    confidence : ndarray of shape (n,), in [0, 1]
-    index : ndarray of int, shape (m,)
-        The rows to estimate.
-
-    Returns
-    -------
-    FieldEstimate
-        Of the m rows, in the order of `index`, by :meth:`MiscalibrationField.correct`, within 1e-4 of
-        :meth:`MiscalibrationField.estimate`. Without coordinates and standard errors; mass is NaN where the kernel has
-        no weight.
+    Takes field: fitted; X (n, d); confidence (n,); index (m,): the rows to estimate. Returns: FieldEstimate: Of the m
+    rows, in the order of `index`, by :meth:`MiscalibrationField.correct`, within 1e-4 of
+    :meth:`MiscalibrationField.estimate`.
 
     Examples
     --------

@@ -133,14 +133,8 @@ class InputProfile:
     def measures(self, X: Array) -> NDArray[np.float32]:
         """Measure rows; the last two columns serve :meth:`compare` alone.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d), finite
-
-        Returns
-        -------
-        ndarray of shape (n, K + 2), float32
-            Measures, the distance over that of a random direction, and the number of columns that are not 0.
+        Takes X (n, d). Returns ndarray of shape (n, K + 2), float32: Measures, the distance over that of a random
+        direction, and the number of columns that are not 0.
         """
         # of mixed inputs the profile is of those that place rows
         X = _seen(X[:, : len(self.mean)], self.unseen)
@@ -167,14 +161,7 @@ class InputProfile:
     def compare(self, measures: NDArray[np.float32]) -> Likeness:
         """Compare the measures of new rows, from :meth:`measures`, with those of the fit.
 
-        Parameters
-        ----------
-        measures : ndarray of shape (n, K + 2)
-            Of rows drawn at random from all new ones, n of at least 1.
-
-        Returns
-        -------
-        Likeness
+        Takes measures (n, K + 2): of rows drawn at random from all new ones, n of at least 1.
         """
         kinds = self.reference.shape[1]
         names = [*_MEASURES, *((_PROJECTION[0].format(i + 1), _PROJECTION[1]) for i in range(kinds - len(_MEASURES)))]
@@ -218,23 +205,8 @@ def learn_profile(
 ) -> InputProfile | None:
     """Describe the inputs of a fit.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d), finite
-    weight : ndarray of shape (n,), optional
-        Numbers of rows.
-    groups : ndarray of shape (n,), optional
-        Rows that hang together; by default rows with equal inputs do, unless many rows are equal because their columns
-        have few values.
-    seed : int, default 0
-        Draws the rows and the halves.
-    unseen : tuple of int
-        Columns that the fit does not see.
-
-    Returns
-    -------
-    InputProfile or None
-        None for fewer than 16 rows.
+    Takes X (n, d); weight (n,): numbers of rows; groups (n,): rows that hang together; seed: draws the rows and the
+    halves; unseen: columns that the fit does not see. Returns: InputProfile or None: None for fewer than 16 rows.
 
     Examples
     --------
@@ -356,19 +328,9 @@ def _share(values: Array, at: Array) -> Array:
 def rows_to_look_at(row: NDArray[np.integer], n: int) -> tuple[NDArray[np.integer], NDArray[np.uint64]]:
     """Choose rows by their numbers alone, so that the choice is the same in pieces of any size, and in any order.
 
-    Parameters
-    ----------
-    row : int array of shape (k,)
-        Numbers of rows at hand.
-    n : int
-        Rows in all. A few times as many rows as are looked at are kept, since a condition may leave rows out.
-
-    Returns
-    -------
-    at : int array of shape (j,)
-        Positions of the rows to keep.
-    order : uint64 array of shape (j,)
-        Their random order: the first ``MOST_ROWS`` of all rows are looked at.
+    Takes row (k,): numbers of rows at hand; n: rows in all. Returns at : int array of shape (j,): Positions of the
+    rows to keep; order : uint64 array of shape (j,): Their random order: the first ``MOST_ROWS`` of all rows are
+    looked at.
 
     Examples
     --------
@@ -389,15 +351,7 @@ def rows_to_look_at(row: NDArray[np.integer], n: int) -> tuple[NDArray[np.intege
 def look(profile: InputProfile, X: Array) -> Likeness | None:
     """Compare new rows with those of the fit.
 
-    Parameters
-    ----------
-    profile : InputProfile
-    X : ndarray of shape (n, d), finite
-
-    Returns
-    -------
-    Likeness or None
-        None where the rows are so few that nothing could be told.
+    Takes X (n, d). Returns: Likeness or None: None where the rows are so few that nothing could be told.
     """
     at, order = rows_to_look_at(np.arange(len(X)), len(X))
     if profile.allowed(min(len(at), MOST_ROWS)) >= 1:

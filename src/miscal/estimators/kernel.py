@@ -59,32 +59,12 @@ def smooth(
 ) -> tuple[Array, Array]:
     """Average the bank's values around every query row.
 
-    Parameters
-    ----------
-    query : array of shape (q, d), float32 or float64
-    bank : array of shape (n, d)
-    values : array of shape (n,) or (n, k)
-        What is averaged, for instance residuals r = y - f (positive: under-confident).
-    sigma : float
-        Bandwidth, in units of the coordinates; positive.
-    weight : array of shape (n,), optional
-        Weights of the bank rows, not negative; a row of weight 2 counts as the row given twice.
-    neighbours : int, optional
-        Average over that many nearest bank rows only (exact search), a truncation of the kernel.
-    tile : (int, int), default TILE
-        Rows of query and bank handled at once.
-
-    Returns
-    -------
-    average : array of shape (q,) or (q, k)
-        Between the smallest and the largest of the values; never NaN.
-    mass : array of shape (q,)
-        Sum of kernel weights, in [0, sum of weights]: how many neighbours the average rests on.
-
-    Raises
-    ------
-    InputError
-        If the bandwidth is not positive and finite, shapes do not fit, or no row is left to average.
+    Takes query (q, d); bank (n, d); values (n,): what is averaged, for instance residuals r = y - f (positive:
+    under-confident); sigma: bandwidth, in units of the coordinates; weight (n,): weights of the bank rows, not
+    negative; neighbours: average over that many nearest bank rows only (exact search), a truncation of the kernel;
+    tile: rows of query and bank handled at once. Returns average : array of shape (q,) or (q, k): Between the
+    smallest and the largest of the values; never NaN; mass : array of shape (q,): Sum of kernel weights, in [0, sum
+    of weights]: how many neighbours the average rests on.
 
     Examples
     --------
@@ -110,24 +90,8 @@ def smooth(
 def nearest(query: Array, bank: Array, k: int) -> tuple[Array, Array]:
     """Find the k nearest bank rows of every query row, by exact search.
 
-    Parameters
-    ----------
-    query : array of shape (q, d)
-    bank : array of shape (n, d)
-    k : int
-        From 1 to n.
-
-    Returns
-    -------
-    index : int64 array of shape (q, k)
-        Bank rows, nearest first.
-    distance : array of shape (q, k)
-        Euclidean distances, ascending.
-
-    Raises
-    ------
-    InputError
-        If k is out of range or the widths differ.
+    Takes query (q, d); bank (n, d); k: from 1 to n. Returns index : int64 array of shape (q, k): Bank rows, nearest
+    first; distance : array of shape (q, k): Euclidean distances, ascending.
 
     Examples
     --------
@@ -154,16 +118,7 @@ def median_distance(X: Array, rng: np.random.Generator, *, n_pairs: int = 2_000)
 
     All pairs would cost O(n^2 d). The standard error is about 1.25 / sqrt(n_pairs) of the spread of the distances, 3 %.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    rng : numpy.random.Generator
-    n_pairs : int, default 2,000
-
-    Returns
-    -------
-    float
-        Pairs of equal rows are left out; 1 where all pairs are.
+    Takes X (n, d). Returns float: Pairs of equal rows are left out.
 
     Examples
     --------
@@ -182,29 +137,9 @@ def logit_shift(
 
     Solves sum_i K(x, x_i) (y_i - sigmoid(o_i + D)) = ridge D for D(x) by damped Newton steps.
 
-    Parameters
-    ----------
-    query : array of shape (q, d)
-    bank : array of shape (n, d)
-    offset : array of shape (n,)
-        Log-odds o of the bank's confidences.
-    correct : array of shape (n,)
-        Outcomes y of the bank, 0 or 1.
-    sigma : float
-        Bandwidth, positive.
-    ridge : float, default 1
-        Pull towards 0, in rows of information; positive.
-    steps : int, default 10
-
-    Returns
-    -------
-    array of shape (q,)
-        D; positive where the neighbours are under-confident. sigmoid(o + D) - sigmoid(o) is the field there.
-
-    Raises
-    ------
-    InputError
-        If the bandwidth is not positive and finite or the widths differ.
+    Takes query (q, d); bank (n, d); offset (n,): log-odds o of the bank's confidences; correct (n,): outcomes y of
+    the bank, 0 or 1; sigma: bandwidth, positive; ridge: pull towards 0, in rows of information. Returns array of
+    shape (q,): D.
 
     Examples
     --------

@@ -31,19 +31,7 @@ _COMMON = ("random_state", "n_jobs", "device")
 def estimator_class(method: str) -> type[Estimator]:
     """Look an estimator up by name.
 
-    Parameters
-    ----------
-    method : str
-        One of ``ESTIMATORS``.
-
-    Returns
-    -------
-    type
-
-    Raises
-    ------
-    InputError
-        If there is no such method, or the extra that it needs is not installed.
+    Takes method: one of ``ESTIMATORS``.
 
     Examples
     --------
@@ -61,10 +49,6 @@ def estimator_class(method: str) -> type[Estimator]:
 
 def check_device(name: str) -> None:
     """Refuse what names no device.
-
-    Raises
-    ------
-    InputError
 
     Examples
     --------
@@ -98,26 +82,8 @@ def make_estimator(
 ) -> Estimator:
     """Make an unfitted estimator.
 
-    Parameters
-    ----------
-    method : str
-        One of ``ESTIMATORS``.
-    random_state : int or numpy.random.Generator, default 0
-    n_jobs : int, optional
-    options : mapping of str to object, optional
-        Settings of the method by name, for instance ``{"neighbours": 50}`` for "paper".
-    device : {"auto", "cpu", "cuda"}, default "auto"
-        Where it computes; a method without a use for a GPU computes on the CPU whatever is asked.
-
-    Returns
-    -------
-    Estimator
-
-    Raises
-    ------
-    InputError
-        If there is no such method, the extra that it needs is not installed, it has no such option, or there
-        is no such device.
+    Takes method: one of ``ESTIMATORS``; options: settings of the method by name, for instance ``{"neighbours": 50}``
+    for "paper"; device: where it computes.
 
     Examples
     --------

@@ -65,20 +65,7 @@ class SavedEstimator:
 def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> SavedEstimator:
     """Read a fitted estimator back.
 
-    Parameters
-    ----------
-    folder : str or Path
-    beside : tuple of str
-        Names of further entries that may lie in the folder.
-
-    Returns
-    -------
-    SavedEstimator
-
-    Raises
-    ------
-    FileError, CorruptFile, TrustError, MismatchError
-        If the folder holds no field, a damaged one, foreign files, or something else.
+    Takes beside: names of further entries that may lie in the folder.
     """
     content, arrays = load_state(folder, _FORM, beside=beside)
     with rebuilding(folder):

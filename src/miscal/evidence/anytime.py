@@ -32,13 +32,7 @@ count."""
 def clipped_logit(confidence: Floats) -> Floats:
     """Log-odds of confidences, those of 0 and 1 kept finite.
 
-    Parameters
-    ----------
-    confidence : (n,) float64 in [0, 1]
-
-    Returns
-    -------
-    (n,) float64 in [-9.21, 9.21]
+    Takes confidence (n,). Returns (n,) float64 in [-9.21, 9.21].
 
     Examples
     --------
@@ -51,22 +45,9 @@ def clipped_logit(confidence: Floats) -> Floats:
 def unit_sums(residual: Floats, along: Floats, confidence: Floats, unit: NDArray[np.integer]) -> Floats:
     """Sum increments by units, so that sums of several looks can be added.
 
-    Parameters
-    ----------
-    residual : (n,) float64
-        Increments. Where the confidences are right, their variances are along^2 p (1 - p), and those of one unit may
-        depend on each other in any way.
-    along : (n,) float64
-        By how much an increment changes with the outcome.
-    confidence : (n,) float64 in [0, 1]
-        p, the rate of outcomes that the hypothesis gives.
-    unit : (n,) int
-        Rows with one number are one unit.
-
-    Returns
-    -------
-    (10,) float64
-        As `SUMS` names them.
+    Takes residual (n,): increments; along (n,): by how much an increment changes with the outcome; confidence (n,):
+    p, the rate of outcomes that the hypothesis gives; unit (n,) int: rows with one number are one unit. Returns (10,)
+    float64: As `SUMS` names them.
 
     Examples
     --------
@@ -89,12 +70,8 @@ def unit_sums(residual: Floats, along: Floats, confidence: Floats, unit: NDArray
 def looking_multiplier(error: Floats | float, ratio: Floats | float = 1.0) -> Floats:
     """How many standard errors an interval reaches to either side that holds at all looks together.
 
-    Parameters
-    ----------
-    error : float in (0, 1)
-        How often it may miss, ever.
-    ratio : float >= 1
-        Variance of the sum now over that at the look to which it is tuned.
+    Takes error: how often it may miss, ever; ratio: variance of the sum now over that at the look to which it is
+    tuned.
 
     Examples
     --------
@@ -113,14 +90,7 @@ def looking_multiplier(error: Floats | float, ratio: Floats | float = 1.0) -> Fl
 def standard_error(sums: Floats) -> Floats:
     """Return the standard error of the mean by units; at least what independent outcomes at the given rates have.
 
-    Parameters
-    ----------
-    sums : (..., 10) float64
-
-    Returns
-    -------
-    (...) float64
-        Infinite where there are no rows.
+    Takes sums (..., 10). Returns (...) float64: Infinite where there are no rows.
 
     Examples
     --------
@@ -138,23 +108,10 @@ def standard_error(sums: Floats) -> Floats:
 def running_interval(sums: Floats, first: Floats, error: Floats | float, factor: float = 1.0) -> tuple[Floats, Floats]:
     """Interval of a mean that holds at all looks together.
 
-    Parameters
-    ----------
-    sums : (..., 10) float64
-        Of all rows so far, from :func:`unit_sums`.
-    first : (..., 10) float64
-        Of the first look, to which the width is tuned.
-    error : float in (0, 1)
-        How often it may miss, ever.
-    factor : float >= 1, default 1.0
-        Of the standard error, where units depend on each other.
-
-    Returns
-    -------
-    mean : (...) float64
-    radius : (...) float64
-        Infinite with fewer than ten units of equal weight, or where fewer than five outcomes of the rarer kind are
-        expected: then nothing is known.
+    Takes sums (..., 10): of all rows so far, from :func:`unit_sums`; first (..., 10): of the first look, to which the
+    width is tuned; error: how often it may miss, ever. Returns mean : (...) float64; radius : (...) float64: Infinite
+    with fewer than ten units of equal weight, or where fewer than five outcomes of the rarer kind are expected: then
+    nothing is known.
 
     Examples
     --------

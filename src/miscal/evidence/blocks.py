@@ -72,14 +72,7 @@ class Budget:
     def p_value(self, p_values: Sequence[float]) -> float:
         """Combine the blocks' p-values into one.
 
-        Parameters
-        ----------
-        p_values : sequence of float in [0, 1]
-            One for each block, uniform given the past; that of a block without weight is not looked at.
-
-        Returns
-        -------
-        float in [0, 1]
+        Takes p_values: one for each block, uniform given the past. Returns float in [0, 1].
         """
         # -log would lose what is near to 1; ndtri(p) = -ndtri(1 - p) keeps all digits of a small p
         used = self.weight > 0
@@ -91,18 +84,7 @@ class Budget:
 def spend(rows: Sequence[int], claims: Sequence[bool]) -> Budget:
     """Share out the budget over the blocks.
 
-    Parameters
-    ----------
-    rows : sequence of int
-        Rows of each block, in turn. As many rows as the block itself has are taken to have been learned from before
-        the first.
-    claims : sequence of bool
-        Whether the field of each block claims anything there. One by one: the share of a block depends on its own
-        claim and on the sizes of all, which are fixed beforehand.
-
-    Returns
-    -------
-    Budget
+    Takes rows: rows of each block, in turn; claims: whether the field of each block claims anything there.
 
     Examples
     --------

@@ -76,25 +76,9 @@ def slice_bootstrap(
 ) -> SliceBootstrap:
     """Bootstrap gap and size of the slice that is worst on the data.
 
-    Parameters
-    ----------
-    correct : (n,) in {0, 1}
-    confidence : (n,) float in [0, 1]
-    regime : (n,) of str
-        "over", "under", anything else or None: as cut from a field that saw none of these outcomes.
-    min_rows : int, default 30
-        Rows that a slice needs.
-    groups : (n,) array, optional
-        Rows of equal value may hang together, and are drawn together; by default all rows are independent.
-    weights : (n,) float >= 0, optional
-        How much each row counts; by default all count alike.
-    n_draws : int, default 1000
-    random_state : int or numpy.random.Generator, default 0
-
-    Raises
-    ------
-    InputError
-        If lengths differ or values are out of range.
+    Takes correct (n,); confidence (n,); regime (n,): "over", "under", anything else or None: as cut from a field that
+    saw none of these outcomes; min_rows: rows that a slice needs; groups (n,): rows of equal value may hang together,
+    and are drawn together; weights (n,): how much each row counts.
 
     Examples
     --------

@@ -103,14 +103,7 @@ class Certificate(Part):
     ) -> Self:
         """Put both limits and the kernel score together; of what is not claimed, no size is given.
 
-        Parameters
-        ----------
-        total, hidden : Bound
-            Of E|delta| and of E|h|.
-        n, detectable, p_structure, detectable_learned
-            As in the class.
-        settings : EvidenceSettings, optional
-            How much the test of the field counts beside the kernel score, and the significance.
+        Takes settings: how much the test of the field counts beside the kernel score, and the significance.
         """
         p_value = hidden.p_value
         if p_structure is not None:
@@ -162,36 +155,8 @@ def unseen_rows(
 ) -> LabelledRows:
     """Check rows that a field was not learned from, given as arrays of any make.
 
-    Parameters
-    ----------
-    correct : (n,) in {0, 1}
-        Outcomes, each unseen by whatever made `delta` and `hidden` of its row.
-    confidence : (n,) float in [0, 1]
-    delta : (n,) float in [-1, 1]
-        Estimated field on these rows; > 0 means under-confident. All 0: no structure claimed.
-    hidden : (n,) float in [-1, 1]
-        Its hidden part, delta minus what the global map says; same sign convention. All 0: nothing claimed.
-    expected : (n,) float in [0, 1]
-        E[y | f] of each row, learned from other rows, as by
-        :func:`~miscal.evidence.conditional.outcome_given_confidence`.
-    block : (n,) int, optional
-        Order in which the rows were tested: the field of a block was learned from blocks with smaller numbers only, and
-        from rows that are not here. By default one block, whose field was learned from none of these rows.
-    groups : (n,) array, optional
-        Rows of equal value may hang together, as answers to one question do; every group lies in one block. By default
-        all rows are independent. See :mod:`miscal.calibration.survey_design`.
-    weights : (n,) float >= 0, optional
-        How much each row counts, as fixed before the outcomes: E|delta|, E|h| and both values are then weighted means.
-        By default all count alike.
-
-    Returns
-    -------
-    LabelledRows
-
-    Raises
-    ------
-    InputError
-        If lengths differ, a field is not finite or outside [-1, 1], or values are not confidences and outcomes.
+    Takes correct (n,), confidence (n,), delta (n,), hidden (n,), expected (n,), block (n,) int, groups (n,), weights
+    (n,).
     """
     n = check_lengths(
         correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected, weights=weights
@@ -218,34 +183,10 @@ def certificate(
 ) -> Certificate:
     """Certify a field on rows that it was not learned from.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        With `delta` and `hidden`; :func:`unseen_rows` checks arrays.
-    p_structure : float in (0, 1], optional
-        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation rows.
-    detectable_learned : sequence of DetectablePlace, optional
-        What the kernel score of the same rows would have detected.
-    settings : EvidenceSettings, optional
-        The confidence level, which limits to use, and how many draws.
-    random_state : int or numpy.random.Generator, default 0
-
-    Returns
-    -------
-    Certificate
-        ``total.value`` is the test mean of r s, s the sign of `delta`; ``hidden.value`` likewise, with the s of the two
-        above that makes it larger. ``total.p_value``: H0 y ~ Bernoulli(f), by the exact
-        law of the number of outcomes that agree with s (with weights, by draws of their weighted number); below
-        1 - confidence level if and only if ``total.low`` > 0.
-        ``hidden.p_value``: H0 y independent of x given f, by
-        :func:`~miscal.evidence.conditional.permutation_p_value`; it uses the size of the hidden field besides its
-        sign, for power; above 1 - confidence level ``hidden.low`` is 0, and where ``p_value`` of both tests together is
-        not below the significance. Where nothing is claimed: value 0, low 0, p 1.
-
-    Raises
-    ------
-    InputError
-        If the settings name a limit that does not exist.
+    Takes rows: with `delta` and `hidden`; p_structure: P-value of :func:`~miscal.evidence.kernel_score.kernel_score`,
+    of these rows and any other evaluation rows; detectable_learned: what the kernel score of the same rows would have
+    detected; settings: the confidence level, which limits to use, and how many draws. Returns: Certificate:
+    ``total.value`` is the test mean of r s, s the sign of `delta`.
 
     Examples
     --------

@@ -22,16 +22,8 @@ def chi_squares_p_value(total: float, weights: Floats) -> float:
     saddlepoint, the tail is that of the standard normal law at w + log(u / w) / w (Kuonen, "Saddlepoint approximations
     for distributions of quadratic forms in normal variables", Biometrika 86, 1999). Of equal weights it is exact.
 
-    Parameters
-    ----------
-    total : float
-    weights : (k,) float64
-        Those that are not above 0 are left out: an estimated covariance may have such eigenvalues.
-
-    Returns
-    -------
-    float
-        In (0, 1]; 1 where no weight is above 0.
+    Takes weights (k,): those that are not above 0 are left out: an estimated covariance may have such eigenvalues.
+    Returns float: In (0, 1].
 
     Examples
     --------

@@ -68,31 +68,11 @@ def claim(
 ) -> Claim:
     """Put an estimated field to the test.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        With `delta` and `hidden`; :func:`~miscal.evidence.certificates.unseen_rows` checks arrays. The hidden part is
-        as it was learned, whether or not the estimator corrects by it (``FieldEstimate.ungated``).
-    structure : bool
-        Whether the estimator corrects by a local structure; it changes what is said, not what is claimed.
-    p_structure : float in (0, 1], optional
-        P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation rows. By
-        default the field alone is tested.
-    detectable_learned : sequence of DetectablePlace, optional
-        What the kernel score would have detected: :func:`~miscal.evidence.learned_power.detectable_places`.
-    settings : EvidenceSettings, optional
-        Significance, confidence level, limits and draws.
-    random_state : int or numpy.random.Generator, default 0
-
-    Returns
-    -------
-    Claim
-        The same for the same rows and seed.
-
-    Raises
-    ------
-    InputError
-        As :func:`miscal.evidence.certificates.certificate`.
+    Takes rows: with `delta` and `hidden`; structure: whether the estimator corrects by a local structure;
+    p_structure: P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation
+    rows; detectable_learned: what the kernel score would have detected:
+    :func:`~miscal.evidence.learned_power.detectable_places`; settings: significance, confidence level, limits and
+    draws. Returns: Claim: The same for the same rows and seed.
 
     Examples
     --------

@@ -26,17 +26,8 @@ _EXPONENT = 0.5
 def together(p_values: Sequence[float], weights: Sequence[float]) -> float:
     """Combine p-values of one hypothesis.
 
-    Parameters
-    ----------
-    p_values : sequence of float in (0, 1]
-        A p-value of 1 counts as a test that had nothing to test, and is left out.
-    weights : sequence of float > 0
-        How much each test counts; only their ratios matter. Fixed before the outcomes.
-
-    Returns
-    -------
-    float in (0, 1]
-        1 where there was nothing to test.
+    Takes p_values: A p-value of 1 counts as a test that had nothing to test, and is left out; weights: how much each
+    test counts. Returns float in (0, 1]: 1 where there was nothing to test.
 
     Examples
     --------
@@ -59,14 +50,7 @@ def either(p_values: Sequence[float]) -> float:
     undo a small one (the truncated Cauchy combination: Fang, Chang, Park and Tseng, Statistica Sinica 33, 2023). Two
     normal tests at 5 % reject in 5.0 to 5.4 % of cases, whatever their correlation between 0 and 1.
 
-    Parameters
-    ----------
-    p_values : sequence of float in [0, 1]
-        At least one.
-
-    Returns
-    -------
-    float in [0, 0.5]
+    Takes p_values: at least one. Returns float in [0, 0.5].
 
     Examples
     --------
@@ -80,16 +64,6 @@ def either(p_values: Sequence[float]) -> float:
 
 def needed(weight: float, significance: float) -> float:
     """Return the p-value that a test needs to reject by itself, if the others say as much as chance.
-
-    Parameters
-    ----------
-    weight : float in (0, 1]
-        Of this test, where the weights of all add up to 1.
-    significance : float in (0, 0.5)
-
-    Returns
-    -------
-    float
 
     Examples
     --------
@@ -108,14 +82,7 @@ def rank_among_draws(statistics: Floats) -> float:
     mean: Vovk and Wang, Biometrika 107, 2020), and its rank among those of the draws is an exact p-value: nothing is
     lost to testing several times.
 
-    Parameters
-    ----------
-    statistics : (draws, k) float64
-        Of the data first, then of draws under the hypothesis; large ones speak against it.
-
-    Returns
-    -------
-    float in (0, 1]
+    Takes statistics (draws, k): of the data first, then of draws under the hypothesis. Returns float in (0, 1].
 
     Examples
     --------
@@ -129,16 +96,8 @@ def rank_among_draws(statistics: Floats) -> float:
 def surprise_among(null: Floats, statistics: Floats) -> Floats:
     """Sum of p^(-1/2) over several statistics, p the share of draws that are as large.
 
-    Parameters
-    ----------
-    null : (draws, k) float64
-        Each column sorted.
-    statistics : (n, k) float64
-        Those larger than all draws count as large as the largest.
-
-    Returns
-    -------
-    (n,) float64
+    Takes null (draws, k): each column sorted; statistics (n, k): those larger than all draws count as large as the
+    largest. Returns (n,) float64.
 
     Examples
     --------

@@ -38,17 +38,8 @@ def strata(confidence: Floats, rows: int = EVIDENCE_DEFAULTS.stratum_rows, group
     cents, as a model states them, each value is a stratum of its own, however few rows it has: the accuracy may jump
     from one stated number to the next.
 
-    Parameters
-    ----------
-    confidence : (n,) float64 in [0, 1]
-    rows : int, default 8
-    group : (n,) int64, optional
-        Rows of one group and one confidence count once: a stratum of one group would have nothing to compare.
-
-    Returns
-    -------
-    (n,) int64
-        Stratum of each row, 0, 1, ..., in rising order of confidence.
+    Takes confidence (n,); group (n,) int64: rows of one group and one confidence count once: a stratum of one group
+    would have nothing to compare. Returns (n,) int64: Stratum of each row, 0, 1, ..., in rising order of confidence.
 
     Examples
     --------
@@ -96,17 +87,8 @@ def given_count(correct: Floats, expected: Floats, stratum: Ints) -> Floats:
     of a stratum are equal these are the exact conditional rates; else they are the usual approximation (that of
     unconditional logistic regression with an intercept for each stratum).
 
-    Parameters
-    ----------
-    correct : (n,) float64, 0 or 1
-    expected : (n,) float64 in [0, 1]
-        E[y | f].
-    stratum : (n,) int64
-
-    Returns
-    -------
-    (n,) float64
-        Adds up to 0 in every stratum, and is 0 where all outcomes are alike.
+    Takes correct (n,); expected (n,): E[y | f]; stratum (n,) int64. Returns (n,) float64: Adds up to 0 in every
+    stratum, and is 0 where all outcomes are alike.
 
     Examples
     --------
@@ -150,22 +132,9 @@ def outcome_given_confidence(
     the one that predicts left-out rows best, because here a bias costs more than noise. A row is left out with its
     whole group, or the others of its group, which are like it, would make narrow windows look good.
 
-    Parameters
-    ----------
-    correct, confidence : (n,) float64
-        Rows to learn from: y in {0, 1}, f in [0, 1].
-    at : (m,) float64 in [0, 1]
-        Confidences to predict at.
-    settings : EvidenceSettings, optional
-        Of which the narrowest window is used.
-    group : (n,) int64, optional
-        Number of the group of each row that is learned from, whose outcomes may hang together; by default none do.
-    weight : (n,) float64 >= 0, optional
-        How much each row counts, in all steps; all alike by default.
-
-    Returns
-    -------
-    (m,) float64 in [0, 1]
+    Takes correct, confidence (n,): rows to learn from: y in {0, 1}, f in [0, 1]; at (m,): confidences to predict at;
+    group (n,) int64: number of the group of each row that is learned from, whose outcomes may hang together; weight
+    (n,): how much each row counts, in all steps. Returns (m,) float64 in [0, 1].
 
     Examples
     --------
@@ -210,17 +179,8 @@ def beyond_confidence(
     Where a block has few rows, its strata are wide, and a field that follows f there would meet what a regression of
     the outcome on f has missed. No outcome is looked at, so a test may use any such field.
 
-    Parameters
-    ----------
-    field : (n,) float64
-    confidence : (n,) float64 in [0, 1]
-    rows : int, default 4
-    group : (n,) int64, optional
-        Rows of one group and one confidence count once.
-
-    Returns
-    -------
-    (n,) float64
+    Takes field (n,); confidence (n,); group (n,) int64: rows of one group and one confidence count once. Returns (n,)
+    float64.
 
     Examples
     --------
@@ -313,23 +273,9 @@ def permutation_p_value(
     variance of their shuffles; where they are all strata, p is read off the normal law and may be far below
     1 / n_draws.
 
-    Parameters
-    ----------
-    residual, field : (n,) float64
-    stratum : (n,) int64
-    rng : numpy.random.Generator
-    settings : EvidenceSettings, optional
-        Of which the draws and what counts as near to normal are used.
-    tie : float in [0, 1], default 1
-        How much a shuffle that gives the observed sum (the data are one) counts as larger. With a uniform random
-        number the p-value is uniform, not just at least as large, where nothing is hidden.
-    effect : float, default 1
-        Design effect of the sum, where rows hang together: the sum is divided by its square root.
-
-    Returns
-    -------
-    float in (0, 1]
-        1 if no stratum has two different fields and two different residuals.
+    Takes residual, field (n,); stratum (n,) int64; tie: how much a shuffle that gives the observed sum (the data are
+    one) counts as larger; effect: design effect of the sum, where rows hang together: the sum is divided by its
+    square root. Returns float in (0, 1]: 1 if no stratum has two different fields and two different residuals.
 
     Examples
     --------
@@ -397,18 +343,8 @@ def shuffle_thirds(e: Floats, a: Floats, stratum: Ints) -> Floats:
 def ranked(sums: Floats, observed: float, rounding: float, tie: float = 1.0) -> float:
     """P-value of an observed sum among draws, of which it counts as one.
 
-    Parameters
-    ----------
-    sums : (n_draws,) float64
-    observed : float
-    rounding : float >= 0
-        Sums nearer than this to the observed one are ties, whatever the order of the additions made of them.
-    tie : float in [0, 1], default 1
-        How much a tie counts as larger.
-
-    Returns
-    -------
-    float in [0, 1]
+    Takes sums (n_draws,); rounding: sums nearer than this to the observed one are ties, whatever the order of the
+    additions made of them; tie: how much a tie counts as larger. Returns float in [0, 1].
 
     Examples
     --------

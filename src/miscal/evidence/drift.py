@@ -58,21 +58,9 @@ def drift(
 ) -> Drift:
     """Compare outcomes of two sets of rows within strata of the confidence.
 
-    Parameters
-    ----------
-    correct : (n,) float64, 0 or 1
-    confidence : (n,) float64 in [0, 1]
-    evaluated : (n,) bool
-        Evaluation rows; the others were learned from.
-    effect : float, default 1
-        Design effect, where rows hang together or count unequally: squares are divided by it.
-    random_state : int or numpy.random.Generator, default 0
-        Of the draws.
-
-    Returns
-    -------
-    Drift
-        With a p-value of 1 where no stratum holds both sets and both outcomes.
+    Takes correct (n,); confidence (n,); evaluated (n,) bool: evaluation rows; effect: design effect, where rows hang
+    together or count unequally: squares are divided by it. Returns: Drift: With a p-value of 1 where no stratum holds
+    both sets and both outcomes.
 
     Examples
     --------
@@ -105,11 +93,7 @@ def drift(
 def drift_warning(found: Drift, kind: Kind = ANSWER) -> str | None:
     """Warn where the evaluation rows are of another kind.
 
-    Parameters
-    ----------
-    found : Drift
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
+    Takes kind: what the confidence is the probability of.
 
     Examples
     --------

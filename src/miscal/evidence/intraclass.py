@@ -16,17 +16,8 @@ def intraclass_score(residual: Floats, unit: Ints) -> float:
     a random intercept for each unit (Jacqmin-Gadda and Commenges, Biometrics 51, 1995). Where rows are independent its
     variance is that of the products, 2 ((sum e^2)^2 - sum e^4) added up over units.
 
-    Parameters
-    ----------
-    residual : (n,) float64
-        Outcome less its rate, as units that do not hold the row have taught it.
-    unit : (n,) int64
-        Number of each row's unit, from 0.
-
-    Returns
-    -------
-    float
-        About standard normal where rows are independent; 0 where no unit has two rows.
+    Takes residual (n,): outcome less its rate, as units that do not hold the row have taught it; unit (n,) int64:
+    number of each row's unit, from 0. Returns float: About standard normal where rows are independent.
 
     Examples
     --------

@@ -100,25 +100,10 @@ class JudgedRows:
     ) -> JudgedRows:
         """Check and keep rows.
 
-        Parameters
-        ----------
-        predicted : array-like of shape (n,), in [0, 1]
-            Probability that people approve. No row's own verdict may have entered it, nor that of a row of its cluster.
-            It need not be calibrated.
-        human : array-like of shape (n,), 0, 1 or NaN
-            The verdict of people; NaN or None where there is none.
-        labelling_probability : array-like of shape (n,), in (0, 1], optional
-            Probability with which a row was chosen to be labelled; by default the same for all rows. It must have been
-            known before, and be above 0 for all rows: those that could not be labelled say nothing of themselves.
-        cluster : array-like of shape (n,), optional
-            Rows of equal value may hang together, for instance answers to one question; by default no rows do.
-        weight : array-like of shape (n,), >= 0, optional
-            For how many rows each stands; by default all stand for equally many. Rows of weight 0 are dropped.
-
-        Raises
-        ------
-        InputError
-            If lengths differ, values are out of range, or a row that was certain to be labelled has no verdict.
+        Takes predicted (n,): probability that people approve; human (n,): the verdict of people;
+        labelling_probability (n,): probability with which a row was chosen to be labelled; cluster (n,): rows of
+        equal value may hang together, for instance answers to one question; weight (n,): for how many rows each
+        stands.
 
         Examples
         --------
@@ -192,22 +177,10 @@ def _chances(probability: Any, labelled: Mask) -> Floats:
 def effective_labels(value: Floats, share: Floats, cluster: Ints) -> float:
     """Count the independent, equally weighted rows that say as much of a mean as these do.
 
-    Parameters
-    ----------
-    value : (n,) float64
-        Of the labelled rows.
-    share : (n,) float64 >= 0
-        Weights, which sum to 1.
-    cluster : (n,) int64
-        Rows of equal number may hang together.
-
-    Returns
-    -------
-    float > 0
-        n over the design effects of weights and clusters (:mod:`miscal.calibration.survey_design`), of which those of
-        clusters, and those of unequal weights where each row is a cluster, have Student's quantile in place of the
-        normal one. Weights w have Satterthwaite's degrees of freedom, one less than (sum w^2)^2 / sum w^4 (Biometrics
-        Bulletin 2, 1946).
+    Takes value (n,): of the labelled rows; share (n,): weights, which sum to 1; cluster (n,) int64: rows of equal
+    number may hang together. Returns float > 0: n over the design effects of weights and clusters
+    (:mod:`miscal.calibration.survey_design`), of which those of clusters, and those of unequal weights where each row
+    is a cluster, have Student's quantile in place of the normal one.
 
     Examples
     --------
@@ -238,16 +211,7 @@ def share_interval(share: float, n: float) -> tuple[float, float]:
     84 %. Brown, Cai and DasGupta ("Interval estimation for a binomial proportion", Statistical Science 16, 2001) put
     the exact one-sided limit at 5 % in place of an end that lies further in. So does this, for any count, whole or not.
 
-    Parameters
-    ----------
-    share : float in [0, 1]
-    n : float > 0
-        Rows behind it (effective rows if weighted).
-
-    Returns
-    -------
-    low, high : float
-        In [0, 1].
+    Takes n: rows behind it (effective rows if weighted). Returns low, high : float: In [0, 1].
 
     Examples
     --------

@@ -65,27 +65,9 @@ def kernel_score(
 ) -> float | None:
     """Test whether outcomes depend on the inputs given the confidence, without a fitted field.
 
-    Parameters
-    ----------
-    X : (n, d) array, finite
-        Inputs. Each column is standardised, so that its unit and origin do not matter.
-    correct : (n,) float64, 0 or 1
-    confidence : (n,) float64 in [0, 1]
-    expected : (n,) float64 in [0, 1]
-        E[y | f] of each row, learned from other rows.
-    design : SurveyDesign, optional
-        Rows whose outcomes hang together, and how much each counts; by default all are independent and count alike.
-    settings : EvidenceSettings, optional
-        Of which the strata, draws, landmarks and the most rows are used.
-    random_state : int or numpy.random.Generator, default 0
-        Of the shuffles, landmarks and clusters. With one seed the order of the rows does not matter, but for which of
-        very many are sampled.
-
-    Returns
-    -------
-    float in (0, 1], or None
-        P-value; None where there is nothing to compare, because no stratum has two different outcomes, or no input
-        varies.
+    Takes X (n, d): inputs; correct (n,); confidence (n,); expected (n,): E[y | f] of each row, learned from other
+    rows; design: rows whose outcomes hang together, and how much each counts. Returns float in (0, 1], or None:
+    P-value.
 
     Examples
     --------
@@ -160,10 +142,8 @@ def smoothed_residuals(
 ) -> SmoothedResiduals | None:
     """Smooth residuals in the inputs, as :func:`kernel_score` does, whose parameters these are.
 
-    Returns
-    -------
-    SmoothedResiduals, or None
-        None where there is nothing to compare, because no stratum has two different outcomes, or no input varies.
+    Returns: SmoothedResiduals, or None: None where there is nothing to compare, because no stratum has two different
+    outcomes, or no input varies.
 
     Examples
     --------

@@ -62,27 +62,9 @@ def labelling_probabilities(
 ) -> Floats:
     """Give each row of a pool the probability with which it is to be labelled.
 
-    Parameters
-    ----------
-    predicted : (n,) float64 in [0, 1]
-        Probability that people approve.
-    budget : int
-        Labels to be spent, from 1 to n.
-    standard_error : (n,) float64 >= 0, optional
-        Of the prediction; by default 0.
-    finding : (n,) array, optional
-        Finding, or other stratum, of each row. Half of the budget is divided evenly among them, so that small ones are
-        seen too; by default all rows are of one.
-
-    Returns
-    -------
-    (n,) float64
-        In (0, 1], sums to the budget.
-
-    Raises
-    ------
-    InputError
-        If lengths differ, or the budget is not from 1 to n.
+    Takes predicted (n,): probability that people approve; budget: labels to be spent, from 1 to n; standard_error
+    (n,): of the prediction; finding (n,): finding, or other stratum, of each row. Returns (n,) float64: In (0, 1],
+    sums to the budget.
 
     Examples
     --------
@@ -122,17 +104,8 @@ def draw_labels(chance: Floats, random_state: int | np.random.Generator = 0, *, 
     Systematic sampling of the rows in random order within `order` (Madow, Annals of Mathematical Statistics 20, 1949):
     each row has exactly its probability, and so has each stratum its number, up to one.
 
-    Parameters
-    ----------
-    chance : (n,) float64 in [0, 1]
-    random_state : int or numpy.random.Generator, default 0
-    order : (n,) array, optional
-        Strata, such as findings, that are to have their numbers of labels nearly exactly.
-
-    Returns
-    -------
-    (n,) bool
-        Rows to be labelled.
+    Takes chance (n,); order (n,): strata, such as findings, that are to have their numbers of labels nearly exactly.
+    Returns (n,) bool: Rows to be labelled.
 
     Examples
     --------
@@ -155,15 +128,7 @@ def labels_to_halve(rows: JudgedRows) -> LabelsNeeded | None:
     The variance of the rate is (A - B) / labels + B / rows, A the variance of a labelled row's verdict around what its
     prediction leaves open, B that of what predictions explain: labels can take away the first part only.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-        All, or those of a group.
-
-    Returns
-    -------
-    LabelsNeeded or None
-        By labels drawn at random. None where the rows have no interval yet.
+    Takes rows: all, or those of a group. Returns: LabelsNeeded or None: By labels drawn at random.
 
     Examples
     --------
@@ -208,25 +173,10 @@ def detectable_shift(
     Presumed: people approve of all rows of the group more (or less) often than of other rows of the same prediction, by
     the same number of points; a two-sided test by the weighted mean residual of the group against that of the others.
 
-    Parameters
-    ----------
-    expected : (n,) float64 in [0, 1]
-        Probability that people approve, where the group is like other rows.
-    group : (n,) bool
-        The rows in question.
-    chance : (n,) float64 in (0, 1]
-        Probability of a label; 1 for rows that are labelled already.
-    level : float, default 0.05
-        Of the test, before adjustment.
-    n_tests : int, default 1
-        Tests that share the level (Bonferroni).
-    settings : EvidenceSettings, optional
-        Of which the power is used.
-
-    Returns
-    -------
-    float in (0, 1), or None
-        None where no shift that probabilities leave room for would be shown, or one side has no rows.
+    Takes expected (n,): probability that people approve, where the group is like other rows; group (n,) bool: the
+    rows in question; chance (n,): probability of a label; n_tests: tests that share the level (Bonferroni). Returns
+    float in (0, 1), or None: None where no shift that probabilities leave room for would be shown, or one side has no
+    rows.
 
     Examples
     --------

@@ -66,21 +66,7 @@ def detectable_places(
 ) -> tuple[DetectablePlace, ...]:
     """Sizes of hidden miscalibration that are claimed with 80 % power on average over unknown places.
 
-    Parameters
-    ----------
-    rows : SmoothedResiduals
-        Of the kernel score.
-    level : float
-        What its p-value must be below.
-    settings : EvidenceSettings, optional
-        Of which the numbers of places, clusters, draws of the noise and steps are used, and the power.
-    random_state : int or numpy.random.Generator, default 0
-        Of the places.
-
-    Returns
-    -------
-    tuple of DetectablePlace
-        For halves, and for a cluster.
+    Takes level: what its p-value must be below. Returns tuple of DetectablePlace: For halves, and for a cluster.
 
     Examples
     --------

@@ -59,17 +59,8 @@ class NullStatistic:
 def bernoulli_outcomes(probability: Floats, design: SurveyDesign | None = None) -> Resampler:
     """Outcomes y ~ Bernoulli(probability): the calibrated null with f, the visible null with g(f).
 
-    Parameters
-    ----------
-    probability : (n,) float in [0, 1]
-    design : SurveyDesign, optional
-        Which rows hang together, and how strongly; by default none do. The law of a single row is the same either way,
-        and a row that is alone in its group has the same outcomes.
-
-    Returns
-    -------
-    callable
-        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
+    Takes probability (n,); design: which rows hang together, and how strongly. Returns callable: Takes a
+    numpy.random.Generator, returns (n,) float64 of 0 and 1.
 
     Examples
     --------
@@ -87,19 +78,8 @@ def bernoulli_outcomes(probability: Floats, design: SurveyDesign | None = None) 
 def permuted_outcomes(correct: Floats, split: NDArray[np.str_], design: SurveyDesign | None = None) -> Resampler:
     """Outcomes permuted among the train rows and among the validation rows; test outcomes stay (the paper's audit).
 
-    Parameters
-    ----------
-    correct : (n,) in {0, 1}
-    split : (n,) of "train", "val", "test"
-    design : SurveyDesign, optional
-        Which rows hang together, and how strongly; by default none do, and all permutations are equally likely. With
-        it those are likelier that give rows of a group the same outcome: as many rows as in the data are 1, those
-        whose uniform numbers are the smallest.
-
-    Returns
-    -------
-    callable
-        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
+    Takes correct (n,); split (n,); design: which rows hang together, and how strongly. Returns callable: Takes a
+    numpy.random.Generator, returns (n,) float64 of 0 and 1.
 
     Examples
     --------
@@ -186,23 +166,9 @@ def null_audit(
 ) -> dict[str, NullStatistic]:
     """Compare statistics of the data with those of draws from a null.
 
-    Parameters
-    ----------
-    statistics : callable
-        Takes outcomes (n,), does all that was done to the data with them, and returns named finite numbers. Larger
-        means more structure.
-    resample : callable
-        Takes a numpy.random.Generator and returns outcomes (n,) of the null.
-    correct : (n,) in {0, 1}
-        The outcomes of the data.
-    n_draws : int >= 1, default 20
-        Refits; p-values are at least 1 / (1 + n_draws).
-    random_state : int or numpy.random.Generator, default 0
-
-    Raises
-    ------
-    InputError
-        If n_draws is below 1, or a statistic is not finite.
+    Takes statistics: takes outcomes (n,), does all that was done to the data with them, and returns named finite
+    numbers; resample: takes a numpy.random.Generator and returns outcomes (n,) of the null; correct (n,): the
+    outcomes of the data; n_draws: refits.
 
     Examples
     --------

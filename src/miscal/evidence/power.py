@@ -59,19 +59,8 @@ def detectable_size(
 ) -> float | None:
     """Mean absolute hidden miscalibration that is claimed with 80 % power.
 
-    Parameters
-    ----------
-    blocks : sequence of Design
-        In the order in which they are tested.
-    level : float, default 0.05
-        What the p-value of the field must be below.
-    settings : EvidenceSettings, optional
-        Of which the power is used.
-
-    Returns
-    -------
-    float or None
-        None where not even the largest size that the rates leave room for would be detected.
+    Takes blocks: in the order in which they are tested; level: what the p-value of the field must be below. Returns
+    float or None: None where not even the largest size that the rates leave room for would be detected.
 
     Examples
     --------

@@ -94,15 +94,7 @@ class _Tuned:
 def pass_rate(rows: JudgedRows) -> PassRate:
     """Estimate the share of rows that people would approve of.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-        Some of them labelled.
-
-    Returns
-    -------
-    PassRate
-        With an interval at 95 % where 20 rows or more are labelled.
+    Takes rows: some of them labelled. Returns: PassRate: With an interval at 95 % where 20 rows or more are labelled.
 
     Examples
     --------
@@ -126,16 +118,7 @@ def pass_rate(rows: JudgedRows) -> PassRate:
 def pass_rates(rows: JudgedRows, groups: Any) -> dict[Any, PassRate]:
     """Estimate the pass rate of every group, each with a factor of its own.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-    groups : array-like of shape (n,)
-        Group of each row.
-
-    Returns
-    -------
-    dict
-        From the value of the group, sorted, to its pass rate.
+    Takes groups (n,): group of each row. Returns dict: From the value of the group, sorted, to its pass rate.
 
     Examples
     --------
@@ -155,16 +138,8 @@ def rate_difference(rows: JudgedRows, first: Mask, second: Mask) -> RateDifferen
     questions are compared question by question). The interval is put together from the two by the square-and-add
     method, which keeps their asymmetry where verdicts are rare (Zou and Donner, Statistics in Medicine 27, 2008).
 
-    Parameters
-    ----------
-    rows : JudgedRows
-    first, second : (n,) bool
-        The rows compared.
-
-    Returns
-    -------
-    RateDifference
-        Positive where people approve of the first more often.
+    Takes first, second (n,) bool: the rows compared. Returns: RateDifference: Positive where people approve of the
+    first more often.
 
     Examples
     --------
@@ -199,20 +174,7 @@ def rate_difference(rows: JudgedRows, first: Mask, second: Mask) -> RateDifferen
 def rate_influences(rows: JudgedRows, groups: Any) -> tuple[Floats, Floats]:
     """Return the pass rates of all groups, and what each cluster adds to their errors.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-    groups : array-like of shape (n,)
-        Group of each row, for instance the model. Every group needs a labelled row.
-
-    Returns
-    -------
-    rates : (m,) float64 in [0, 1]
-        Of the sorted groups.
-    influences : (c, m) float64
-        A column's squares sum to the variance of the rate, two columns' products to their covariance; 0 where a cluster
-        has no row of the group. The last 50 m rows are no clusters: they carry what :func:`pass_rate` adds to the
-        variance of a rate near 0 or 1, of which its own rows may show none.
+    Takes groups (n,): group of each row, for instance the model.
 
     Examples
     --------

@@ -80,24 +80,10 @@ def rank(
 ) -> Ranking:
     """Rank models.
 
-    Parameters
-    ----------
-    estimate : (m,) float64
-        One number for each model: a pass rate, a calibration error, a log loss.
-    influence : (c, m) float64
-        What each cluster adds to the error of each estimate. A column's squares sum to the variance of the estimate; 0
-        where the cluster has no row of the model. For a plain mean: (value - mean) / n.
-    higher_is_better : bool, default True
-        False for losses and errors.
-    shares : bool, default False
-        Whether estimates are shares, such as pass rates: their own intervals then have the form of Wilson's, within
-        [0, 1] and longer towards 1/2, since errors of shares near 0 and 1 are skewed.
-    n_draws : int, default 1999
-    random_state : int or numpy.random.Generator, default 0
-
-    Returns
-    -------
-    Ranking
+    Takes estimate (m,): one number for each model: a pass rate, a calibration error, a log loss; influence (c, m):
+    what each cluster adds to the error of each estimate; higher_is_better: false for losses and errors; shares:
+    whether estimates are shares, such as pass rates: their own intervals then have the form of Wilson's, within [0,
+    1] and longer towards 1/2, since errors of shares near 0 and 1 are skewed.
 
     Examples
     --------

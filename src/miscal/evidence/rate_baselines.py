@@ -27,16 +27,8 @@ from miscal.evidence.judged_rows import (
 def judge_rate(rows: JudgedRows, score: Any) -> PassRate:
     """Take the mean of the judge's scores for the pass rate; no verdict of people has a part in it.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-    score : array-like of shape (n,), in [0, 1]
-        What the judge says: pass or fail, or a probability.
-
-    Returns
-    -------
-    PassRate
-        Its interval is that of the mean score of rows like these.
+    Takes score (n,): what the judge says: pass or fail, or a probability. Returns: PassRate: Its interval is that of
+    the mean score of rows like these.
 
     Examples
     --------
@@ -54,15 +46,8 @@ def judge_rate(rows: JudgedRows, score: Any) -> PassRate:
 def labelled_rate(rows: JudgedRows) -> PassRate:
     """Estimate the pass rate from the labelled rows alone, weighted by the inverse probability of a label.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-        Their predictions are not looked at.
-
-    Returns
-    -------
-    PassRate
-        With the interval of :func:`~miscal.evidence.judged_rows.share_interval`, by the effective number of labels.
+    Takes rows: their predictions are not looked at. Returns: PassRate: With the interval of
+    :func:`~miscal.evidence.judged_rows.share_interval`, by the effective number of labels.
 
     Examples
     --------
@@ -86,17 +71,8 @@ def rogan_gladen(rows: JudgedRows, passed: Any) -> PassRate:
     Rogan and Gladen (American Journal of Epidemiology 107, 1978), with the interval of Lang and Reiczigel (Preventive
     Veterinary Medicine 113, 2014). Numbers of rows are effective ones where rows count unequally or hang together.
 
-    Parameters
-    ----------
-    rows : JudgedRows
-    passed : array-like of shape (n,), 0 or 1
-        Whether the judge passes the row.
-
-    Returns
-    -------
-    PassRate
-        Lacking "labels" unless people approved of a labelled row and disapproved of another; lacking "signal" where the
-        judge passes rows of which people approve no more often than others.
+    Takes passed (n,): whether the judge passes the row. Returns: PassRate: Lacking "labels" unless people approved of
+    a labelled row and disapproved of another.
 
     Examples
     --------

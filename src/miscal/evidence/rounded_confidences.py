@@ -39,21 +39,9 @@ def rare_values_warning(
     Of stated numbers that is not known: a model may be right far more often where it says 0.85 than where it says 0.84.
     Where all confidences are whole per cents, a row is therefore compared only with rows of the same number.
 
-    Parameters
-    ----------
-    confidence : (n,) float64 in [0, 1]
-        Of the rows that are tested.
-    block : (n,) int64, optional
-        Blocks that are tested one after the other: rows are compared within them alone. By default one block.
-    settings : EvidenceSettings, optional
-        Of which the share of lone rows is used.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
-
-    Returns
-    -------
-    str or None
-        The warning, without a full stop at its end; None where there is nothing to warn of.
+    Takes confidence (n,): of the rows that are tested; block (n,) int64: blocks that are tested one after the other:
+    rows are compared within them alone; kind: what the confidence is the probability of. Returns str or None: The
+    warning, without a full stop at its end.
 
     Examples
     --------

@@ -29,10 +29,7 @@ IN_MEMORY = 1 << 22
 def standard_errors(influence: Floats) -> tuple[Floats, Floats]:
     """Return the standard error of each estimate, and of how many equal clusters it is as well known as by these.
 
-    Parameters
-    ----------
-    influence : (c, k) float64
-        What each of c clusters adds to the error of each of k estimates. A column's squares sum to its variance.
+    Takes influence (c, k): what each of c clusters adds to the error of each of k estimates.
 
     Examples
     --------
@@ -49,12 +46,7 @@ def student(critical: float, clusters: Floats) -> Floats:
 
     The ratio of the two grows with the level: an allowance at 95 % is too small for the largest of many t values.
 
-    Parameters
-    ----------
-    critical : float > 0
-        Critical value if errors were known.
-    clusters : (k,) float64
-        As :func:`standard_errors` counts them.
+    Takes critical: critical value if errors were known; clusters (k,): as :func:`standard_errors` counts them.
 
     Examples
     --------
@@ -69,14 +61,8 @@ def error_draws(
 ) -> Iterator[Floats]:
     """Draw the errors of all estimates together, in blocks of shape (some draws, k).
 
-    Parameters
-    ----------
-    influence : (c, k) float64
-        As for :func:`standard_errors`, or a sparse array of it.
-    n_draws : int
-    rng : numpy.random.Generator
-    width : int, default 1
-        Numbers that the caller makes of each draw, which the size of a block allows for.
+    Takes influence (c, k): as for :func:`standard_errors`, or a sparse array of it; width: numbers that the caller
+    makes of each draw, which the size of a block allows for.
 
     Examples
     --------
@@ -94,17 +80,7 @@ def simultaneous_margins(
 ) -> Floats:
     """Half-widths of intervals that hold for all estimates at once in 95 % of tables.
 
-    Parameters
-    ----------
-    influence : (c, k) float64
-        As for :func:`standard_errors`.
-    n_draws : int, default 1999
-    random_state : int or numpy.random.Generator, default 0
-
-    Returns
-    -------
-    (k,) float64
-        0 where all clusters are alike.
+    Takes influence (c, k): as for :func:`standard_errors`. Returns (k,) float64: 0 where all clusters are alike.
 
     Examples
     --------

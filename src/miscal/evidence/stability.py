@@ -93,17 +93,8 @@ class Stability:
 def seed_stability(fields: ArrayLike, *, gaps: Sequence[float] = ()) -> Stability:
     """Compare the fields that several seeds found.
 
-    Parameters
-    ----------
-    fields : (k, n) float, k >= 2
-        One field (positive: under-confident) per seed, on the same rows.
-    gaps : sequence of float, optional
-        The worst-slice gap of each seed's field.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two seeds, no rows, or numbers that are not finite.
+    Takes fields (k, n): one field (positive: under-confident) per seed, on the same rows; gaps: the worst-slice gap
+    of each seed's field.
 
     Examples
     --------

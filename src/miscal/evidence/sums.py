@@ -23,19 +23,8 @@ def near_normal(variance: Floats, third: Floats, settings: EvidenceSettings = EV
 
     Parts are added in rising order of third / variance, for as long as sum third <= 0.03 (sum variance)^1.5.
 
-    Parameters
-    ----------
-    variance : (n,) float64 >= 0
-        Of each part.
-    third : (n,) float64 >= 0
-        E|part|^3, or its sum over the rows of a part that has several; 0 where the variance is.
-    settings : EvidenceSettings, optional
-        Of which `normal_ratio` (0.03) is used.
-
-    Returns
-    -------
-    (n,) bool
-        True for the parts whose sum is near enough to normal.
+    Takes variance (n,): of each part; third (n,): E|part|^3, or its sum over the rows of a part that has several.
+    Returns (n,) bool: True for the parts whose sum is near enough to normal.
 
     Examples
     --------
@@ -63,18 +52,7 @@ def bernoulli_sums(
 
     Exact. Only the rarer of the two outcomes is drawn, so time goes with the sum of min(p, 1 - p), not with the rows.
 
-    Parameters
-    ----------
-    weight : (n,) float64
-    probability : (n,) float64 in [0, 1]
-    n_draws : int
-    rng : numpy.random.Generator
-    settings : EvidenceSettings, optional
-        Of which the memory of a block is used.
-
-    Returns
-    -------
-    (n_draws,) float64
+    Takes weight (n,); probability (n,). Returns (n_draws,) float64.
 
     Examples
     --------

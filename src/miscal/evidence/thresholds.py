@@ -54,29 +54,9 @@ def threshold_sensitivity(
 ) -> tuple[Threshold, ...]:
     """Cut the same field at several epsilons.
 
-    Parameters
-    ----------
-    correct : (n,) in {0, 1}
-    confidence : (n,) float in [0, 1]
-    cut : callable
-        Takes an epsilon and returns the regime of each row, (n,): "over", "under", anything else or None.
-    epsilons : sequence of float in [0, 1), default (0.01, 0.05, 0.10, 0.15)
-    min_rows : int, default 30
-        Rows that a slice needs.
-    by : {"smece", "brier"}, default "smece"
-        The score that says which slice is worst.
-    weights : (n,) float >= 0, optional
-        How much each row counts; by default all count alike.
-
-    Returns
-    -------
-    tuple of Threshold
-        One for each epsilon, in order.
-
-    Raises
-    ------
-    InputError
-        If lengths differ or values are out of range.
+    Takes correct (n,); confidence (n,); cut: takes an epsilon and returns the regime of each row, (n,): "over",
+    "under", anything else or None; min_rows: rows that a slice needs; by: the score that says which slice is worst;
+    weights (n,): how much each row counts. Returns tuple of Threshold: One for each epsilon, in order.
 
     Examples
     --------

@@ -30,11 +30,6 @@ def check_rows(
     Nothing is copied without need, and nothing may be written to: fresh memory pages for copies would cost more than
     all arithmetic on them. Messages call outcomes and confidences by `names`.
 
-    Raises
-    ------
-    InputError
-        If an array is empty, not numbers, not finite or out of range, or if lengths differ (see `miscal.base.checks`).
-
     Examples
     --------
     >>> rows = check_rows([1, 0, 1], [0.5, 0.5, 0.9], [1, 0, 3])
@@ -81,22 +76,8 @@ def labelled(correct: np.ndarray, confidence: np.ndarray, group: Any, weight: np
 def check_groups(groups: Any, n: int) -> np.ndarray | None:
     """Check one group per row.
 
-    Parameters
-    ----------
-    groups : array-like of shape (n,) or None
-        Anything that can be sorted; rows of equal value may hang together. None: all rows are independent.
-    n : int
-        Rows.
-
-    Returns
-    -------
-    numpy.ndarray or None
-        int64, shape (n,): numbers of the groups, from 0 without gaps.
-
-    Raises
-    ------
-    InputError
-        If there is not one group per row.
+    Takes groups (n,): anything that can be sorted; n: rows. Returns numpy.ndarray or None: int64, shape (n,): numbers
+    of the groups, from 0 without gaps.
 
     Examples
     --------
@@ -113,11 +94,6 @@ def check_groups(groups: Any, n: int) -> np.ndarray | None:
 
 def check_slices(slices: Any, sample_weight: Any = None, *, name: str = "slices") -> np.ndarray:
     """Return the slice of each row that `check_rows` keeps of rows with these weights, object (m,).
-
-    Raises
-    ------
-    InputError
-        If there is not one value per row.
 
     Examples
     --------
@@ -144,20 +120,8 @@ def take_rows(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
 def drawn_counts(n: int, group: np.ndarray | None, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Draw rows, or whole groups of them, with replacement, and count how often each row is drawn.
 
-    Parameters
-    ----------
-    n : int
-        Rows.
-    group : int array of shape (n,), or None
-        Numbers of groups, from 0 without gaps; None: each row is drawn by itself.
-    n_draws : int
-        B in all.
-    rng : numpy.random.Generator
-
-    Yields
-    ------
-    numpy.ndarray
-        float64, shape (b, n), blocks of draws. With groups of several sizes, draws differ in their number of rows.
+    Takes n: rows; group (n,): numbers of groups, from 0 without gaps; n_draws: B in all. Returns numpy.ndarray:
+    float64, shape (b, n), blocks of draws.
 
     Examples
     --------

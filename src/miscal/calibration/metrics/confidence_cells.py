@@ -120,18 +120,8 @@ def simulate(
 ) -> np.ndarray:
     """Draw outcomes and return a statistic of each draw.
 
-    Parameters
-    ----------
-    cells : ConfidenceCells
-    rate : float array of shape (G,), or None
-        Chance of a 1 in each cell, in [0, 1]; None: the rows drawn keep their outcomes, as in a plain bootstrap.
-    statistic : Statistic
-    n_draws : int
-        Number of draws B.
-    rng : numpy.random.Generator
-    resample : bool
-        Whether the rows are drawn with replacement first; otherwise only the outcomes are random. Needed if `rate` is
-        None.
+    Takes rate: chance of a 1 in each cell, in [0, 1]; n_draws: number of draws B; resample: whether the rows are
+    drawn with replacement first.
 
     Examples
     --------
@@ -243,10 +233,7 @@ def expected(cells: ConfidenceCells, statistic: Statistic, rate: np.ndarray) -> 
 def smooth_residual(cells: ConfidenceCells, sigma: float) -> np.ndarray:
     """Estimate E[y | f] - f at each cell: smoothed residuals over smoothed rows, at `sigma` but at least two cells.
 
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (G,); positive is under-confident.
+    Returns numpy.ndarray: float64, shape (G,).
     """
     sigma = max(sigma, 2 / cells.n_cells)
     nodes = [bin_residuals(cells.location, v, 4 * cells.n_cells) for v in (cells.residual(cells.rate), cells.mass)]

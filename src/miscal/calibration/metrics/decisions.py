@@ -47,15 +47,7 @@ def threshold_grid(confidence: np.ndarray) -> tuple[float, ...]:
     between two that have more than a fifth of the rows between them. Where fewer than five of them are left, as with
     rare events, all are quantiles, written with two digits.
 
-    Parameters
-    ----------
-    confidence : (n,) float64 in [0, 1]
-        At least one row.
-
-    Returns
-    -------
-    tuple of float
-        Rising, in (0, 1); at least one.
+    Takes confidence (n,): at least one row. Returns tuple of float: Rising, in (0, 1).
 
     Examples
     --------
@@ -97,16 +89,8 @@ def _two_digits(threshold: float) -> float:
 def implied_threshold(cost: tuple[float, float]) -> float:
     """Probability from which on acting costs less than not acting.
 
-    Parameters
-    ----------
-    cost : (float, float)
-        What a missed row costs that should have been acted on (a false negative), and what a needless action costs (a
-        false positive); above 0, in any unit.
-
-    Returns
-    -------
-    float
-        FP / (FN + FP), in (0, 1).
+    Takes cost: what a missed row costs that should have been acted on (a false negative), and what a needless action
+    costs (a false positive). Returns float: FP / (FN + FP), in (0, 1).
 
     Examples
     --------
@@ -160,18 +144,8 @@ def mean_net_benefit(rows: LabelledRows, threshold: float) -> float:
 def net_benefit_gain(rows: LabelledRows, after: np.ndarray, threshold: float) -> MeanEstimate:
     """Subtract the net benefit of one score from that of another, row by row, with its 95 % interval.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        At least one row, with the first score as `confidence`.
-    after : (n,) float64 in [0, 1]
-        The second score.
-    threshold : float in [0, 1)
-
-    Returns
-    -------
-    MeanEstimate
-        Positive where the second score is better. Where no row is acted on by one score only, exactly 0.
+    Takes rows: at least one row, with the first score as `confidence`; after (n,): the second score. Returns:
+    MeanEstimate: Positive where the second score is better.
 
     Examples
     --------
@@ -223,24 +197,8 @@ class _Ranking:
 def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.ndarray:
     """Share of wrong answers among the rows with the largest scores, at several coverages.
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    score : array-like of shape (n,)
-        What ranks the rows, in [0, 1]; the least are deferred. Ties are broken at random, and the risk is the mean.
-    coverage : sequence of m floats
-        Shares of rows kept, in (0, 1]. A share between two numbers of rows lies on the line between them.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
-        In [0, 1]; at coverage 1 the share of wrong answers in all.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes correct (n,): outcomes, 0 or 1; score (n,): what ranks the rows, in [0, 1]; coverage: shares of rows kept,
+    in (0, 1]. Returns ndarray of float64, shape (m,): In [0, 1].
 
     Examples
     --------
@@ -255,20 +213,7 @@ def risk_at_coverage(correct: Any, score: Any, coverage: Sequence[float]) -> np.
 def risk_coverage_area(correct: Any, score: Any) -> float:
     """Area under the risk-coverage curve: the mean risk over all numbers of rows kept, 1 to n.
 
-    Parameters
-    ----------
-    correct, score
-        As for :func:`risk_at_coverage`.
-
-    Returns
-    -------
-    float
-        In [0, 1]; smaller is better, and for a score that says nothing it is the share of wrong answers.
-
-    Raises
-    ------
-    InputError
-        As for :func:`risk_at_coverage`.
+    Returns float: In [0, 1].
 
     Examples
     --------
@@ -284,22 +229,8 @@ def risk_coverage_areas(
 ) -> np.ndarray:
     """Areas under the risk-coverage curves of several scores, on rows drawn with replacement, the same for all scores.
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    scores : array-like of shape (k, n)
-        Scores of the rows, in [0, 1].
-    groups : array-like of shape (n,), optional
-        Rows of equal value are drawn together; by default all rows are independent.
-    n_draws : int, default 1000
-        B; each costs O(k n).
-    random_state : int or numpy.random.Generator, default 0
-
-    Returns
-    -------
-    ndarray of float64, shape (B, k)
-        In [0, 1].
+    Takes correct (n,): outcomes, 0 or 1; scores (k, n): scores of the rows, in [0, 1]; groups (n,): rows of equal
+    value are drawn together; n_draws: B. Returns ndarray of float64, shape (B, k): In [0, 1].
 
     Examples
     --------
@@ -355,30 +286,10 @@ def deferral_gains(
 ) -> tuple[DeferralGain, ...]:
     """Compare two scores for deferral on the same rows.
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    before, after : array-like of shape (n,)
-        Two scores of the rows, in [0, 1]: raw and corrected confidences, say.
-    correct_after : array-like of shape (n,), optional
-        Outcomes of the answers that go with the second score, where they are others; by default the same.
-    coverage : sequence of float in (0, 1], default (0.5, 0.8, 0.9)
-    groups : array-like of shape (n,), optional
-        Rows of equal value may hang together, and are drawn together; by default all rows are independent.
-    n_draws : int, default 1000
-        Bootstrap draws; each costs O(n).
-    random_state : int or numpy.random.Generator, default 0
-
-    Returns
-    -------
-    tuple of DeferralGain
-        The area first, then the coverages in order.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes correct (n,): outcomes, 0 or 1; before, after (n,): two scores of the rows, in [0, 1]: raw and corrected
+    confidences, say; correct_after (n,): outcomes of the answers that go with the second score, where they are
+    others; groups (n,): rows of equal value may hang together, and are drawn together; n_draws: bootstrap draws.
+    Returns tuple of DeferralGain: The area first, then the coverages in order.
 
     Examples
     --------

@@ -78,19 +78,10 @@ class _Bracket:
 def solve(nodes: np.ndarray, noise: float, *, integration_error: float = INTEGRATION_ERROR) -> np.ndarray:
     """Find the sigma with smECE_sigma = sigma for each row of binned residuals.
 
-    Parameters
-    ----------
-    nodes : float array of shape (B, M + 1)
-        Binned residuals, weights summing to 1 in each row.
-    noise : float
-        Least value to expect, > 0, such as `expected_floor`: where the search starts if nothing coarser shows.
-    integration_error : float, default 1.2e-7
-        Allowed error of each smECE_sigma; below `TOLERANCE`.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B,), each between the row's |sum| and its sum of absolute values.
+    Takes nodes: binned residuals, weights summing to 1 in each row; noise: least value to expect, > 0, such as
+    `expected_floor`: where the search starts if nothing coarser shows; integration_error: allowed error of each
+    smECE_sigma. Returns numpy.ndarray: float64, shape (B,), each between the row's |sum| and its sum of absolute
+    values.
 
     Examples
     --------

@@ -101,15 +101,7 @@ class GapEstimate(WorstSlice):
 def clipped(gap: float | None) -> float:
     """Cut a gap off at 0, as the paper appears to report it: no lower end in its Table 5 is negative.
 
-    Parameters
-    ----------
-    gap : float or None
-        Signed; None where both slices are too small.
-
-    Returns
-    -------
-    float
-        max(0, gap); 0 of None.
+    Takes gap: signed. Returns float: max(0, gap).
 
     Examples
     --------
@@ -124,28 +116,9 @@ def worst_slice(
 ) -> WorstSlice:
     """Find the worse calibrated regime, and by how much its smECE exceeds that of all rows.
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    regime : array-like of str, shape (n,)
-        "over" or "under"; rows with anything else, or None, count only towards the whole.
-    min_rows : int, default 30
-        Rows of positive weight that a slice needs.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default.
-
-    Returns
-    -------
-    WorstSlice
-        With value None where neither slice has `min_rows` rows.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; regime (n,): "over" or "under";
+    min_rows: rows of positive weight that a slice needs; sample_weight (n,): non-negative. Returns: WorstSlice: With
+    value None where neither slice has `min_rows` rows.
 
     Examples
     --------
@@ -291,29 +264,9 @@ def measure_gap(
 ) -> GapEstimate:
     """Gap with interval, floor and p-value.
 
-    Parameters
-    ----------
-    correct, confidence, regime, min_rows, sample_weight
-        As for `worst_slice`.
-    groups : array-like of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent. Draws have the largest of the design
-        effects of all rows and of the slices.
-    n_draws : int, default 1000
-        Draws for floor and p-value; the interval uses at most 300 at each of its scales.
-    random_state : int or numpy.random.Generator, default 0
-        Source of randomness.
-    known : mapping of str to (float, float), optional
-        Intervals of smECE that were found before, of the slices (``"over"``, ``"under"``) and of all rows (``"all"``):
-        those that are needed and missing are found here, by `smece_interval`.
-
-    Returns
-    -------
-    GapEstimate
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes groups (n,): rows of equal value may hang together; n_draws: draws for floor and p-value; random_state:
+    source of randomness; known: intervals of smECE that were found before, of the slices (``"over"``, ``"under"``)
+    and of all rows (``"all"``): those that are needed and missing are found here, by `smece_interval`.
 
     Examples
     --------

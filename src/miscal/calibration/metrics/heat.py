@@ -60,17 +60,8 @@ def cells_needed(sigma: float, absolute: float = 0.5) -> int:
     the integral of |g| by at most ``absolute`` h^2 / 8 times the integral of |K''|, which is 0.97 / sigma^2. Residuals
     that cancel inside a cell are missing from ``absolute``: hence at least 16 cells per sigma.
 
-    Parameters
-    ----------
-    sigma : float
-        Bandwidth, > 0; below `SMALLEST_SIGMA` that is taken.
-    absolute : float, default 0.5
-        Sum of absolute binned residuals, or a guess of it.
-
-    Returns
-    -------
-    int
-        A power of two, from 512 to 2^22.
+    Takes sigma: bandwidth, > 0; absolute: sum of absolute binned residuals, or a guess of it. Returns int: A power of
+    two, from 512 to 2^22.
 
     Examples
     --------
@@ -90,19 +81,8 @@ def _intervals_needed(sigma: float, error: float) -> int:
 def bin_residuals(location: np.ndarray, value: np.ndarray, n_cells: int) -> np.ndarray:
     """Spread each value linearly over the two nodes around its location.
 
-    Parameters
-    ----------
-    location : float array of shape (n,)
-        In [0, 1].
-    value : float array of shape (n,)
-        What is spread: w_i r_i, any sign.
-    n_cells : int
-        Cells of [0, 1]; the nodes are ``arange(n_cells + 1) / n_cells``.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (n_cells + 1,). Sum and first moment of the values are kept exactly.
+    Takes location (n,): in [0, 1]; value (n,): what is spread: w_i r_i, any sign; n_cells: cells of [0, 1]. Returns
+    numpy.ndarray: float64, shape (n_cells + 1,).
 
     Examples
     --------
@@ -127,15 +107,8 @@ def bin_residuals(location: np.ndarray, value: np.ndarray, n_cells: int) -> np.n
 def cosine_moments(nodes: np.ndarray) -> np.ndarray:
     """Return A_k = sum_j b_j cos(pi k j / M) of binned residuals b.
 
-    Parameters
-    ----------
-    nodes : float array of shape (B, M + 1)
-        Residual mass at the nodes j / M, one row per problem.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B, M + 1), k = 0 to M. A_0 is the mean residual (positive: under-confident).
+    Takes nodes: residual mass at the nodes j / M, one row per problem. Returns numpy.ndarray: float64, shape (B, M +
+    1), k = 0 to M.
 
     Examples
     --------
@@ -174,21 +147,10 @@ def smoothed(
     The smoothed residuals obey the heat equation, dg / dsigma = sigma g'', and g' is 0 at both ends: the integral of
     sign(g) g'' over the stretches between the crossings is -2 times the sum of |g'| at the crossings.
 
-    Parameters
-    ----------
-    moments : float array of shape (B, K)
-        A_0 to A_{K-1} of each problem.
-    sigma : float array of shape (B,)
-        Bandwidths, at least `SMALLEST_SIGMA`.
-    integration_error : float, default 1.2e-7
-        Allowed error of the value.
-
-    Returns
-    -------
-    value : numpy.ndarray
-        float64, shape (B,): the integral of |g_sigma|, between |A_0| and the mean absolute residual.
-    derivative : numpy.ndarray
-        float64, shape (B,), at most 0; to a few parts in a hundred.
+    Takes moments: A_0 to A_{K-1} of each problem; sigma: bandwidths, at least `SMALLEST_SIGMA`; integration_error:
+    allowed error of the value. Returns value : numpy.ndarray: float64, shape (B,): the integral of |g_sigma|, between
+    |A_0| and the mean absolute residual; derivative : numpy.ndarray: float64, shape (B,), at most 0; to a few parts
+    in a hundred.
 
     Examples
     --------
@@ -204,19 +166,8 @@ def smoothed_density(
 ) -> np.ndarray:
     """Return g_sigma on an even grid of [0, 1], both ends included, fine enough for the smallest sigma.
 
-    Parameters
-    ----------
-    moments : float array of shape (B, K)
-        A_0 to A_{K-1} of each problem.
-    sigma : float array of shape (B,), or float
-        Bandwidths, at least `SMALLEST_SIGMA`.
-    integration_error : float, default 1.2e-7
-        Allowed error of the integral of |g_sigma| over the grid; a larger one makes it coarser.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B, T + 1); positive where residuals are (under-confident).
+    Takes moments: A_0 to A_{K-1} of each problem; sigma: bandwidths, at least `SMALLEST_SIGMA`; integration_error:
+    allowed error of the integral of |g_sigma| over the grid. Returns numpy.ndarray: float64, shape (B, T + 1).
 
     Examples
     --------

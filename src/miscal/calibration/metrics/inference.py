@@ -118,29 +118,8 @@ def smece_bootstrap(
 
     Rows whose confidences agree to about 1e-3 count as interchangeable; weights stay with their rows.
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default.
-    n_draws : int, default 1000
-        Replicates B.
-    random_state : int or numpy.random.Generator, default 0
-        Source of randomness.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B,). Their standard deviation is a standard error, but their quantiles are no interval: see
-        `smece_interval`.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative;
+    n_draws: replicates B; random_state: source of randomness. Returns numpy.ndarray: float64, shape (B,).
 
     Examples
     --------
@@ -157,26 +136,8 @@ def smece_null(
 ) -> np.ndarray:
     """Return smECE of draws y* ~ Bernoulli(f): what a calibrated model with these confidences shows.
 
-    Parameters
-    ----------
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default.
-    n_draws : int, default 1000
-        Draws B.
-    random_state : int or numpy.random.Generator, default 0
-        Source of randomness.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (B,).
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative; n_draws: draws B; random_state:
+    source of randomness. Returns numpy.ndarray: float64, shape (B,).
 
     Examples
     --------
@@ -230,30 +191,10 @@ def smece_interval(
 ) -> tuple[float, float]:
     """Interval of the true smECE at 95 %, by inversion of a test (see the description of the module).
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default.
-    groups : array-like of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent.
-    n_draws : int, default 300
-        Draws at each of about a dozen scales.
-    random_state : int or numpy.random.Generator, default 0
-        Source of randomness.
-
-    Returns
-    -------
-    low, high : float
-        A low end of 0 says that the model is not distinguishable from a calibrated one (at 2.5 %, one-sided).
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative;
+    groups (n,): rows of equal value may hang together; n_draws: draws at each of about a dozen scales; random_state:
+    source of randomness. Returns low, high : float: A low end of 0 says that the model is not distinguishable from a
+    calibrated one (at 2.5 %, one-sided).
 
     Examples
     --------
@@ -390,18 +331,8 @@ def invert(
 ) -> tuple[float, float]:
     """Invert the test along f + s shape(f).
 
-    Parameters
-    ----------
-    cells : ConfidenceCells
-    statistic : Statistic
-        Its value for the curve seen must be above 0; where it is not, the interval is [0, `least_high`].
-    shape : float array of shape (G,)
-        The residual curve seen; positive is under-confident.
-    least_high : float
-        The upper end is never below this.
-    n_draws : int
-        Draws per scale.
-    random_state : int or numpy.random.Generator
+    Takes statistic: its value for the curve seen must be above 0; shape: the residual curve seen; least_high: the
+    upper end is never below this; n_draws: draws per scale.
     """
     low, high = _invert(cells, statistic, shape, n_draws, generator(random_state))
     return low, max(high, least_high)

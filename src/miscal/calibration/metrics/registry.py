@@ -104,17 +104,8 @@ def mean_of(values: RowValues, *, low: float = -np.inf, high: float = np.inf) ->
     One row whose outcome turns out otherwise is added to the variance: rows that are all right, or nearly all, say
     little of how much the next one may lose.
 
-    Parameters
-    ----------
-    values : callable
-        ``values(correct, confidence)`` gives float64 of shape (n,).
-    low, high : float, default unbounded
-        Between which the mean lies for certain.
-
-    Returns
-    -------
-    callable
-        For `Metric.estimate`; it draws nothing.
+    Takes values: ``values(correct, confidence)`` gives float64 of shape (n,); low, high: between which the mean lies
+    for certain. Returns callable: For `Metric.estimate`.
 
     Examples
     --------
@@ -155,16 +146,8 @@ def _checking(estimate_of: EstimateOfRows) -> Callable[..., Estimate]:
 def share_of(values: RowValues) -> Callable[..., Estimate]:
     """Estimate the share of rows with a value of 1 rather than 0, with Wilson's interval.
 
-    Parameters
-    ----------
-    values : callable
-        ``values(correct, confidence)`` gives 0 or 1 for each row, float64 of shape (n,).
-
-    Returns
-    -------
-    callable
-        For `Metric.estimate`; it draws nothing. With weights the interval takes the effective number of rows, and with
-        groups that over the design effect.
+    Takes values: ``values(correct, confidence)`` gives 0 or 1 for each row, float64 of shape (n,). Returns callable:
+    For `Metric.estimate`.
 
     Examples
     --------
@@ -245,31 +228,10 @@ def global_scores(
 ) -> dict[str, Estimate]:
     """Measure all rows by every metric.
 
-    Parameters
-    ----------
-    correct : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    confidence : array-like of shape (n,)
-        Confidences in [0, 1].
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default. Means take them as the importance of independent rows.
-    groups : array-like of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent.
-    n_draws : int, default 1000
-        Draws for the floors and p-values of smECE and ECE.
-    random_state : int or numpy.random.Generator, default 0
-        Source of randomness.
-
-    Returns
-    -------
-    dict of str to Estimate
-        One entry for each of `METRICS`: accuracy (Wilson interval), confidence, brier and log_loss (Student intervals)
-        as `MeanEstimate`; smece and ece (over 15 bins of equal width) as `ErrorEstimate`, with floor and p-value.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, or lengths differ.
+    Takes correct (n,): outcomes, 0 or 1; confidence (n,): confidences in [0, 1]; sample_weight (n,): non-negative;
+    groups (n,): rows of equal value may hang together; n_draws: draws for the floors and p-values of smECE and ECE;
+    random_state: source of randomness. Returns dict of str to Estimate: One entry for each of `METRICS`: accuracy
+    (Wilson interval), confidence, brier and log_loss (Student intervals) as `MeanEstimate`.
 
     Examples
     --------

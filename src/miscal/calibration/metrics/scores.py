@@ -142,27 +142,9 @@ def log_losses(correct: np.ndarray, confidence: np.ndarray) -> np.ndarray:
 def bin_index(confidence: np.ndarray, n_bins: int, strategy: str, weight: np.ndarray) -> np.ndarray:
     """Return the bin of each row.
 
-    Parameters
-    ----------
-    confidence : float array of shape (n,)
-        In [0, 1].
-    n_bins : int
-        At least 1.
-    strategy : {"width", "mass"}
-        "width": bins [i, i + 1) / n_bins, the last one closed, so f = 1 belongs to it. "mass": bins of equal
-        weight, as nearly as equal confidences, which stay together, allow.
-    weight : float array of shape (n,)
-        Positive, summing to 1.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64, shape (n,), in 0 to n_bins - 1. Bins may be empty.
-
-    Raises
-    ------
-    InputError
-        For another strategy, or fewer than one bin.
+    Takes confidence (n,): in [0, 1]; n_bins: at least 1; strategy: "width": bins [i, i + 1) / n_bins, the last one
+    closed, so f = 1 belongs to it; weight (n,): positive, summing to 1. Returns numpy.ndarray: int64, shape (n,), in
+    0 to n_bins - 1.
 
     Examples
     --------
@@ -226,17 +208,8 @@ def ece_of(rows: LabelledRows, n_bins: int = 15, strategy: str = "width") -> flo
 def wilson(share: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Wilson score interval of a share, at 95 % (E. B. Wilson, JASA 22, 1927).
 
-    Parameters
-    ----------
-    share : float array
-        Observed shares in [0, 1].
-    n : float array of the same shape
-        Rows behind each (effective rows if weighted), > 0.
-
-    Returns
-    -------
-    low, high : numpy.ndarray
-        In [0, 1].
+    Takes share: observed shares in [0, 1]; n: rows behind each (effective rows if weighted), > 0. Returns low, high :
+    numpy.ndarray: In [0, 1].
 
     Examples
     --------
@@ -262,29 +235,9 @@ def mean_interval(
     Where n_eff is 1 up to rounding, as with a single row, there is no interval and no p-value. With groups the sums of
     w (v - mean) over each group, and the groups' weights, take the place of those of rows (Liang and Zeger, 1986).
 
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Finite numbers.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default; rows of weight 0 are dropped.
-    groups : array-like of shape (n,), optional
-        Rows of equal value may hang together; by default all rows are independent.
-    null : float, default 0.0
-        The mean under the null hypothesis of `p_value`.
-    unit : float, default 0.0
-        How much a value changes when its outcome flips. The square of it is added once to the sum of squares, because
-        rows that all agree do not prove that the next one would agree too; without this, intervals of rare events are
-        far too short.
-
-    Returns
-    -------
-    MeanEstimate
-
-    Raises
-    ------
-    InputError
-        If `values` is empty or not finite, or weights do not fit.
+    Takes values (n,): finite numbers; sample_weight (n,): non-negative; groups (n,): rows of equal value may hang
+    together; null: the mean under the null hypothesis of `p_value`; unit: how much a value changes when its outcome
+    flips.
 
     Examples
     --------
@@ -362,22 +315,8 @@ def mean_residual(rows: LabelledRows) -> MeanEstimate:
 def paired_difference(loss_a: Any, loss_b: Any, *, sample_weight: Any = None) -> MeanEstimate:
     """Mean of loss_a - loss_b over the same rows, with interval and p-value against 0.
 
-    Parameters
-    ----------
-    loss_a, loss_b : array-like of shape (n,)
-        A loss of each row under two methods.
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; all 1 by default.
-
-    Returns
-    -------
-    MeanEstimate
-        In the unit of the losses; positive where b is better.
-
-    Raises
-    ------
-    InputError
-        If the lengths differ, or an array is empty or not finite.
+    Takes loss_a, loss_b (n,): A loss of each row under two methods; sample_weight (n,): non-negative. Returns:
+    MeanEstimate: In the unit of the losses.
 
     Examples
     --------

@@ -98,12 +98,7 @@ def smece_value(rows: LabelledRows) -> float:
 def smece_of_residuals(location: np.ndarray, value: np.ndarray) -> float:
     """SmoothECE of weighted residuals, y known or expected.
 
-    Parameters
-    ----------
-    location : float array of shape (n,)
-        Confidences in [0, 1].
-    value : float array of shape (n,)
-        w_i r_i with weights summing to 1; positive is under-confident.
+    Takes location (n,): confidences in [0, 1]; value (n,): w_i r_i with weights summing to 1.
 
     Examples
     --------

@@ -110,14 +110,7 @@ class ClusterRecipe:
 def nearest(rows: Array, centres: Array) -> NDArray[np.intp]:
     """Find the centre nearest to each row.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, q)
-    centres : ndarray of shape (k, q)
-
-    Returns
-    -------
-    ndarray of shape (n,), int; number of the centre
+    Takes rows (n, q); centres (k, q). Returns ndarray of shape (n,), int; number of the centre.
 
     Examples
     --------
@@ -134,14 +127,7 @@ def nearest(rows: Array, centres: Array) -> NDArray[np.intp]:
 def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
     """Estimate each cluster's shift: its posterior mean under the prior that makes all clusters together most likely.
 
-    Parameters
-    ----------
-    log_likelihood : ndarray of shape (k, 161)
-        Of a cluster's rows, for shifts of -4, -3.95, ... 4 log-odds.
-
-    Returns
-    -------
-    ndarray of shape (k,)
+    Takes log_likelihood (k, 161): of a cluster's rows, for shifts from -4 to 4 by 0.05. Returns ndarray of shape (k,).
 
     Examples
     --------
@@ -179,16 +165,8 @@ def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
 def find_centres(rows: NDArray[np.float32], sizes: Sequence[int], seed: int) -> list[NDArray[np.float32]]:
     """Find the centres of partitions of the rows into so many clusters each, by k-means.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n, q), float32
-    sizes : sequence of int
-        Those larger than the number of different rows are left out, and rows that allow none are one cluster.
-    seed : int
-
-    Returns
-    -------
-    list of ndarray of shape (k, q), float32
+    Takes rows (n, q); sizes: those larger than the number of different rows are left out, and rows that allow none
+    are one cluster. Returns list of ndarray of shape (k, q), float32.
 
     Examples
     --------
@@ -215,19 +193,9 @@ def crossfit_shifts(
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Fit the shifts of given clusters, out of fold.
 
-    Parameters
-    ----------
-    partitions : sequence of ndarray of shape (k, q), float32
-        Centres in the leading components.
-    rows : LearningRows
-    start : ndarray of shape (n,)
-        Log-odds that the shifts start from.
-
-    Returns
-    -------
-    list of (shifts, left_out)
-        For each partition, the shifts of its clusters, (k,), from all rows, and those of the rows, (n,), each from the
-        folds it is not in.
+    Takes partitions (k, q): centres in the leading components; start (n,): log-odds that the shifts start from.
+    Returns list of (shifts, left_out): For each partition, the shifts of its clusters, (k,), from all rows, and those
+    of the rows, (n,), each from the folds it is not in.
     """
     fold = np.unique(rows.folds, return_inverse=True)[1]
     clusters = [nearest(rows.at.inputs.components, centres) for centres in partitions]

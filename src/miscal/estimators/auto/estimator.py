@@ -68,16 +68,7 @@ def inner_folds(n: int) -> int:
 def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     """Fit the default estimator.
 
-    Parameters
-    ----------
-    rows : Triples
-        All of positive weight, at least 20. Rows of one group (by default: of equal inputs) stay in one fold; a split
-        is not looked at.
-    seed : int, default 0
-
-    Returns
-    -------
-    AutoModel
+    Takes rows: all of positive weight, at least 20.
     """
     # one stream: the order of its draws (folds, scaler, landmarks) is part of what a seed means
     rng = np.random.default_rng(seed)

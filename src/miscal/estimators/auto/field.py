@@ -63,19 +63,7 @@ class AutoField:
     def fit(self, rows: Triples) -> AutoField:
         """Fit on all rows given; their split is not looked at: every choice is cross-fitted.
 
-        Parameters
-        ----------
-        rows : Triples
-
-        Returns
-        -------
-        AutoField
-            self.
-
-        Raises
-        ------
-        InputError
-            For fewer than 20 rows of positive weight.
+        Returns: AutoField: self.
         """
         # rows of weight 0 would still take places among folds, landmarks and bank
         kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
@@ -104,16 +92,7 @@ class AutoField:
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Estimate the field.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        confidence : ndarray of shape (n,), in [0, 1]
-
-        Returns
-        -------
-        FieldEstimate
-            `corrected` = confidence + `delta`, in [0, 1]. Where no structure is claimed or a row is not supported,
-            `delta` is the global map's and `hidden` is 0. `standard_error` is that of the local readout.
+        Takes X (n, d); confidence (n,). Returns: FieldEstimate: `corrected` = confidence + `delta`, in [0, 1].
         """
         return self.model_.estimate(X, confidence)
 
@@ -121,14 +100,7 @@ class AutoField:
     def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
         """Correct confidences, as :meth:`estimate` does within 1e-4, without what has no weight in the answer.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        confidence : ndarray of shape (n,), in [0, 1]
-
-        Returns
-        -------
-        Correction
+        Takes X (n, d); confidence (n,).
         """
         return self.model_.correct(X, confidence)
 

@@ -73,18 +73,7 @@ def fit_local(
 ) -> LocalShift:
     """Learn a geometry and keep a bank.
 
-    Parameters
-    ----------
-    rows : PlacedRows
-    rng : numpy.random.Generator
-    steps : int, default 60
-        Adam steps from the best start.
-    compared : int, default 10,000
-        Rows whose leave-one-out loss compares starts and ridges; a weak signal needs many.
-
-    Returns
-    -------
-    LocalShift
+    Takes steps: adam steps from the best start; compared: rows whose leave-one-out loss compares starts and ridges.
 
     Examples
     --------

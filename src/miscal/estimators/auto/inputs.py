@@ -79,15 +79,7 @@ class Scaler:
     def __call__(self, X: Array, confidence: Array) -> ScoreInputs:
         """Scale rows.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            As an :class:`~miscal.data.triples.InputLayout` says: places, numbers, codes.
-        confidence : ndarray of shape (n,), in [0, 1]
-
-        Returns
-        -------
-        ScoreInputs
+        Takes X (n, d): as an :class:`~miscal.data.triples.InputLayout` says: places, numbers, codes; confidence (n,).
         """
         places, beside = len(self.mean), len(self.mean) + self.numbers.shape[1]
         x = np.empty((len(X), self.rotation.shape[1] or places), np.float32)
@@ -134,17 +126,7 @@ def fit_scaler(X: Array, confidence: Array, rng: np.random.Generator, layout: In
     Columns are standardised (constant ones, and those that only say when a row was, dropped to 0); more than 384 are
     cut to 384 principal components.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    confidence : ndarray of shape (n,), in [0, 1]
-    rng : numpy.random.Generator
-    layout : InputLayout, optional
-        What the columns of X are; by default all of them are places.
-
-    Returns
-    -------
-    Scaler
+    Takes X (n, d); confidence (n,); layout: what the columns of X are.
 
     Examples
     --------

@@ -29,16 +29,8 @@ _TILE = 8192
 def gaussian_gram(A: Array, B: Array, sigma: float) -> NDArray[np.float32]:
     """Gaussian kernel exp(-|a - b|^2 / sigma^2) between rows (the paper's convention, without a factor 2).
 
-    Parameters
-    ----------
-    A : ndarray of shape (n, p)
-    B : ndarray of shape (m, p)
-    sigma : float
-        Bandwidth, positive, in units of the columns.
-
-    Returns
-    -------
-    ndarray of shape (n, m), float32, in [0, 1]
+    Takes A (n, p); B (m, p); sigma: bandwidth, positive, in units of the columns. Returns ndarray of shape (n, m),
+    float32, in [0, 1].
 
     Examples
     --------

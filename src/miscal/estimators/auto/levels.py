@@ -66,21 +66,9 @@ def fit_effects(
 ) -> list[NDArray[np.float64]]:
     """Fit the effects of all levels of all columns.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n, c), int
-        Level of each row in each column, or -1.
-    sizes : sequence of c int
-        Number of levels of each column.
-    correct : ndarray of shape (n,), 0 or 1
-    start : ndarray of shape (n,)
-        Log-odds that the effects are added to.
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    list of ndarray of shape (size,), float64
-        Logit shift of each level; positive raises the confidence.
+    Takes codes (n, c): level of each row in each column, or -1; sizes: number of levels of each column; correct (n,);
+    start (n,): log-odds that the effects are added to; weight (n,). Returns list of ndarray of shape (size,),
+    float64: Logit shift of each level.
 
     Examples
     --------

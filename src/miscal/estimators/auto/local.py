@@ -77,17 +77,7 @@ def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> LocalFit:
     The first fold chooses where it starts; with many columns it also leaves the local shift out of the stack where that
     adds nothing to the other parts.
 
-    Parameters
-    ----------
-    rows : LearningRows
-    place : ndarray of shape (n, p), float32
-        Inputs of the geometry.
-    parts : ndarray of shape (n, k)
-        Out-of-fold shifts of the other parts.
-
-    Returns
-    -------
-    LocalFit
+    Takes place (n, p): inputs of the geometry; parts (n, k): out-of-fold shifts of the other parts.
     """
     # judged on one fold alone, because every trial is a whole fit
     first = rows.folds == 0

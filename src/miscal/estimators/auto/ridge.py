@@ -23,17 +23,8 @@ _BLOCK_ROWS = 4_096
 def negative_log_likelihood(correct: Array, logit: Array) -> Array:
     """Negative log-likelihood of outcomes under log-odds, row by row.
 
-    Parameters
-    ----------
-    correct : ndarray of shape (n,)
-        Outcomes, 0 or 1.
-    logit : ndarray of shape (n,) or (n, k)
-        Log-odds of y = 1.
-
-    Returns
-    -------
-    ndarray
-        Same shape as `logit`, in nats, never negative.
+    Takes correct (n,): outcomes, 0 or 1; logit (n,): log-odds of y = 1. Returns ndarray: Same shape as `logit`, in
+    nats, never negative.
 
     Examples
     --------
@@ -64,15 +55,7 @@ class RidgePath:
 def normal_matrix(features: Array, offset: Array, weight: Array | None = None) -> NDArray[np.float32]:
     """Curvature of the likelihood at the offset, sum_i w_i v_i phi_i phi_i' with v no less than 0.02.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, p), float32
-    offset : ndarray of shape (n,)
-    weight : ndarray of shape (n,), optional
-
-    Returns
-    -------
-    ndarray of shape (p, p), float32
+    Takes features (n, p); offset (n,); weight (n,). Returns ndarray of shape (p, p), float32.
 
     Examples
     --------
@@ -103,24 +86,9 @@ def ridge_path(
 ) -> RidgePath:
     r"""Minimise  sum_i w_i nll(y_i, o_i + phi_i' b) + penalty / 2 * sum_j (b_j / scale_j)^2  for each penalty.
 
-    Parameters
-    ----------
-    features : ndarray of shape (n, p)
-    correct : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-        Log-odds that the shift is added to.
-    penalties : tuple of float
-        Positive; fitted from the largest to the smallest, each started at the one before.
-    scale : ndarray of shape (p,)
-        Prior scale of each coefficient: a larger one is penalised less.
-    weight : ndarray of shape (n,), optional
-        Row weights; default 1.
-    max_steps : int, default 8
-        Steps per penalty.
-
-    Returns
-    -------
-    RidgePath
+    Takes features (n, p); correct (n,); offset (n,): log-odds that the shift is added to; penalties: positive; scale
+    (p,): prior scale of each coefficient: a larger one is penalised less; weight (n,): row weights; max_steps: steps
+    per penalty.
 
     Examples
     --------
@@ -181,10 +149,7 @@ class RidgeFits:
     def descend(self, penalty: float, max_steps: int = 8) -> RidgeFits:
         """Go on from where the fits are to the minimum for a penalty.
 
-        Returns
-        -------
-        RidgeFits
-            self, whose coefficients and shifts are new arrays.
+        Returns: RidgeFits: self, whose coefficients and shifts are new arrays.
         """
         # double precision: a curvature of 200,000 rows is 1e6 times the smallest penalty
         factor = cho_factor(

@@ -18,21 +18,8 @@ def stack_weights(
 ) -> NDArray[np.float64]:
     """Weights >= 0 of the members' logit shifts, by penalised likelihood.
 
-    Parameters
-    ----------
-    shifts : ndarray of shape (n, k)
-        Out-of-fold logit shifts of k members.
-    correct : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-        Log-odds of the global map, out of fold.
-    weight : ndarray of shape (n,), optional
-    prior : ndarray of shape (k,), optional
-        Weights that they are drawn to; by default an equal share.
-
-    Returns
-    -------
-    ndarray of shape (k,)
-        Non-negative; the sum is free, so that over-confident members are shrunk.
+    Takes shifts (n, k): out-of-fold logit shifts of k members; correct (n,); offset (n,): log-odds of the global map,
+    out of fold; weight (n,); prior (k,): weights that they are drawn to. Returns ndarray of shape (k,): Non-negative.
 
     Examples
     --------
@@ -68,19 +55,8 @@ def stack_out_of_fold(
 ) -> NDArray[np.float64]:
     """Stacked shift of every row with weights fitted on the other folds.
 
-    Parameters
-    ----------
-    shifts : ndarray of shape (n, k)
-    correct, offset : ndarray of shape (n,)
-    folds : ndarray of shape (n,), int
-    weight : ndarray of shape (n,), optional
-    prior : ndarray of shape (k,), optional
-        As in :func:`stack_weights`.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Log-odds to add to `offset`.
+    Takes shifts (n, k); correct, offset (n,); folds (n,); weight (n,); prior (k,): as in :func:`stack_weights`.
+    Returns ndarray of shape (n,): Log-odds to add to `offset`.
 
     Examples
     --------

@@ -57,23 +57,9 @@ def weigh(
 ) -> StructureEvidence:
     """Weigh the evidence of an out-of-fold shift.
 
-    Parameters
-    ----------
-    correct : ndarray of shape (n,), 0 or 1
-    offset : ndarray of shape (n,)
-        Log-odds of the global map, out of fold.
-    shift : ndarray of shape (n,)
-        Added to the offset; learned without the row's outcome.
-    confidence : ndarray of shape (n,)
-        Or any increasing function of it: only its order counts.
-    folds : ndarray of shape (n,), int
-        The folds that the shift was learned in.
-    weight : ndarray of shape (n,), optional
-        Numbers of rows: a row of weight 2 counts as two rows.
-
-    Returns
-    -------
-    StructureEvidence
+    Takes correct (n,); offset (n,): log-odds of the global map, out of fold; shift (n,): added to the offset;
+    confidence (n,): or any increasing function of it: only its order counts; folds (n,): the folds that the shift was
+    learned in; weight (n,): numbers of rows: a row of weight 2 counts as two rows.
 
     Examples
     --------
@@ -118,15 +104,7 @@ def score_test(
     on all rows or in one fold, is not taken for hidden structure. The size of the shift does not matter: a weak shift
     of the right form is seen where the gain in log loss, which pays for a wrong size, does not show it.
 
-    Parameters
-    ----------
-    correct, offset, shift, confidence, folds, weight
-        As in :func:`weigh`.
-
-    Returns
-    -------
-    float
-        About standard normal where nothing is hidden; 0 where the shift does not vary within a stratum.
+    Returns float: About standard normal where nothing is hidden.
 
     Examples
     --------

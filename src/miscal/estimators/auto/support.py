@@ -38,13 +38,7 @@ class Support:
     def holds(self, x: Array, distances: Distances | None = None, spanning: Placed | None = None) -> NDArray[np.bool_]:
         """Tell rows within reach of a landmark, (n,).
 
-        Parameters
-        ----------
-        x : ndarray of shape (n, p)
-        distances : Distances, optional
-            Of the same rows, which kernels need as well.
-        spanning : Placed, optional
-            Rows that kernels stand on. If they are the first of the landmarks, their distances serve here too.
+        Takes x (n, p); spanning: rows that kernels stand on.
         """
         distances = Distances(x) if distances is None else distances
         with np.errstate(over="ignore", invalid="ignore"):
@@ -77,18 +71,8 @@ class Support:
 def find_support(x: NDArray[np.float32], drawn: NDArray[np.integer], rng: np.random.Generator) -> Support:
     """Take rows drawn at random for landmarks, and beside them those that cover what they leave out.
 
-    Parameters
-    ----------
-    x : ndarray of shape (n, p), float32
-        Scaled inputs of the rows learned from.
-    drawn : ndarray of shape (k,), int
-        Numbers of rows drawn at random. Their distances give the reach.
-    rng : numpy.random.Generator
-        Draws the rows to be covered, at most 20,000.
-
-    Returns
-    -------
-    Support
+    Takes x (n, p): scaled inputs of the rows learned from; drawn (k,): numbers of rows drawn at random; rng: draws
+    the rows to be covered, at most 20,000.
 
     Examples
     --------

@@ -58,14 +58,7 @@ def tree_columns(inputs: ScoreInputs, of: str = ALL) -> NDArray[np.float32]:
     These are the inputs (their leading components where there are many), the logit of the confidence, and the numbers
     of a table beside an embedding; or the confidence with the columns of the table alone.
 
-    Parameters
-    ----------
-    inputs : ScoreInputs
-    of : {"all", "table", "numbers"}
-
-    Returns
-    -------
-    ndarray of shape (n, q + 1 + m), float32
+    Returns ndarray of shape (n, q + 1 + m), float32.
     """
     place = inputs.components if of == ALL and inputs.x.shape[1] > inputs.components.shape[1] else inputs.x
     return np.concatenate([place[:, : 0 if of == NUMBERS else None], inputs.level[:, None], inputs.numbers], 1)

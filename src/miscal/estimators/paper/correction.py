@@ -13,18 +13,8 @@ def range_aware(confidence: np.ndarray, delta: np.ndarray, alpha: float) -> np.n
 
     f + D with D = -f tanh(alpha |delta|) where delta < 0 and (1 - f) tanh(alpha |delta|) elsewhere.
 
-    Parameters
-    ----------
-    confidence : array of shape (n,), in [0, 1]
-    delta : array of shape (n,)
-        The field, negative where over-confident.
-    alpha : float
-        Scale, not negative; 0 changes nothing.
-
-    Returns
-    -------
-    array of shape (n,)
-        In [0, 1], lower than the confidence where delta < 0 and higher where delta > 0.
+    Takes confidence (n,); delta (n,): the field, negative where over-confident; alpha: scale, not negative. Returns
+    array of shape (n,): In [0, 1], lower than the confidence where delta < 0 and higher where delta > 0.
 
     Examples
     --------
@@ -41,16 +31,8 @@ def choose_alpha(
 ) -> float:
     """Return the scale of :func:`range_aware`, of those in ``ALPHAS``, with the smallest Brier score.
 
-    Parameters
-    ----------
-    correct, confidence, delta : arrays of shape (n,)
-        Of validation rows; correct is 0 or 1, delta negative where over-confident.
-    weight : array of shape (n,), optional
-
-    Returns
-    -------
-    float
-        The smaller of equally good ones.
+    Takes correct, confidence, delta (n,): of validation rows; weight (n,). Returns float: The smaller of equally good
+    ones.
 
     Examples
     --------

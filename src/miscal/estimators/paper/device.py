@@ -16,19 +16,7 @@ _QUERY_ROWS = 4096
 def device_of(name: str) -> torch.device:
     """Turn the name of a device into the device.
 
-    Parameters
-    ----------
-    name : {"auto", "cpu", "cuda"}
-        "auto" is the GPU where there is one, else the CPU.
-
-    Returns
-    -------
-    torch.device
-
-    Raises
-    ------
-    InputError
-        If the name is another, or a GPU is asked for and torch finds none.
+    Takes name: "auto" is the GPU where there is one, else the CPU.
 
     Examples
     --------
@@ -53,18 +41,8 @@ def by_numpy(device: torch.device) -> bool:
 def kernel_weights(query: Tensor, bank: Tensor, sigma: float, floor: float = EXPONENT_FLOOR) -> Tensor:
     """Return exp(-||query - bank||^2 / sigma^2), the exponent held in [floor, 0].
 
-    Parameters
-    ----------
-    query : Tensor of shape (q, k)
-    bank : Tensor of shape (n, k)
-    sigma : float
-        Bandwidth, positive.
-    floor : float, default EXPONENT_FLOOR
-
-    Returns
-    -------
-    Tensor of shape (q, n)
-        As :func:`miscal.estimators.kernel.weights_from_factors` gives them, up to rounding.
+    Takes query (q, k); bank (n, k); sigma: bandwidth, positive. Returns: Tensor of shape (q, n): As
+    :func:`miscal.estimators.kernel.weights_from_factors` gives them, up to rounding.
 
     Examples
     --------
@@ -80,20 +58,9 @@ def kernel_weights(query: Tensor, bank: Tensor, sigma: float, floor: float = EXP
 def average(query: Tensor, bank: Tensor, values: Tensor, weight: Tensor, sigma: float) -> tuple[Tensor, Tensor]:
     """Average the bank's values around every query row, as :func:`miscal.estimators.kernel.smooth` does.
 
-    Parameters
-    ----------
-    query : Tensor of shape (q, k)
-    bank : Tensor of shape (n, k)
-    values, weight : Tensors of shape (n,)
-    sigma : float
-        Bandwidth, positive.
-
-    Returns
-    -------
-    average : Tensor of shape (q,), float32
-        On the device of the query, between the smallest and the largest of the values.
-    mass : Tensor of shape (q,), float32
-        Sum of kernel weights.
+    Takes query (q, k); bank (n, k); values, weight (n,); sigma: bandwidth, positive. Returns average : Tensor of
+    shape (q,), float32: On the device of the query, between the smallest and the largest of the values; mass : Tensor
+    of shape (q,), float32: Sum of kernel weights.
 
     Examples
     --------

@@ -141,23 +141,8 @@ class PaperField:
     def fit(self, rows: Triples) -> PaperField:
         """Learn phi, its bank, the global map and the scale of the correction.
 
-        Parameters
-        ----------
-        rows : Triples
-            X is used as it is, in single precision: columns of very different scale are the caller's to mend. A split
-            of 'train' and 'val' is used; without one, one row (or group) in nine is drawn for validation, as in the
-            paper's 80/10/10.
-
-        Returns
-        -------
-        PaperField
-            self.
-
-        Raises
-        ------
-        InputError
-            For another split, fewer than 20 training or 2 validation rows, or a column whose numbers are so large
-            beside their differences that single precision merges them.
+        Takes rows: X is used as it is, in single precision: columns of very different scale are the caller's to mend.
+        Returns: PaperField: self.
         """
         rows = rows if rows.weight is None else rows.take(rows.weight > 0)
         rows, _ = in_canonical_order(replace(rows, X=_single(rows.places), layout=None))
@@ -199,17 +184,8 @@ class PaperField:
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
         """Estimate the field.
 
-        Parameters
-        ----------
-        X : float32 array of shape (n, d)
-        confidence : float64 array of shape (n,), in [0, 1]
-
-        Returns
-        -------
-        FieldEstimate
-            `delta` is the kernel average of the bank's residuals, and `corrected` the range-aware map of it. Not
-            clipped: f + delta may leave [0, 1], as in the paper. Rows of less than `min_mass` have both by the
-            global map, and are not `local`.
+        Takes X (n, d); confidence (n,). Returns: FieldEstimate: `delta` is the kernel average of the bank's
+        residuals, and `corrected` the range-aware map of it.
         """
         f = confidence
         delta, mass, visible, coordinates = self._local(X, f)
@@ -248,18 +224,8 @@ class PaperField:
     def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
         """Find the rows that an estimate rests on most.
 
-        Parameters
-        ----------
-        X : float32 array of shape (q, d)
-        n : int, default 10
-            Neighbours per row; no more than the bank has.
-
-        Returns
-        -------
-        row : int64 array of shape (q, n)
-            Numbers of the rows given to `fit`, nearest first.
-        weight : float64 array of shape (q, n)
-            Their kernel weights, in [0, 1].
+        Takes X (q, d); n: neighbours per row. Returns row : int64 array of shape (q, n): Numbers of the rows given to
+        `fit`, nearest first; weight : float64 array of shape (q, n): Their kernel weights, in [0, 1].
         """
         index, distance = nearest(self._embed(X), self.bank_coordinates_, n)
         return self.bank_rows_[index], np.exp(-np.square(distance.astype(np.float64) / self.sigma_))
@@ -400,21 +366,8 @@ def draw_training(
 ) -> tuple[TrainingData, int]:
     """Draw the bank from the training rows, then the seed of the search.
 
-    Parameters
-    ----------
-    rows : Triples
-    weight : ndarray of shape (n,)
-        Row weights.
-    train, val : ndarray of int
-        Row numbers.
-    bank_size : int
-        At most this many rows.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    data : TrainingData
-    seed : int
+    Takes weight (n,): row weights; train, val: row numbers; bank_size: at most this many rows. Returns data :
+    TrainingData; seed : int.
     """
     residual, weight = rows.residual.astype(np.float32), weight.astype(np.float32)
     bank = np.sort(rng.permutation(len(train))[:bank_size])

@@ -82,33 +82,9 @@ def search(
 ) -> GridSearch:
     """Train the grid and choose by the proxy.
 
-    Parameters
-    ----------
-    data : TrainingData
-    sigmas, penalties : sequences of float
-        The grid; sigma varies slowest. Equal proxies: the earlier setting.
-    seed : int, default 0
-        Of starting weights, batches and dropout, the same for all settings.
-    n_jobs : int, optional
-        Processes, by default as many as cores are allowed to this process. Changes no number.
-    max_epochs, patience : int
-    stop_hopeless : bool, default False
-        Stop settings that cannot catch up.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to train. A GPU trains the settings one after the other, in this process.
-    watch_loss : bool, default False
-        Keep the weights of the lowest validation loss, too (``Training.lowest``). The choice is by the proxy.
-
-    Returns
-    -------
-    GridSearch
-
-    Raises
-    ------
-    InputError
-        If the grid is empty or holds values that are not positive (a penalty may be 0).
-    ResourceError
-        If the memory of the GPU cannot hold the rows.
+    Takes sigmas, penalties: the grid; n_jobs: processes, by default as many as cores are allowed to this process;
+    stop_hopeless: stop settings that cannot catch up; device: where to train; watch_loss: keep the weights of the
+    lowest validation loss, too (``Training.lowest``).
 
     Examples
     --------
@@ -226,11 +202,6 @@ def _candidate(training: Training) -> GridCandidate:
 
 def check_grid(sigmas: Any, lambdas: Any) -> None:
     """Refuse what is no grid.
-
-    Raises
-    ------
-    InputError
-        If one of both is no sequence of numbers or empty, a sigma is not positive, or a lambda is negative.
 
     Examples
     --------

@@ -168,23 +168,9 @@ def discovery_loss(
 ) -> Tensor:
     """Loss of one batch, all pairs inside it, self included.
 
-    Parameters
-    ----------
-    z : Tensor of shape (n, k)
-        Represented rows; the gradient goes to these.
-    residual : Tensor of shape (n,)
-        r = y - f, positive where under-confident.
-    sigma, penalty : float
-        Bandwidth, and the weight lambda of the mass penalty.
-    weight : Tensor of shape (n,), optional
-        Row weights; a row of weight 2 counts as the row given twice.
-    m_min : float, default 20
-        Mass below which the penalty starts.
-
-    Returns
-    -------
-    Tensor, scalar
-        -mean delta^2 + lambda mean max(0, m_min - m)^2 (paper, equation 5).
+    Takes z (n, k): represented rows; residual (n,): r = y - f, positive where under-confident; sigma, penalty:
+    bandwidth, and the weight lambda of the mass penalty; weight (n,): row weights; m_min: mass below which the
+    penalty starts. Returns: Tensor, scalar: -mean delta^2 + lambda mean max(0, m_min - m)^2 (paper, equation 5).
 
     Examples
     --------

@@ -85,34 +85,8 @@ def choose_raw_field(
 ) -> RawField:
     """Choose bandwidth and scale of the correction on validation rows, as the paper does in its learned geometry.
 
-    Parameters
-    ----------
-    bank : float array of shape (b, d)
-        Inputs of the bank: training rows.
-    residual : float array of shape (b,)
-        Their residuals y - f.
-    weight : float array of shape (b,), or None
-        Their weights, not negative.
-    X : float array of shape (v, d)
-        Inputs of the validation rows.
-    confidence, correct : float arrays of shape (v,)
-        Their confidences in [0, 1] and outcomes, 0 or 1.
-    sample_weight : float array of shape (v,), optional
-        Their weights.
-    readout : Readout, default PAPERS
-        How residuals are averaged.
-    global_map : Calibrator, optional
-        Whose values rows get that the readout leaves without average; by default the confidence as it is.
-    scales : sequence of float, default SCALES
-        Bandwidths to try, in units of the median distance between two rows of the bank.
-    random_state : int or numpy.random.Generator, default 0
-        Draws the pairs of rows behind that distance.
-
-    Returns
-    -------
-    RawField
-        With the bandwidth of the smallest proxy, mean (y - f - delta)^2 over validation rows, and then the scale of
-        the smallest validation Brier score.
+    Returns: RawField: With the bandwidth of the smallest proxy, mean (y - f - delta)^2 over validation rows, and then
+    the scale of the smallest validation Brier score.
 
     Examples
     --------

@@ -65,23 +65,9 @@ class Readout:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Average values of the bank around rows.
 
-        Parameters
-        ----------
-        query : float array of shape (q, k)
-        bank : float array of shape (b, k)
-        values : float array of shape (b,) or (b, m)
-            Residuals y - f, for instance.
-        weight : float array of shape (b,), or None
-            Positive weights of the bank's rows.
-        sigma : float
-            Bandwidth, in units of the coordinates.
-
-        Returns
-        -------
-        average : float array of shape (q,) or (q, m)
-            Never NaN: far from the whole bank, its mean.
-        mass : float array of shape (q,)
-            Sum of kernel weights.
+        Takes query (q, k); values: residuals y - f, for instance; weight: positive weights of the bank's rows; sigma:
+        bandwidth, in units of the coordinates. Returns average : float array of shape (q,) or (q, m): Never NaN: far
+        from the whole bank, its mean; mass : float array of shape (q,): Sum of kernel weights.
         """
         some = None if self.neighbours is None else min(self.neighbours, len(bank))
         # the nearest rows alone may have no weight left at all

@@ -97,17 +97,8 @@ class SimplexCorrection:
     def apply(self, X: NDArray, probability: Floats) -> Floats:
         """Correct probabilities.
 
-        Parameters
-        ----------
-        X : (n, d)
-            Inputs as numbers, as at the fit.
-        probability : (n, K)
-            In [0, 1]; rows sum to 1.
-
-        Returns
-        -------
-        (n, K) float64
-            Positive, rows sum to 1.
+        Takes X (n, d): inputs as numbers, as at the fit; probability (n, K): in [0, 1]. Returns (n, K) float64:
+        Positive, rows sum to 1.
         """
         raw = log_probabilities(probability)
         base = self.global_map.apply(raw)
@@ -159,36 +150,11 @@ def fit_simplex(
 ) -> SimplexCorrection:
     """Fit the correction.
 
-    Parameters
-    ----------
-    X : (n, d), finite, or None
-        Inputs as numbers. None: the global map alone.
-    code : (n,) int
-        Place of each row's class among the columns of `probability`.
-    probability : (n, K)
-        By a model that has not seen the row's class; rows sum to 1.
-    folds : (n,) int, optional
-        By which everything is cross-fitted; by default five at random, or three above 20,000 rows.
-    layout : InputLayout, optional
-        What the columns of X are; by default numbers.
-    weight : (n,), optional
-        Numbers of rows; all 1 by default.
-    groups : (n,), optional
-        Rows of equal value stay in one fold. They are not looked at where folds are given.
-    method : {"auto", "fields", "paper", "global"}, default "auto"
-        "auto" tries linear shifts, shifts by the likeliest class (up to 30 classes), and boosted trees. "fields" and
-        "paper" try, beside them, a :class:`miscal.MiscalibrationField` of method "auto" or "paper" for each of the 20
-        most frequent classes, at the cost of a fit for each class and fold. "global": no shift.
-    seed : int, default 0
-
-    Returns
-    -------
-    SimplexCorrection
-
-    Raises
-    ------
-    InputError
-        For another method.
+    Takes X (n, d): inputs as numbers; code (n,) int: place of each row's class among the columns of `probability`;
+    probability (n, K): by a model that has not seen the row's class; folds (n,) int: by which everything is
+    cross-fitted; layout: what the columns of X are; weight (n,): numbers of rows; groups (n,): rows of equal value
+    stay in one fold; method: "auto" tries linear shifts, shifts by the likeliest class (up to 30 classes), and
+    boosted trees.
 
     Examples
     --------

@@ -121,16 +121,7 @@ def count_p_value(probability: Floats, count: int, *, settings: EvidenceSettings
     By Fourier inversion over a window of at least 8 standard deviations and 32 counts on both sides of the mean, so
     correct to about 1e-14.
 
-    Parameters
-    ----------
-    probability : (n,) float64 in [0, 1]
-    count : int
-    settings : EvidenceSettings, optional
-        Of which the accuracy of the inversion is used.
-
-    Returns
-    -------
-    float in [0, 1]
+    Takes probability (n,). Returns float in [0, 1].
 
     Examples
     --------
@@ -166,17 +157,7 @@ def dependent_p_value(
     The distance of the count from its mean is divided by the root of the design effect, and the law of independent
     variables is read off there, in a straight line between whole numbers.
 
-    Parameters
-    ----------
-    probability : (n,) float64 in [0, 1]
-    count : int
-    effect : float >= 1
-        1: independent, and the answer is exact.
-    settings : EvidenceSettings, optional
-
-    Returns
-    -------
-    float in [0, 1]
+    Takes probability (n,); effect: 1: independent, and the answer is exact. Returns float in [0, 1].
 
     Examples
     --------
@@ -204,21 +185,8 @@ def agreement_limit(
     Probability 1975, for counts at least 2 above the mean); the limit is the mean error at which even that has
     P(W >= count) = alpha = 1 - confidence level.
 
-    Parameters
-    ----------
-    probability : (n,) float64 in [0, 1]
-        P(B_i = 1) as stated.
-    count : int
-        Observed W.
-    settings : EvidenceSettings, optional
-        Of which the confidence level and the steps of the bisection are used.
-    effect : float, default 1
-        Design effect, where the B_i hang together: the answer is then approximate.
-
-    Returns
-    -------
-    float in [0, 1]
-        0 if the count is not significantly high; above 0 if and only if ``count_p_value(...) < alpha``.
+    Takes probability (n,): P(B_i = 1) as stated; count: observed W; effect: design effect, where the B_i hang
+    together: the answer is then approximate. Returns float in [0, 1]: 0 if the count is not significantly high.
 
     Examples
     --------

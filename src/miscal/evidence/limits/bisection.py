@@ -8,18 +8,8 @@ from collections.abc import Callable
 def largest_rejected(rejects: Callable[[float], bool], halvings: int, *, low: float = 0.0, high: float = 1.0) -> float:
     """Bisect for the size at which a test stops to reject.
 
-    Parameters
-    ----------
-    rejects : callable
-        Whether a size is rejected; sizes below one that is are rejected too. `low` is taken to be.
-    halvings : int
-        Steps: the answer is within (high - low) / 2 ** halvings.
-    low, high : float, default 0 and 1
-
-    Returns
-    -------
-    float
-        The largest size found that is rejected, or `low`.
+    Takes rejects: whether a size is rejected; halvings: steps: the answer is within (high - low) / 2 ** halvings.
+    Returns float: The largest size found that is rejected, or `low`.
 
     Examples
     --------

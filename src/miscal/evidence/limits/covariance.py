@@ -154,19 +154,7 @@ def _estimate(blocks: Sequence[Weighed], settings: EvidenceSettings) -> float:
 
 
 def weigh(rows: LabelledRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Weighed:
-    """Choose the rows of a block that count, and give them their weights; no outcome is looked at.
-
-    Parameters
-    ----------
-    rows : LabelledRows
-        Of one block.
-    settings : EvidenceSettings, optional
-        Of which the rows of a stratum, confidence level and power are used.
-
-    Returns
-    -------
-    Weighed
-    """
+    """Choose the rows of a block that count, and give them their weights; no outcome is looked at."""
     group, mass = rows.group, rows.mass
     stratum = strata(rows.confidence, settings.stratum_rows, group)
     kept = counted(rows.hidden, rows.expected, settings, mass=mass)
@@ -237,20 +225,8 @@ def counted(
     and with probability 80 % it is above the same expression with z + 0.84. The m that makes the latter largest is
     taken, or, where none makes it positive, the m with the largest ratio of sum gain to that root.
 
-    Parameters
-    ----------
-    field : (n,) float64 in [-1, 1]
-        Estimated hidden field.
-    expected : (n,) float64 in [0, 1]
-        E[y | f].
-    settings : EvidenceSettings, optional
-        Of which the confidence level and the power are used.
-    mass : (n,) float64 >= 0, optional
-        How much each row counts: gains are multiplied by it, variances by its square.
-
-    Returns
-    -------
-    (n,) bool
+    Takes field (n,): estimated hidden field; expected (n,): E[y | f]; mass (n,): how much each row counts: gains are
+    multiplied by it, variances by its square. Returns (n,) bool.
 
     Examples
     --------
@@ -281,16 +257,8 @@ def by_size(field: Floats, settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Fl
     A field that was learned from few rows has noise on every row. Its sign counts a row on which it is next to nothing
     as much as one on which it is sure, or, where rows are left out, the noise decides which.
 
-    Parameters
-    ----------
-    field : (n,) float64 in [-1, 1]
-    settings : EvidenceSettings, optional
-        Of which the quantile is used.
-
-    Returns
-    -------
-    (n,) float64 in [-1, 1]
-        The sign, where so few rows have a field at all that the quantile is 0.
+    Takes field (n,). Returns (n,) float64 in [-1, 1]: The sign, where so few rows have a field at all that the
+    quantile is 0.
 
     Examples
     --------
@@ -323,18 +291,8 @@ def common_limit(
     crossing. With fresh numbers at each step, noise would decide every step near the crossing. Above 5,000 rows the
     draws start from the same seed, which keeps most of that.
 
-    Parameters
-    ----------
-    blocks : sequence of Weighed
-        In the order in which they were tested.
-    rng : numpy.random.Generator
-    settings : EvidenceSettings, optional
-        Of which the confidence level and the draws are used.
-
-    Returns
-    -------
-    float >= 0
-        0 if it is not rejected that there is nothing.
+    Takes blocks: in the order in which they were tested. Returns float >= 0: 0 if it is not rejected that there is
+    nothing.
 
     Examples
     --------

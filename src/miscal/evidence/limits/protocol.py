@@ -40,17 +40,7 @@ class Limit(Protocol):
     def __call__(self, rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
         """Bound the miscalibration from below.
 
-        Parameters
-        ----------
-        rows : LabelledRows
-            With `delta` and `hidden`.
-        settings : EvidenceSettings
-        rng : numpy.random.Generator
-            For limits that draw.
-
-        Returns
-        -------
-        Bound
-            `NOTHING_CLAIMED` where the field claims nothing.
+        Takes rows: with `delta` and `hidden`; rng: for limits that draw. Returns: Bound: `NOTHING_CLAIMED` where the
+        field claims nothing.
         """
         ...

@@ -30,29 +30,10 @@ def tail_of(
 ) -> Tail:
     """P(sum weight * (y - centre) >= observed) as a function of the probabilities of y.
 
-    Parameters
-    ----------
-    correct : (n,) float64, 0 or 1
-        y as observed.
-    weight : (n,) float64
-        Fixed before the outcomes.
-    centre : (n,) float64 in [0, 1]
-        Probabilities under the hypothesis.
-    rng : numpy.random.Generator
-    settings : EvidenceSettings
-        Of which the draws and what counts as near to normal are used.
-    drawn : bool
-        Whether every row is drawn; else only those whose sum is not near enough to normal.
-    tie : float in [0, 1], default 1
-        How much a draw that equals the observed sum counts as larger.
-    missing : float >= 0, default 0
-        Variance of the sum beyond that of independent outcomes of these probabilities: it is added, as a normal
-        variable.
-
-    Returns
-    -------
-    callable
-        From probabilities of shape (n,) to a number in [0, 1].
+    Takes correct (n,): y as observed; weight (n,): fixed before the outcomes; centre (n,): probabilities under the
+    hypothesis; drawn: whether every row is drawn; tie: how much a draw that equals the observed sum counts as larger;
+    missing: variance of the sum beyond that of independent outcomes of these probabilities: it is added, as a normal
+    variable. Returns callable: From probabilities of shape (n,) to a number in [0, 1].
 
     Examples
     --------
