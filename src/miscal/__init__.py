@@ -29,8 +29,7 @@ if TYPE_CHECKING:
         ReliabilityDisplay,
     )
     from miscal.runs.classifier import LocalCalibratedClassifier
-    from miscal.runs.compare.comparison import compare
-    from miscal.runs.compare.document import RunComparison
+    from miscal.runs.compare.comparison import RunComparison, compare
     from miscal.runs.discover import discover
     from miscal.runs.monitor.command import monitor
     from miscal.runs.monitor.document import Monitoring
@@ -72,7 +71,7 @@ _HOMES = {
     "Monitoring": "runs.monitor.document",
     "ReliabilityDisplay": "report.displays",
     "Run": "runs.run",
-    "RunComparison": "runs.compare.document",
+    "RunComparison": "runs.compare.comparison",
     "Triples": "data.triples",
     "compare": "runs.compare.comparison",
     "discover": "runs.discover",

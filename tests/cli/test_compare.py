@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from miscal.runs.compare.document import RunComparison
+from miscal.runs.compare.comparison import RunComparison
 
 from .conftest import OPTIONS, planted, run
 

@@ -31,7 +31,6 @@ from miscal.discovery.run_folder import check_seal, run_folder, seal
 from miscal.estimators.field import MiscalibrationField
 from miscal.report import write_run
 from miscal.report.page import render
-from miscal.runs.compare.command import write_comparison
 from miscal.runs.correct import calibrate_file
 from miscal.runs.monitor.command import monitor
 from miscal.scoring import FakeModel
@@ -335,12 +334,12 @@ def test_a_comparison(tmp_path, monkeypatch, capsys, fault):
     states = []
     for text in ("old", "new"):
         (tmp_path / text).mkdir()
-        write_comparison(comparison(text), tmp_path / text / "compared")
+        comparison(text).save(tmp_path / text / "compared")
         states.append(state(tmp_path / text))
     each_fault(
         tmp_path, monkeypatch, capsys, fault,
         lambda folder: shutil.copytree(tmp_path / "old" / "compared", folder / "compared"),
-        lambda folder: write_comparison(comparison("new"), folder / "compared", overwrite=True),
+        lambda folder: comparison("new").save(folder / "compared", overwrite=True),
         whole_or_not(*states), least=11,
     )  # fmt: skip
 
@@ -481,7 +480,7 @@ FOLDERS = {
     "discover": lambda work, out: command(
         "discover", work / "new.csv", "--features", "age", "--out", out, "--overwrite"),
     "save": lambda work, out: miscal.load(work / "run").save(out, overwrite=True),
-    "compare": lambda work, out: write_comparison(comparison("x"), out, overwrite=True),
+    "compare": lambda work, out: comparison("x").save(out, overwrite=True),
     "monitor": lambda work, out: command("monitor", work / "run", work / "labelled.csv", "--out", out),
     "MiscalibrationField.save": lambda work, out: miscal.load(work / "run").model.field.save(out),
     "study": lambda work, out: study({"pairs": [{"dataset": "d", "model": "m", "data": str(work / "old.csv")}]}, out),

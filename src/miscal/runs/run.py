@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from miscal.discovery.summary import Summary
     from miscal.runs.audit.document import Audit
-    from miscal.runs.compare.document import RunComparison
+    from miscal.runs.compare.comparison import RunComparison
     from miscal.runs.monitor.document import Monitoring
     from miscal.runs.plot import RunPlot
 

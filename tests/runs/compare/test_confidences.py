@@ -1,5 +1,7 @@
 """Several confidences of the same answers, compared from one table."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,10 +10,10 @@ from miscal.base.errors import InputError
 from miscal.calibration.metrics import risk_coverage_area
 from miscal.calibration.metrics.scores import log_losses
 from miscal.cli import main
+from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.compare.confidences import compare_confidences
-from miscal.runs.compare.document import RunComparison
 from miscal.runs.compare.page import build
-from miscal.runs.compare.wording import confidence_lines
+from miscal.runs.compare.wording import comparison_lines
 
 N, LACKING = 400, 7
 
@@ -61,13 +63,13 @@ def test_differences_are_paired_and_tell_a_score_that_says_nothing(found):
 
 
 def test_none_of_the_confidences_is_an_input_of_the_others(found):
-    named = {name for pair in found.pairs for group in pair.groups + pair.nearer for name in group.columns}
+    named = {name for pair in found.pairs for group in pair.groups for name in group.columns}
     assert named <= {"topic"}
 
 
 def test_the_document_the_page_and_the_lines_tell_the_same(found):
     assert RunComparison.model_validate_json(found.to_json()) == found
-    page, lines = build(found), confidence_lines(found)
+    page, lines = build(found), comparison_lines(found, Path("out"))
     assert "The confidences" in page
     assert any(line.startswith("stated minus noise: log loss -") for line in lines)
     assert f"left out: {LACKING} rows" in "\n".join(lines)

@@ -8,16 +8,13 @@ from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.discovery.slice_numbers import CurveNumbers
 from miscal.discovery.summary import Global, SmoothEce
 from miscal.evidence.certificates import Certificate
-from miscal.runs.compare.command import write_comparison
+from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.compare.document import (
     CurveSides,
     FieldAgreement,
     GroupPair,
     GroupSide,
     MeasurePair,
-    NearerCounts,
-    RegimeAgreement,
-    RunComparison,
     RunNumbers,
     RunPair,
 )
@@ -52,7 +49,6 @@ def group(name, *, b=True, **more):
         residual=with_p(0.1) if b else None,
         hidden=with_p(0.2) if b else None,
         p_adjusted=0.001 if b else None,
-        nearer_p=0.002 if b else None,
         aliases=(f"also {name}",),
         **more,
     )
@@ -89,7 +85,6 @@ def comparison(text="x", *, same_rows=True, empty=False):
     smece = MeasureAgainstNull(value=-0.1)
     measures["smece"] = measures["smece"].model_copy(update={"difference": smece})
     curve = None if empty else CurveNumbers(**CURVE)
-    regimes = RegimeAgreement(names=("over", "good", "under"), counts=((9, 1, 0), (0, 7, 1), (0, 0, 4)), agreement=0.9)
     found = () if empty else (group(text), group(f"{text} alone", b=same_rows))
     pair = RunPair(
         a=a,
@@ -105,13 +100,9 @@ def comparison(text="x", *, same_rows=True, empty=False):
         measures=measures,
         curves=CurveSides(a=curve, b=curve),
         fields=FieldAgreement(delta=measure(0.4), hidden=Measure(value=None)) if same_rows else None,
-        regimes=regimes if same_rows else None,
-        hidden_regimes=None,
         candidates=0 if empty else 17,
         differences=found,
         groups=tuple(one.model_copy(update={"both": "over", "found_in": ("a", "b")}) for one in found),
-        nearer=tuple(one.model_copy(update={"nearer": "b"}) for one in found),
-        nearer_counts=NearerCounts(a=0, b=len(found), neither=5),
         not_found=(text,),
         notes=(f"note {text}",),
     )
@@ -141,7 +132,6 @@ def test_a_page_without_groups_says_so():
     assert "no columns or texts in common" in said
     assert "There are too few rows for a reliability curve." in said
     assert "Neither run has any finding" in said
-    assert "Where each is better calibrated" not in said
 
 
 def test_three_runs_have_a_verdict_each():
@@ -187,6 +177,6 @@ def test_the_policy_names_exactly_our_style():
 
 def test_the_written_document_is_the_one_that_is_drawn(tmp_path):
     one = comparison("law")
-    assert write_comparison(one, tmp_path / "out") == one
+    assert one.save(tmp_path / "out") == tmp_path / "out"
     assert RunComparison.model_validate_json((tmp_path / "out" / "compare.json").read_text()) == one
     assert (tmp_path / "out" / "compare.html").read_text() == build(one)

@@ -10,7 +10,7 @@ from miscal.cli import options
 from miscal.cli.form import Markdown, check_form, print_result
 
 if TYPE_CHECKING:
-    from miscal.runs.compare.document import RunComparison
+    from miscal.runs.compare.comparison import RunComparison
 
 Runs = Annotated[
     list[str],
@@ -68,7 +68,7 @@ def command(
     """
     check_form(json=json, markdown=markdown)
     from miscal.base.markdown import markdown as as_markdown
-    from miscal.runs.compare.command import write_comparison
+    from miscal.runs.compare.comparison import write_comparison
     from miscal.runs.shown_progress import steps
 
     of_table = {

@@ -55,8 +55,6 @@ class RunRows:
         Outcome, 0 or 1, and confidence, in [0, 1].
     delta, visible, field, corrected : float64 arrays of shape (n,)
         The whole field, its visible and its hidden part, and the corrected confidence, by fits without the row.
-    regime, hidden_regime : object arrays of shape (n,)
-        Cut from the whole field, and from its hidden part.
     hidden : float64 array of shape (n,)
         y - E[y | f], E[y | f] learned from other folds.
     stratum : int64 array of shape (n,)
@@ -78,8 +76,6 @@ class RunRows:
     visible: np.ndarray
     field: np.ndarray
     corrected: np.ndarray
-    regime: np.ndarray
-    hidden_regime: np.ndarray
     hidden: np.ndarray
     stratum: np.ndarray
     weight: np.ndarray | None = None
@@ -141,11 +137,6 @@ def read_rows(run: RunContent, name: str) -> RunRows:
         visible=table["visible"].to_numpy(),
         field=table["hidden"].to_numpy(),
         corrected=table["corrected"].to_numpy(),
-        regime=np.array(table["regime"].to_list(), dtype=object),
-        # runs of earlier versions have no regimes of the hidden part
-        hidden_regime=np.array(
-            table["hidden_regime"].to_list() if "hidden_regime" in table.columns else [None] * len(table), dtype=object
-        ),
         hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
         stratum=cut_into_strata(confidence, width, np.random.default_rng((seed, _STRATA))),
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError, command
+from miscal.base.files import whole_folder
 from miscal.base.json_values import clean_text, interval, number
+from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
@@ -22,23 +25,20 @@ from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.summary import Global
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.judging import REGIMES
 from miscal.findings.residuals import holm
-from miscal.runs.compare import estimates, groups, wording
+from miscal.runs.compare import estimates, groups
 from miscal.runs.compare.compared_rows import RunRows, match_rows, names_of, read_rows
 from miscal.runs.compare.document import (
+    ComparedRuns,
     CurveSides,
     FieldAgreement,
     MeasurePair,
-    RegimeAgreement,
-    RunComparison,
     RunNumbers,
     RunPair,
 )
 from miscal.runs.compare.estimates import Floats, Means
 from miscal.runs.compare.sides import Side, Sides, sides_of
-from miscal.runs.compare.slopes import slopes_side_by_side
-from miscal.runs.run import Run
+from miscal.runs.compare.wording import shown_comparison, verdict
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""
@@ -47,11 +47,83 @@ SPARE = 1.0
 a few percent wider for it where the savings are large. Not tuned."""
 NONE = (None, None)
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
+COMPARISON_FILES = frozenset({"compare.json", "compare.html"})
+"""What a folder of a comparison holds."""
+
+
+class RunComparison(ShowsItself, ComparedRuns):
+    """Runs beside each other, as in ``compare.json``.
+
+    Attributes
+    ----------
+    schema_version : int
+    seed : int
+        Of the bootstrap and of the order of rows of equal confidence.
+    level : float
+        Significance level of everything that is called a difference.
+    kind : {"answer", "event", "judge"}
+        What the confidences of all runs are the probabilities of.
+    epsilon : float or None
+        The narrowest band of the runs that counts as well calibrated: numbers are written as finely as it asks for.
+    runs : tuple of RunNumbers
+        In the order given.
+    pairs : tuple of RunPair
+        Every two runs, the earlier one as `a`.
+    confidences : tuple of ConfidenceNumbers
+        Where the runs are several confidences of one table; else empty, as are the differences.
+    confidence_differences : tuple of ConfidenceDifference
+        Of every two, the earlier one as `a`.
+    left_out : int
+        Rows of that table that lack one of the confidences.
+    versions : dict of str to str
+
+    Examples
+    --------
+    >>> RunComparison.model_fields["schema_version"].default
+    3
+    """
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What a person wants to know first: the first sentences about every pair."""
+        return tuple(pair.verdict[0] for pair in self.pairs)
+
+    def shown(self) -> Shown:
+        """Return what it shows of itself in a notebook and on a terminal."""
+        return shown_comparison(self)
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write ``compare.json`` and the page ``compare.html`` into a folder, as ``miscal compare`` does.
+
+        Parameters
+        ----------
+        folder : str or Path
+        overwrite : bool, default False
+            Replace a comparison that is there.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        write_comparison(lambda: self, folder, overwrite=overwrite)
+        return Path(folder)
+
+
+def write_comparison(make: Callable[[], RunComparison], out: str | Path, *, overwrite: bool = False) -> RunComparison:
+    """Write a comparison and its page into a folder, both or neither; it is made once the folder is free and locked."""
+    with whole_folder(out, holds=COMPARISON_FILES, writer=command("compare"), overwrite=overwrite) as folder:
+        comparison = make()
+        from miscal.runs.compare.page import build
+
+        (folder / "compare.json").write_text(comparison.to_json(), encoding="utf-8")
+        (folder / "compare.html").write_text(build(comparison), encoding="utf-8")
+    return comparison
 
 
 @checked_call
 def compare(
-    runs: Sequence[str | Path | Run],
+    runs: Sequence[Any],
     *,
     match: str | None = None,
     names: Sequence[str] | None = None,
@@ -107,14 +179,14 @@ def compare(
         tell(f"reading {name}")
         rows.append(read_rows(run, name))
     with one_thread():
-        measured = Measured(seed)
         tell("numbers of each run")
-        numbers = tuple(_run_numbers(one, measured) for one in rows)
+        numbers = tuple(_run_numbers(one, seed) for one in rows)
+        whole = {one.name: one.global_ for one in numbers}
         pairs = []
         for a, b in combinations(rows, 2):
             tell(f"{a.name} and {b.name}")
             sides = sides_of(a, b, match_rows(a, b, match))
-            pairs.append((a, b, sides, _measures(sides, seed, measured)))
+            pairs.append((a, b, sides, _measures(sides, seed, whole)))
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
         judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
     versions = {name: metadata.version(name) for name in LIBRARIES}
@@ -123,14 +195,14 @@ def compare(
     return RunComparison(seed=seed, level=SIGNIFICANCE, **about, runs=numbers, pairs=judged_pairs, versions=versions)
 
 
-def _opened(runs: Sequence[str | Path | Run]) -> list[RunContent]:
+def _opened(runs: Sequence[Any]) -> list[RunContent]:
     if isinstance(runs, (str, Path)) or len(runs) < 2:
         given = 1 if isinstance(runs, (str, Path)) else len(runs)
         raise InputError(f"runs must be at least two to be compared; got {given}")
     opened: list[RunContent] = []
     seen: dict[tuple, RunContent] = {}
     for one in runs:
-        run = one.content if isinstance(one, Run) else _read(Path(one))
+        run = _read(Path(one)) if isinstance(one, (str, Path)) else one.content
         # a copy of a folder is the same run
         content = run.summary.to_json(), run.table.hash_rows().sum()
         if content in seen:
@@ -165,28 +237,9 @@ def _read(folder: Path) -> RunContent:
     return read_run(folder)
 
 
-class Measured:
-    """Numbers of rows, measured once for each run and choice of rows."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.whole: dict[str, Global] = {}
-
-    def run(self, rows: RunRows) -> Global:
-        if rows.name not in self.whole:
-            labelled = LabelledRows.of(rows.correct, rows.confidence, group=rows.group, weight=rows.weight)
-            self.whole[rows.name] = global_numbers(labelled, seed=self.seed)
-        return self.whole[rows.name]
-
-    def side(self, side: Side) -> Global:
-        own = side.rows
-        if np.array_equal(np.sort(side.at), np.arange(len(own))) and side.weight is own.weight:
-            return self.run(own)
-        return global_numbers(side.labelled(), seed=self.seed)
-
-
-def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
+def _run_numbers(rows: RunRows, seed: int) -> RunNumbers:
     summary = rows.run.summary
+    labelled = LabelledRows.of(rows.correct, rows.confidence, group=rows.group, weight=rows.weight)
     return RunNumbers(
         name=rows.name,
         path=None if rows.run.path is None else clean_text(str(rows.run.path)),
@@ -195,17 +248,10 @@ def _run_numbers(rows: RunRows, measured: Measured) -> RunNumbers:
         method=summary.method,
         evidence=summary.evidence,
         n=len(rows),
-        global_=measured.run(rows),
+        global_=global_numbers(labelled, seed=seed),
         certificate=summary.certificate,
         findings=len(summary.findings),
     )
-
-
-def compare_rows(a: RunRows, b: RunRows, *, match: str | None = None, seed: int = 0) -> RunPair:
-    """Compare two runs whose rows were read, and no others."""
-    sides = sides_of(a, b, match_rows(a, b, match))
-    [measures] = _judged([_measures(sides, seed, Measured(seed))])
-    return _pair(a, b, sides, measures, seed)
 
 
 def _judged(pairs: Sequence[dict[str, MeasurePair]]) -> list[dict[str, MeasurePair]]:
@@ -223,25 +269,10 @@ def _judged(pairs: Sequence[dict[str, MeasurePair]]) -> list[dict[str, MeasurePa
 def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair], seed: int) -> RunPair:
     named = groups.candidates(sides)
     numbers = groups.CandidateMeans(sides, named)
-    better = measures["calibration_error"].better
-    values, counts = groups.nearer_values(numbers, better)
-    found, listed, sloped = groups.differing(numbers), groups.side_by_side(numbers), slopes_side_by_side(sides)
-    fields = _fields(sides, seed) if sides.match else None
-    where = f"on the {len(sides.a):,} rows that both have" if sides.paired else "(each on its own rows)"
-    words = vocabulary(a.run.summary.kind)
-    first = wording.headline(a.name, b.name, measures, rows=where, same_answers=sides.same_answers, words=words)
-    others = (
-        wording.averages(a.name, b.name, measures, words),
-        None if sides.same_answers else wording.nearer(a.name, b.name, values, counts),
-        None if sides.same_answers else wording.differences(a.name, b.name, found, len(named), words),
-        wording.failures(a.name, b.name, listed, words),
-        wording.slopes(a.name, b.name, sloped, words),
-        wording.fields(fields),
-    )
-    return RunPair(
+    pair = RunPair(
         a=a.name,
         b=b.name,
-        verdict=(first, *(one for one in others if one)),
+        verdict=(),
         same_rows=sides.paired,
         matched_by=sides.match.by if sides.match else "no rows in common: the two runs are compared as two sets",
         same_answers=sides.same_answers,
@@ -253,23 +284,20 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
         curves=CurveSides(
             **{name: reliability(side.labelled()) for name, side in zip("ab", (sides.a, sides.b), strict=True)}
         ),
-        fields=fields,
-        regimes=_regimes(sides, "regime") if sides.match else None,
-        hidden_regimes=_regimes(sides, "hidden_regime") if sides.match else None,
+        fields=_fields(sides, seed) if sides.match else None,
         candidates=len(named),
-        differences=found,
-        groups=listed,
-        slopes=sloped,
-        nearer=values,
-        nearer_counts=counts,
+        differences=groups.differing(numbers),
+        groups=groups.side_by_side(numbers),
         not_found=named.not_found,
         notes=_notes(sides),
     )
+    return pair.model_copy(update={"verdict": verdict(pair, vocabulary(a.run.summary.kind))})
 
 
-def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasurePair]:
-    one, two = measured.side(sides.a), measured.side(sides.b)
+def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str, MeasurePair]:
+    """Measure both sides; `whole` has the numbers of all rows of each run, where these are known."""
     each = (sides.a, sides.b)
+    one, two = (_numbers(side, seed, whole) for side in each)
     rows = {
         "accuracy": [side.correct for side in each],
         "confidence": [side.confidence for side in each],
@@ -290,6 +318,12 @@ def _measures(sides: Sides, seed: int, measured: Measured) -> dict[str, MeasureP
     )
     first = {"calibration_error": error, "smece": smece}
     return first | means | {"local_saving": local}
+
+
+def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:
+    own = side.rows
+    all_rows = len(side) == len(own) and side.weight is own.weight and own.name in whole
+    return whole[own.name] if all_rows else global_numbers(side.labelled(), seed=seed)
 
 
 def _of_rows(sides: Sides, a: Floats, b: Floats) -> MeasurePair:
@@ -318,18 +352,6 @@ def _fields(sides: Sides, seed: int) -> FieldAgreement:
     return FieldAgreement(**found)
 
 
-def _regimes(sides: Sides, name: str) -> RegimeAgreement | None:
-    one, two = (getattr(side.rows, name)[side.at] for side in (sides.a, sides.b))
-    counts = np.array([[int(np.sum((one == i) & (two == j))) for j in REGIMES] for i in REGIMES])
-    if counts.sum() == 0:
-        return None
-    return RegimeAgreement(
-        names=REGIMES,
-        counts=tuple(tuple(line) for line in counts.tolist()),
-        agreement=float(np.trace(counts) / counts.sum()),
-    )
-
-
 def _notes(sides: Sides) -> tuple[str, ...]:
     """Say what about these two runs makes them less alike than they look."""
     a, b = sides.a.rows, sides.b.rows
@@ -337,8 +359,6 @@ def _notes(sides: Sides) -> tuple[str, ...]:
     notes = []
     if one.method != two.method:
         notes.append(f"the fields come from different methods: {one.method} for {a.name}, {two.method} for {b.name}")
-    if one.settings.get("epsilon") != two.settings.get("epsilon"):
-        notes.append("the regimes were cut at different thresholds, so that they agree less than the fields do")
     if one.evidence != two.evidence:
         notes.append(
             f"the findings rest on {one.evidence} rows of {a.name} and on {two.evidence} rows of {b.name}, so that one "
@@ -354,6 +374,3 @@ def _notes(sides: Sides) -> tuple[str, ...]:
         why = "differ between the runs" if sides.paired else "are not in both"
         notes.append(f"no groups were named by columns that {why}: {', '.join(map(clean_text, differing))}")
     return tuple(notes)
-
-
-__all__ = ["RunComparison", "compare"]

@@ -4,21 +4,18 @@ Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive mea
 value of `a` minus that of `b`.
 """
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
-from miscal.base.shown import Shown, ShowsItself
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.slice_numbers import CurveNumbers
 from miscal.discovery.summary import Global
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
-from miscal.findings.ledger import ConfidenceBin
 
-COMPARISON_VERSION = 2
+COMPARISON_VERSION = 3
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
 
 
@@ -63,18 +60,6 @@ class FieldAgreement(Part):
     hidden: Measure
 
 
-class RegimeAgreement(Part):
-    """Regimes of the shared rows under both runs.
-
-    ``counts`` has a line for each regime of `a` and in it a number for each regime of `b`, in the order of ``names``.
-    ``agreement`` is the share of rows in the same regime.
-    """
-
-    names: tuple[str, ...]
-    counts: tuple[tuple[NonNegativeInt, ...], ...]
-    agreement: Share
-
-
 class GroupSide(Part):
     """A named group under one run; ``residual`` = what a reliability diagram shows of it + ``hidden``."""
 
@@ -89,10 +74,9 @@ class GroupPair(Part):
     """A named group under both runs; ``condition`` says which rows belong to it.
 
     ``found_in`` names the ledgers that list it, ``"a"`` and ``"b"``. ``residual`` and ``hidden`` are the differences;
-    ``p_adjusted`` is that of ``hidden``. ``nearer`` is the run whose confidence is nearer to its accuracy here, where
-    ``nearer_p`` is at most 0.05. ``both`` is ``"over"`` or ``"under"`` where both runs are right less often, or more
-    often, than rows of equal confidence. All p-values that are adjusted count every group that was tested.
-    A side, and every difference, is null where the run has no such rows.
+    ``p_adjusted`` is that of ``hidden``, and counts every group that was tested. ``both`` is ``"over"`` or ``"under"``
+    where both runs are right less often, or more often, than rows of equal confidence. A side, and every difference, is
+    null where the run has no such rows.
     """
 
     description: Text
@@ -105,41 +89,8 @@ class GroupPair(Part):
     residual: MeasureAgainstNull | None
     hidden: MeasureAgainstNull | None
     p_adjusted: Probability
-    nearer: Literal["a", "b"] | None = None
-    nearer_p: Probability
     both: Literal["over", "under"] | None = None
     aliases: tuple[Text, ...] = ()
-
-
-class SlopeSide(Part):
-    """A group under one run, where its confidence is low and where it is high.
-
-    ``rise`` is the mean hidden residual of the upper third of its confidences less that of the lower third: negative
-    where its confidence says less than that of other rows. Its interval is of this one group.
-    """
-
-    n: NonNegativeInt
-    lower: ConfidenceBin
-    upper: ConfidenceBin
-    rise: Measure
-
-
-class SlopePair(Part):
-    """A group whose slope is a finding of one run or both, under both; a side is null where the run lacks such rows."""
-
-    description: Text
-    condition: Stored
-    found_in: tuple[Literal["a", "b"], ...]
-    a: SlopeSide | None
-    b: SlopeSide | None
-
-
-class NearerCounts(Part):
-    """Of how many values of columns the one or the other run is better calibrated, and of how many neither is shown."""
-
-    a: NonNegativeInt
-    b: NonNegativeInt
-    neither: NonNegativeInt
 
 
 class CurveSides(Part):
@@ -155,8 +106,7 @@ class RunPair(Part):
     ``same_rows`` says whether rows were matched, so that differences are paired; else all rows of both runs are
     compared as two samples. ``n_a`` and ``n_b`` are the rows compared, ``left_out_a`` and ``left_out_b`` those without
     a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
-    groups in which the hidden residuals differ, strongest first; ``groups`` are those of both ledgers, and ``slopes``
-    the slopes of both; ``nearer`` are values of columns in which one run is better calibrated than the other.
+    groups in which the hidden residuals differ, strongest first; ``groups`` are the shifts of both ledgers.
     ``not_found`` are findings whose rows could not be told from the data.
     """
 
@@ -173,14 +123,9 @@ class RunPair(Part):
     measures: dict[str, MeasurePair]
     curves: CurveSides
     fields: FieldAgreement | None
-    regimes: RegimeAgreement | None
-    hidden_regimes: RegimeAgreement | None
     candidates: NonNegativeInt
     differences: tuple[GroupPair, ...]
     groups: tuple[GroupPair, ...]
-    slopes: tuple[SlopePair, ...] = ()
-    nearer: tuple[GroupPair, ...]
-    nearer_counts: NearerCounts
     not_found: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -212,37 +157,8 @@ class ConfidenceDifference(Part):
     risk_coverage_area: Measure
 
 
-class RunComparison(ShowsItself, Document):
-    """Runs beside each other, as in ``compare.json``.
-
-    Attributes
-    ----------
-    schema_version : int
-    seed : int
-        Of the bootstrap and of the order of rows of equal confidence.
-    level : float
-        Significance level of everything that is called a difference.
-    kind : {"answer", "event", "judge"}
-        What the confidences of all runs are the probabilities of.
-    epsilon : float or None
-        The narrowest band of the runs that counts as well calibrated: numbers are written as finely as it asks for.
-    runs : tuple of RunNumbers
-        In the order given.
-    pairs : tuple of RunPair
-        Every two runs, the earlier one as `a`.
-    confidences : tuple of ConfidenceNumbers
-        Where the runs are several confidences of one table; else empty, as are the differences.
-    confidence_differences : tuple of ConfidenceDifference
-        Of every two, the earlier one as `a`.
-    left_out : int
-        Rows of that table that lack one of the confidences.
-    versions : dict of str to str
-
-    Examples
-    --------
-    >>> RunComparison.model_fields["schema_version"].default
-    2
-    """
+class ComparedRuns(Document):
+    """Runs beside each other, as in ``compare.json``."""
 
     schema_version: int = COMPARISON_VERSION
     seed: int
@@ -255,33 +171,3 @@ class RunComparison(ShowsItself, Document):
     confidence_differences: tuple[ConfidenceDifference, ...] = ()
     left_out: NonNegativeInt = 0
     versions: dict[str, str]
-
-    @property
-    def verdict(self) -> tuple[str, ...]:
-        """What a person wants to know first: the first sentences about every pair."""
-        return tuple(pair.verdict[0] for pair in self.pairs)
-
-    def shown(self) -> Shown:
-        """Return what it shows of itself in a notebook and on a terminal."""
-        from miscal.runs.compare.wording import shown_comparison
-
-        return shown_comparison(self)
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
-        """Write ``compare.json`` and the page ``compare.html`` into a folder, as ``miscal compare`` does.
-
-        Parameters
-        ----------
-        folder : str or Path
-        overwrite : bool, default False
-            Replace a comparison that is there.
-
-        Returns
-        -------
-        Path
-            The folder.
-        """
-        from miscal.runs.compare.command import write_comparison
-
-        write_comparison(self, folder, overwrite=overwrite)
-        return Path(folder)

@@ -123,11 +123,6 @@ def minus(a: Means, b: Means) -> Means:
     return Means(a.value - b.value, np.sqrt(squares[0] + squares[1]), np.where(np.isfinite(freedom), freedom, 0.0))
 
 
-def negative(means: Means) -> Means:
-    """Return the same means with their signs turned."""
-    return Means(-means.value, means.error, means.freedom)
-
-
 def everything(n: int) -> RowLists:
     """Return the group of all of n rows."""
     return RowLists.of(n, [np.arange(n)])

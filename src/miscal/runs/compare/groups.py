@@ -7,7 +7,6 @@ were chosen by the very outcomes that are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,19 +21,17 @@ from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
-from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Finding, Groups, named_groups
-from miscal.findings.ledger.groups import VALUE
+from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Groups, named_groups
 from miscal.findings.ledger.membership import RowLists, SideBySide
 from miscal.findings.ledger.scan import error_shares
-from miscal.runs.compare.document import GroupPair, GroupSide, NearerCounts
-from miscal.runs.compare.estimates import Means, group_means, minus, negative
+from miscal.runs.compare.document import GroupPair, GroupSide
+from miscal.runs.compare.estimates import Means, group_means, minus
 from miscal.runs.compare.sides import Side, Sides
 
 Floats = NDArray[np.float64]
 
 MAX_DIFFERENCES = 20
 """Groups at most in the ledger of differences: each costs a pass over all candidates."""
-MAX_NEARER = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,63 +66,39 @@ def candidates(sides: Sides) -> Candidates:
     """Name the groups of the rows compared, and place the findings of both ledgers among them."""
     columns, _ = sides.columns()
     shared = _named(columns, sides.text(), len(sides.a) if sides.paired else len(sides.a) + len(sides.b))
-    place = shared.places
-    extra, found, lost = _Extra(sides, len(shared)), {}, []
+    place, conditions, kinds = dict(shared.places), list(shared.conditions), shared.kinds.tolist()
+    found: dict[int, tuple[str, ...]] = {}
+    more: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    lost = []
     for name, side in (("a", sides.a), ("b", sides.b)):
+        own = None
         for finding in (one for one in side.rows.run.summary.findings if one.effect == SHIFT):
-            at = place.get(finding.condition)
-            at = extra.add(finding, name) if at is None else at
-            if at is None:
-                lost.append(finding.description)
-            else:
-                found[at] = (*found.get(at, ()), name)
+            condition = finding.condition
+            if condition not in place:
+                # told by the groups of its own run: of matched rows both runs have it, of two sets only that run
+                own = _named(side.rows.columns, side.rows.named_text, len(side.rows)) if own is None else own
+                at = own.places.get(condition)
+                if at is None:
+                    lost.append(finding.description)
+                    continue
+                inside = np.flatnonzero(own.rows(at)[side.at])
+                for rows, one in zip(more, (sides.a, sides.b), strict=True):
+                    rows.append(inside if sides.paired or one is side else inside[:0])
+                place[condition] = len(conditions)
+                conditions.append(condition)
+                kinds.append(int(own.kinds[at]))
+            found[place[condition]] = (*found.get(place[condition], ()), name)
     cut, both = len(sides.a), shared.member
     halves = (both, both) if sides.paired else (both.of_rows(0, cut), both.of_rows(cut, both.n))
-    a, b = (half.beside(RowLists.of(half.n, more)) for half, more in zip(halves, extra.rows, strict=True))
-    return Candidates(
-        conditions=(*shared.conditions, *extra.conditions),
-        also=(*shared.also, *([()] * len(extra.conditions))),
-        kinds=np.r_[shared.kinds, np.array(extra.kinds, int)],
-        a=a,
-        b=b,
-        found=found,
-        not_found=tuple(dict.fromkeys(lost)),
-    )
+    a, b = (half.beside(RowLists.of(half.n, rows)) for half, rows in zip(halves, more, strict=True))
+    also = (*shared.also, *([()] * len(more[0])))
+    return Candidates(tuple(conditions), also, np.array(kinds, int), a, b, found, tuple(dict.fromkeys(lost)))
 
 
 def _named(columns: dict[str, np.ndarray], text: tuple[str, ...] | None, n: int) -> Groups:
     if not columns and text is None:
         return Groups((), (), np.zeros(0, int), SideBySide(n))
     return named_groups(columns, text)
-
-
-class _Extra:
-    """Findings that the groups of the compared rows do not hold: their rows are told by the groups of their own run."""
-
-    def __init__(self, sides: Sides, start: int) -> None:
-        self.sides, self.start = sides, start
-        self.conditions: list[Condition] = []
-        self.kinds: list[int] = []
-        self.rows: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-        self.named: dict[str, Groups] = {}
-
-    def add(self, finding: Finding, name: str) -> int | None:
-        if finding.condition in self.conditions:
-            return self.start + self.conditions.index(finding.condition)
-        side = getattr(self.sides, name)
-        if name not in self.named:
-            self.named[name] = _named(side.rows.columns, side.rows.named_text, len(side.rows))
-        groups = self.named[name]
-        at = groups.places.get(finding.condition)
-        if at is None:
-            return None
-        inside = np.flatnonzero(groups.rows(at)[side.at])
-        for place, one in enumerate((self.sides.a, self.sides.b)):
-            # of matched rows both runs have the group; of two sets, only the run that found it
-            self.rows[place].append(inside if self.sides.paired or one is side else inside[:0])
-        self.conditions.append(finding.condition)
-        self.kinds.append(int(groups.kinds[at]))
-        return self.start + len(self.conditions) - 1
 
 
 class CandidateMeans:
@@ -151,28 +124,12 @@ class CandidateMeans:
     @cached_property
     def residual_difference(self) -> Means:
         """Differences of the mean residuals."""
-        return self._difference(self.residual, self.sides.a.residual, self.sides.b.residual)
+        return self._difference("residual")
 
     @cached_property
     def hidden_difference(self) -> Means:
         """Differences of the mean hidden residuals."""
-        return self._difference(self.hidden, self.sides.a.hidden, self.sides.b.hidden)
-
-    @cached_property
-    def nearer(self) -> tuple[np.ndarray, Floats]:
-        """Which run's mean residual is nearer to 0, "a" or "b", and the adjusted p-value.
-
-        |m_a| < |m_b| exactly where m_b - m_a and m_b + m_a have one sign, so both must differ from 0: the larger of two
-        p-values tests it (Berger, 1982).
-        """
-        if self.sides.paired:
-            both = self.sides.a.residual + self.sides.b.residual
-            total = group_means(both, self.groups.a, self.sides.a.unit, weight=self.sides.a.weight)
-        else:
-            total = minus(self.residual[0], negative(self.residual[1]))
-        difference = self.residual_difference
-        p = np.maximum(difference.p_value, total.p_value)
-        return np.where(difference.value * total.value < 0, "a", "b"), self.adjusted(p)
+        return self._difference("hidden")
 
     @cached_property
     def both(self) -> list[str | None]:
@@ -193,7 +150,6 @@ class CandidateMeans:
     def pair(self, k: int, p_adjusted: float | None = None, aliases: tuple[Condition, ...] = ()) -> GroupPair:
         """Write down a candidate; `p_adjusted` where another test than that of its mean alone chose it."""
         comparable = bool(self.comparable[k])
-        nearer, nearer_p = self.nearer[0][k], float(self.nearer[1][k])
         p = float(self.adjusted(self.hidden_difference.p_value)[k]) if p_adjusted is None else p_adjusted
         return GroupPair(
             description=self.groups.conditions[k].words,
@@ -206,8 +162,6 @@ class CandidateMeans:
             residual=_tested(self.residual_difference, k) if comparable else None,
             hidden=_tested(self.hidden_difference, k) if comparable else None,
             p_adjusted=p if comparable else None,
-            nearer=nearer if comparable and nearer_p <= SIGNIFICANCE else None,
-            nearer_p=nearer_p if comparable else None,
             both=self.both[k],
             aliases=tuple(one.words for one in (*self.groups.also[k], *aliases)),
         )
@@ -225,9 +179,10 @@ class CandidateMeans:
             for side, member in ((self.sides.a, self.groups.a), (self.sides.b, self.groups.b))
         )
 
-    def _difference(self, means: tuple[Means, Means], a: Floats, b: Floats) -> Means:
+    def _difference(self, values: str) -> Means:
         if not self.sides.paired:
-            return minus(*means)
+            return minus(*getattr(self, values))
+        a, b = (getattr(side, values) for side in (self.sides.a, self.sides.b))
         # where nothing differs, there is nothing to allow for
         spare = 0.0 if np.array_equal(a, b) else 1.0
         return group_means(a - b, self.groups.a, self.sides.a.unit, spare=spare, weight=self.sides.a.weight)
@@ -264,31 +219,6 @@ def side_by_side(numbers: CandidateMeans) -> tuple[GroupPair, ...]:
     return tuple(numbers.pair(k) for k in sorted(numbers.groups.found, key=lambda k: -size[k]))
 
 
-def nearer_values(numbers: CandidateMeans, better: str | None) -> tuple[tuple[GroupPair, ...], NearerCounts]:
-    """Values of columns in which one run is better calibrated; first those that go against the rest.
-
-    Parameters
-    ----------
-    numbers : CandidateMeans
-    better : "a", "b" or None
-        The run that is better calibrated over all rows: where the other one is, comes first.
-
-    Returns
-    -------
-    values : tuple of GroupPair
-        At most 20.
-    counts : NearerCounts
-        Of all values.
-    """
-    which, p = numbers.nearer
-    values = (numbers.groups.kinds == VALUE) & numbers.comparable
-    certain = values & (p <= SIGNIFICANCE)
-    order = sorted(np.flatnonzero(certain).tolist(), key=lambda k: (better in (None, which[k]), p[k]))
-    a, b = (int(np.sum(certain & (which == name))) for name in "ab")
-    counts = NearerCounts(a=a, b=b, neither=int(values.sum()) - a - b)
-    return tuple(numbers.pair(k) for k in order[:MAX_NEARER]), counts
-
-
 def differing(numbers: CandidateMeans) -> tuple[GroupPair, ...]:
     """Ledger of the difference: groups whose hidden residuals differ between the runs, strongest first.
 
@@ -296,36 +226,28 @@ def differing(numbers: CandidateMeans) -> tuple[GroupPair, ...]:
     confidence, and by two tests at once: Student's in the group, which allows for its own spread, and a normal one with
     the spread of all rows, which allows for small groups that happen to agree. The larger p-value counts, Bonferroni
     over all candidates. Once chosen, the group is regressed out, so that a later one is tested given those before it.
-
-    Returns
-    -------
-    tuple of GroupPair
-        With nothing different it is empty in at least 95 % of comparisons.
+    With nothing different it is empty in at least 95 % of comparisons.
     """
-    chosen = list(_scan(numbers))
-    chosen.sort(key=lambda one: one[1])
-    return tuple(numbers.pair(k, p, aliases) for k, p, aliases in chosen)
-
-
-def _scan(numbers: CandidateMeans) -> Iterator[tuple[int, float, tuple[Condition, ...]]]:
     sides, groups = numbers.sides, numbers.groups
     if len(groups) == 0 or not numbers.comparable.any() or sides.same_answers:
-        return
+        return ()
     values = [centred(side.hidden, side.stratum, side.weight) for side in (sides.a, sides.b)]
-    left, taken = list(values), []
+    left, chosen = values, []
     for _ in range(MAX_DIFFERENCES):
+        taken = [k for k, *_ in chosen]
+        if taken:
+            left = [
+                _without(value, member.sparse(taken).toarray(), side)
+                for value, member, side in zip(values, (groups.a, groups.b), (sides.a, sides.b), strict=True)
+            ]
         p = _p_values(numbers, *left)
         p[taken] = 1.0
         adjusted = numbers.adjusted(p)
         if adjusted.min() > SIGNIFICANCE:
-            return
+            break
         best, aliases = _named_best(groups, adjusted, int(np.argmin(adjusted)))
-        yield best, float(adjusted[best]), aliases
-        taken.append(best)
-        left = [
-            _without(value, member.sparse(taken).toarray(), side)
-            for value, member, side in zip(values, (groups.a, groups.b), (sides.a, sides.b), strict=True)
-        ]
+        chosen.append((best, float(adjusted[best]), aliases))
+    return tuple(numbers.pair(*one) for one in sorted(chosen, key=lambda one: one[1]))
 
 
 def _without(values: Floats, indicators: Floats, side: Side) -> Floats:

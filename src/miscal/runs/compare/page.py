@@ -1,20 +1,43 @@
-"""The page of a comparison, put together from views of its pairs."""
+"""The page of a comparison: its numbers arranged, and drawn."""
 
 from pathlib import Path
+from typing import Any
 
+from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.report import formatting
+from miscal.report.drawing import Scale, round_ticks
+from miscal.report.formatting import DASH, bounds, count, metric, percent, points
 from miscal.report.frame import render_page
-from miscal.report.precision import decimals_for
+from miscal.report.panels.verdict import lower_end
+from miscal.report.precision import USUAL, decimals_for
+from miscal.report.probability_axes import LINEAR_AXES, ProbabilityAxes, log_odds_axes
 from miscal.report.source import printable
-from miscal.report.texts import listed
-from miscal.runs.compare.document import RunComparison
-from miscal.runs.compare.views import pair_view, run_view
+from miscal.report.texts import begin, listed, short
+from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair
 from miscal.runs.compare.wording import confidence_facts
 
 STYLES = ("base.css", "tables.css", "figures.css", "print.css", "compare.css")
 
 SECTIONS = {"numbers": "Numbers", "differences": "Differences", "findings": "Findings"}
 """Sections of a pair that the contents of a single comparison list."""
+
+LABELS = {
+    "calibration_error": "Calibration error: Brier score that recalibration would save",
+    "smece": "smECE",
+    "accuracy": "{rate}",
+    "confidence": "{probability}",
+    "brier": "Brier score",
+    "log_loss": "Log loss",
+    "local_saving": "Brier score that the local correction saves beyond recalibration",
+}
+IN_PERCENT = ("accuracy", "confidence")
+MAX_GROUPS = 15
+"""Groups shown of both ledgers; the document has the rest."""
+HEIGHTS = {"a": 10.0, "b": 24.0}
+LEFT, RIGHT = 8.0, 252.0
+LEAST_SPAN = 0.1
+"""Half-width of the axis of hidden residuals at least, so that small differences do not look large."""
 
 GLOSSARY = (
     ("Residual", "{residual} Where its mean is negative, {judged} {over}."),
@@ -28,11 +51,7 @@ GLOSSARY = (
         "The average square of the distance between the {probability} and the {rate} to be expected at it. By as much "
         "a perfect recalibration, one that sees nothing but the {probability}, would lower the Brier score.",
     ),
-    (
-        "Better",
-        "Of all rows: less calibration error, with a 95 % interval of the difference without 0. Of a group: one run's "
-        "average {probability} is nearer to its {rate}, with an adjusted p of at most 0.05.",
-    ),
+    ("Better", "Less calibration error, with a 95 % interval of the difference without 0."),
     (
         "p, adjusted",
         "The probability that chance alone would show such a difference, times the number of groups tested (with four "
@@ -51,36 +70,31 @@ GLOSSARY = (
     ),
     (
         "What rests on what",
-        "The correlation of the fields, the regimes and the saving by the local correction come from fits that did not "
-        "see the row, but many rows share a fit: their intervals are those of these fits, and say nothing of "
-        "others. Everything else comes from outcomes and {probabilities}, and from the {rate} expected at a "
-        "{probability}.",
+        "The correlation of the fields and the saving by the local correction come from fits that did not see the row, "
+        "but many rows share a fit: their intervals are those of these fits, and say nothing of others. Everything "
+        "else comes from outcomes and {probabilities}, and from the {rate} expected at a {probability}.",
     ),
 )
 
 
-def build(comparison: RunComparison) -> str:
-    """Return the page of a comparison as text.
-
-    Returns
-    -------
-    str
-        One HTML file without program or outside resource; the same comparison gives the same text.
-    """
+def build(comparison: ComparedRuns) -> str:
+    """Return the page of a comparison: one HTML file without program or outside resource, always the same text."""
     shown = printable(comparison)
     terms, decimals = vocabulary(shown.kind), decimals_for(shown.epsilon)
-    pairs = [pair_view(pair, terms, decimals) for pair in shown.pairs]
     single = [(f"{name}-1", label) for name, label in SECTIONS.items()] + [("runs", "Runs"), ("glossary", "Glossary")]
     several = [(f"pair-{k}", f"{pair.a} and {pair.b}"[:40]) for k, pair in enumerate(shown.pairs, start=1)]
+    fills = {name: getattr(terms, name) for name in ("probability", "probabilities", "rate", "judged", "over")}
+    fills |= {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
+    fills |= {"residual": terms.meanings["residual"]}
     return render_page(
         "compare.html",
         STYLES,
         folder=Path(__file__).parent,
         title=listed([run.name for run in shown.runs], "and"),
-        pairs=pairs,
-        runs=[run_view(run) for run in shown.runs],
-        contents=single if len(pairs) == 1 else [*several[:6], single[-1]],
-        glossary=[(word, meaning.format(**_fills(terms))) for word, meaning in GLOSSARY],
+        pairs=[_pair(pair, terms, decimals) for pair in shown.pairs],
+        runs=[_run(run) for run in shown.runs],
+        contents=single if len(shown.pairs) == 1 else [*several[:6], single[-1]],
+        glossary=[(word, meaning.format(**fills)) for word, meaning in GLOSSARY],
         confidence_facts=confidence_facts(shown),
         terms=terms,
         decimals=decimals,
@@ -89,7 +103,117 @@ def build(comparison: RunComparison) -> str:
     )
 
 
-def _fills(terms: Vocabulary) -> dict[str, str]:
-    plain = ("probability", "probabilities", "rate", "judged", "over")
-    made = {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
-    return {name: getattr(terms, name) for name in plain} | made | {"residual": terms.meanings["residual"]}
+def _run(run: RunNumbers) -> dict[str, Any]:
+    """Return a run's line: its data and condition, and its certified limit."""
+    low, proven = lower_end(run.certificate.lower_bound_hidden), run.certificate.claims_hidden
+    without = "found, size unknown" if proven else "none proven"
+    data = Path(run.data).name if run.data else "rows in memory"
+    made = f"{data}, where {run.where}" if run.where else data
+    return {"numbers": run, "made": made, "hidden": lower_limit(low) if low and proven else without}
+
+
+def _pair(pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
+    """Return what is drawn of a pair, in the words of its runs and with as many decimals as they need."""
+    groups, axes = pair.groups[:MAX_GROUPS], _axes(pair, decimals)
+    # one axis for all hidden residuals of the page
+    sides = [side for one in (*pair.differences, *groups) for side in (one.a, one.b) if side]
+    span = max([LEAST_SPAN * 10.0 ** (1 - decimals), *(abs(side.hidden.value or 0.0) for side in sides)])
+    axis = Scale(-1.15 * span, 1.15 * span, LEFT, RIGHT)
+    return {
+        "pair": pair,
+        "rows_said": _rows_said(pair),
+        "measures": [_measure(name, pair, terms, decimals) for name in pair.measures],
+        "axes": axes,
+        "plots": [
+            {"name": side, "label": name, "n": n, "dots": axes.dots(getattr(pair.curves, side))}
+            for side, name, n in (("a", pair.a, pair.n_a), ("b", pair.b, pair.n_b))
+        ],
+        "differences": [_group(pair, one, axis, decimals) for one in pair.differences],
+        "groups": [_group(pair, one, axis, decimals) for one in groups],
+        "more_groups": len(pair.groups) - len(groups),
+    }
+
+
+def _rows_said(pair: RunPair) -> str:
+    """Say which rows are compared, and how they were matched."""
+    if not pair.same_rows:
+        return (
+            f"The runs have no rows in common, so all rows of both are compared: {count(pair.n_a)} of {short(pair.a)} "
+            f"and {count(pair.n_b)} of {short(pair.b)}. A difference can come from the sets as well as from the models."
+        )
+    alone = ""
+    if pair.left_out_a or pair.left_out_b:
+        alone = (
+            f" Rows of one run alone are left out: {count(pair.left_out_a)} of {short(pair.a)} and "
+            f"{count(pair.left_out_b)} of {short(pair.b)}."
+        )
+    shared = f"All {count(pair.n_a)} rows that both runs have are compared"
+    return f"{shared}; they were matched by {short(pair.matched_by)}.{alone}"
+
+
+def _measure(name: str, pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
+    """Write the numbers of a line: shares in percent and points, all else as they are, with two decimals more."""
+    one, share = pair.measures[name], name in IN_PERCENT
+    kind, digits = ("percent", decimals) if share else ("metric", decimals + 2)
+    value, ends = one.difference.value, one.difference.interval
+    if value is None:
+        change = DASH
+    else:
+        change = f"{points(value, decimals)} points" if share else formatting.signed(value, digits)
+    if share or ends is None or None in ends:
+        between = bounds(ends, digits=decimals)
+    else:
+        between = " to ".join(formatting.signed(end, digits) for end in ends)
+    return {
+        "label": begin(LABELS.get(name, name).format(rate=terms.rate, probability=terms.probability)),
+        "sides": [
+            (run, (percent if share else metric)(side.value, digits), bounds(side.interval, kind, digits))
+            for run, side in ((pair.a, one.a), (pair.b, one.b))
+        ],
+        "change": change,
+        "between": between,
+        "p_value": one.difference.p_value,
+        "better": _name(pair, one.better),
+    }
+
+
+def _axes(pair: RunPair, decimals: int) -> ProbabilityAxes:
+    """Return the axes of both diagrams: in log-odds where rates are so low that numbers need more than a decimal."""
+    if decimals == USUAL:
+        return LINEAR_AXES
+    curves = [one for one in (pair.curves.a, pair.curves.b) if one is not None]
+    return log_odds_axes(value for curve in curves for value in (*curve.confidence, *curve.accuracy))
+
+
+def _group(pair: RunPair, group: GroupPair, axis: Scale, decimals: int) -> dict[str, Any]:
+    """Return a line of a table of groups: both runs, with places of marks and whiskers on the axis."""
+    marks = [_mark("a", group.a, axis), _mark("b", group.b, axis)]
+    phrases = [
+        f"{_name(pair, name)} {'has no rows' if side is None else points(side.hidden.value, decimals)}"
+        for name, side in (("a", group.a), ("b", group.b))
+    ]
+    same = group.a and group.b and group.a.n == group.b.n
+    return {
+        "group": group,
+        "sides": marks,
+        "counted": marks[:1] if same else marks,
+        "spoken": short(f"Hidden residual of {group.description}: {', '.join(phrases)}", 300),
+        "found": "both runs" if len(group.found_in) == 2 else _name(pair, next(iter(group.found_in), None)),
+        "ticks": [(axis(tick), points(tick, decimals - 1)) for tick in round_ticks(axis.low, axis.high)],
+        "zero": axis(0.0),
+    }
+
+
+def _mark(name: str, side: GroupSide | None, axis: Scale) -> dict[str, Any]:
+    known = side is not None and side.hidden.value is not None
+    return {
+        "name": name,
+        "numbers": side,
+        "y": HEIGHTS[name],
+        "at": axis.inside(side.hidden.value) if known else None,
+        "whisker": axis.whisker(side.hidden.interval) if known else None,
+    }
+
+
+def _name(pair: RunPair, side: str | None) -> str | None:
+    return None if side is None else getattr(pair, side)
