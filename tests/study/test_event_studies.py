@@ -1,7 +1,5 @@
 """A study of events speaks of risks and event rates alone: tables, figures, pages and terminal."""
 
-import sys
-
 import numpy as np
 import polars as pl
 import pytest
@@ -10,8 +8,8 @@ from matplotlib.text import Text
 
 from miscal.cli import main
 from miscal.study.claims import claims
+from miscal.study.drawing import look
 from miscal.study.figures import FIGURES
-from miscal.study.figures.figure import study_look
 from miscal.study.tables import read_tables
 from miscal.study.vocabulary import ANSWERS, BOTH, EVENTS, vocabulary_of
 
@@ -73,14 +71,12 @@ def of_events():
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_no_figure_of_events_has_a_word_of_answers(figure, of_events, tmp_path, monkeypatch):
-    kept = []
-    module = sys.modules[figure.draw.__module__]
-    monkeypatch.setattr(module, "write", lambda drawn, folder, name: kept.append(drawn) or name)
-    with study_look():
-        assert list(figure.draw(of_events, tmp_path))
-    written = {text.get_text() for drawn in kept for text in drawn.findobj(Text)}
-    shown = figure.told(vocabulary_of(of_events["pairs"]))
+def test_no_figure_of_events_has_a_word_of_answers(figure, of_events):
+    with look():
+        drawn = dict(figure.draw(of_events))
+    assert drawn
+    written = {text.get_text() for one in drawn.values() for text in one.findobj(Text)}
+    shown = figure.in_words(vocabulary_of(of_events["pairs"]))
     assert words_of_answers(" | ".join([*written, shown.title, shown.lesson])) == []
 
 

@@ -1,6 +1,5 @@
 """Figures show what the tables hold, and draw from whatever part of them is there."""
 
-import sys
 from collections import defaultdict
 
 import numpy as np
@@ -8,8 +7,8 @@ import polars as pl
 import pytest
 
 from miscal.study.aggregates import improvements, raw_against_learned
-from miscal.study.figures import FIGURES
-from miscal.study.figures import figure as shared
+from miscal.study.drawing import look, write
+from miscal.study.figures import FIGURES, labels
 from miscal.study.paper_numbers import GAPS
 
 from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
@@ -17,20 +16,10 @@ from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 BY_NAME = {figure.name: figure for figure in FIGURES}
 
 
-@pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Draw a figure by its name; give back matplotlib's figures by theirs, without writing them."""
-
-    def draw(name, made):
-        kept = {}
-        module = sys.modules[BY_NAME[name].draw.__module__]
-        monkeypatch.setattr(module, "write", lambda figure, folder, own: kept.setdefault(own, figure) and own)
-        with shared.study_look():
-            names = list(BY_NAME[name].draw(made, tmp_path))
-        assert names == list(kept)
-        return kept
-
-    return draw
+def drawn(name, made):
+    """Draw a figure by its name; give back matplotlib's figures by theirs."""
+    with look():
+        return dict(BY_NAME[name].draw(made))
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +41,17 @@ def xy(table, x, y):
     return {(round(a, 9), round(b, 9)) for a, b in table.select(x, y).iter_rows()}
 
 
-def test_fields_stand_at_mean_and_spread(drawn, made):
+def test_fields_stand_at_mean_and_spread(made):
     shown = drawn("fields", made)
     assert list(shown) == ["fields-paper", "fields-paper-sizes", "fields-auto", "fields-auto-sizes"]
     assert points(shown["fields-auto"].axes[0]) == xy(of(made, "auto"), "delta_mean", "delta_std")
-    labels = sorted(text.get_text() for text in shown["fields-paper-sizes"].axes[0].texts)
-    assert labels == sorted(shared.size_text(size) for size in of(made)["billions"])
+    written = sorted(text.get_text() for text in shown["fields-paper-sizes"].axes[0].texts)
+    assert written == sorted(labels.size_text(size) for size in of(made)["billions"])
 
 
-def test_gaps_stand_beside_the_papers(drawn, made):
+def test_gaps_stand_beside_the_papers(made):
     (figure,) = drawn("gaps", made).values()
-    assert [axes.get_title(loc="left") for axes in figure.axes] == shared.datasets_in(made["pairs"])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == labels.datasets_in(made["pairs"])
     circles = {x for axes in figure.axes for x, _ in points(axes, "o")}
     assert circles == {round(gap, 9) for gap in of(made)["gap"].drop_nulls()}
     squares = {x for axes in figure.axes for x, _ in points(axes, "s")}
@@ -71,7 +60,7 @@ def test_gaps_stand_beside_the_papers(drawn, made):
     assert diamonds == {GAPS[pair].mean for pair in of(made).select("dataset", "model").iter_rows()}
 
 
-def test_a_gap_is_filled_where_its_interval_excludes_zero(drawn, made):
+def test_a_gap_is_filled_where_its_interval_excludes_zero(made):
     (figure,) = drawn("gaps", made).values()
     fills = {
         round(float(line.get_xdata()[0]), 9): line.get_markerfacecolor() != "white"
@@ -87,12 +76,12 @@ def test_a_gap_is_filled_where_its_interval_excludes_zero(drawn, made):
     assert set(rows.select("gap_interval_low", "gap_interval_high").rows()) <= bars
 
 
-def test_gaps_of_other_pairs_have_no_reference(drawn):
+def test_gaps_of_other_pairs_have_no_reference():
     (figure,) = drawn("gaps", tables(other_pairs(4))).values()
     assert not any(points(axes, "D") for axes in figure.axes)
 
 
-def test_orange_is_over_and_blue_under(drawn, made):
+def test_orange_is_over_and_blue_under(made):
     (figure,) = drawn("gaps", made).values()
     side = {round(row["gap"], 9): row["worst"] for row in of(made).drop_nulls("gap").iter_rows(named=True)}
     seen = set()
@@ -104,24 +93,24 @@ def test_orange_is_over_and_blue_under(drawn, made):
     assert seen == {"over", "under"}
 
 
-def test_bars_are_mean_improvements(drawn, made):
+def test_bars_are_mean_improvements(made):
     figure = drawn("improvements", made)["improvements-auto"]
     expected = improvements(made["corrections"], made["pairs"], "auto").filter(
         pl.col("calibrator").is_in(["isotonic", "temperature", "miscal"])
     )
     heights = sorted(bar.get_height() for axes in figure.axes for bar in axes.patches)
     assert heights == pytest.approx(sorted(expected["mean"]))
-    labels = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()]
-    assert labels[0].startswith("all\n")
+    said = [label.get_text() for axes in figure.axes for label in axes.get_xticklabels()]
+    assert said[0].startswith("all\n")
     counts = defaultdict(int)
     for row in of(made, "auto").iter_rows(named=True):
         counts[row["dataset"]] += 1
-    assert [label.rsplit(" ", 1)[1] for label in labels[::4]] == [
-        str(counts[name]) for name in shared.datasets_in(made["pairs"])
+    assert [label.rsplit(" ", 1)[1] for label in said[::4]] == [
+        str(counts[name]) for name in labels.datasets_in(made["pairs"])
     ]
 
 
-def test_gains_are_on_the_worst_slice(drawn, made):
+def test_gains_are_on_the_worst_slice(made):
     figure = drawn("gains", made)["gains-paper"]
     corrections = {(row["pair"], row["calibrator"], row["region"]): row["smece"]
                    for row in made["corrections"].iter_rows(named=True)
@@ -137,7 +126,7 @@ def test_gains_are_on_the_worst_slice(drawn, made):
     assert figure.axes[0].get_title(loc="left").startswith("Spearman")
 
 
-def test_sizes_are_lines_of_families(drawn):
+def test_sizes_are_lines_of_families():
     everything = tables(papers_pairs(48), methods=("auto",), raw=False)
     figure = drawn("sizes", everything)["sizes-auto"]
     lines = [line for axes in figure.axes for line in axes.lines if len(line.get_xdata()) == 3]
@@ -148,7 +137,7 @@ def test_sizes_are_lines_of_families(drawn):
     )
 
 
-def test_raw_and_learned_share_their_axes(drawn, made):
+def test_raw_and_learned_share_their_axes(made):
     (figure,) = drawn("raw-fields", made).values()
     raw, learned = figure.axes
     assert points(raw) == xy(of(made, geometry="raw"), "delta_mean", "delta_std")
@@ -157,7 +146,7 @@ def test_raw_and_learned_share_their_axes(drawn, made):
     assert drawn("raw-fields", tables(papers_pairs(3), raw=False)) == {}
 
 
-def test_histograms_of_gaps_count_every_pair(drawn, made):
+def test_histograms_of_gaps_count_every_pair(made):
     (figure,) = drawn("raw-gaps", made).values()
     found = raw_against_learned(made["pairs"])
     assert [sum(bar.get_height() for bar in axes.patches) for axes in figure.axes] == [found.n] * 3
@@ -171,7 +160,7 @@ def test_histograms_of_gaps_count_every_pair(drawn, made):
     assert f"{100 * found.share_raw_above_zero:.0f}\u202f% of {found.n}" in figure.axes[0].get_title(loc="left")
 
 
-def test_the_example_is_the_papers_or_the_largest_gap(drawn):
+def test_the_example_is_the_papers_or_the_largest_gap():
     everything = tables(papers_pairs(48), methods=("paper",), raw=False)
     (figure,) = drawn("example", everything).values()
     assert figure.get_suptitle() == "qwen3-8b, hh-rlhf"
@@ -182,7 +171,7 @@ def test_the_example_is_the_papers_or_the_largest_gap(drawn):
     assert figure.get_suptitle() == f"{largest['model']}, {largest['dataset']}"
 
 
-def test_nulls_stand_beside_the_data(drawn, made):
+def test_nulls_stand_beside_the_data(made):
     figure = drawn("nulls", made)["nulls-paper-permuted"]
     for axes, statistic in zip(figure.axes, ("delta_std", "gap"), strict=True):
         rows = made["nulls"].filter(method="paper", statistic=statistic).sort("pair")
@@ -190,25 +179,25 @@ def test_nulls_stand_beside_the_data(drawn, made):
         assert observed.get_xdata() == pytest.approx(rows["observed"].to_list())
 
 
-def test_proxies_start_at_zero(drawn, made):
+def test_proxies_start_at_zero(made):
     (figure,) = drawn("proxies", made).values()
     lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 1]
     assert len(lines) == 21
     assert all(line.get_ydata()[0] == 0 for line in lines)
 
 
-def test_transfer_is_a_symmetric_matrix(drawn, made):
+def test_transfer_is_a_symmetric_matrix(made):
     shown = drawn("transfer", made)
-    dataset = shared.datasets_in(made["transfer_fields"])[0]
+    dataset = labels.datasets_in(made["transfer_fields"])[0]
     fields = made["transfer_fields"].filter(method="auto", dataset=dataset, what="hidden")
     image = shown["transfer-auto-1"].axes[1].images[0].get_array()
     assert np.allclose(image.filled(np.nan), image.filled(np.nan).T, equal_nan=True)
     assert sorted(image.compressed()) == pytest.approx(sorted([*fields["correlation"]] * 2))
 
 
-def test_a_cell_of_two_fields_without_a_correlation_says_so(drawn, made):
+def test_a_cell_of_two_fields_without_a_correlation_says_so(made):
     fields = made["transfer_fields"]
-    dataset = shared.datasets_in(fields)[0]
+    dataset = labels.datasets_in(fields)[0]
     one = fields.filter(method="auto", dataset=dataset, what="hidden").row(0, named=True)
     here = (pl.col("pair_a") == one["pair_a"]) & (pl.col("pair_b") == one["pair_b"]) & (pl.col("method") == "auto")
     here &= pl.col("what") == "hidden"
@@ -222,7 +211,7 @@ def test_a_cell_of_two_fields_without_a_correlation_says_so(drawn, made):
                 if text.get_text() == "undefined"]  # fmt: skip
 
 
-def test_deferral_orders_pairs_by_gain(drawn, made):
+def test_deferral_orders_pairs_by_gain(made):
     shown = drawn("deferral", made)
     gains = made["deferral_gains"].filter(method="auto", at="area")["gain"].to_list()
     dots = sorted(points(shown["deferral-gains-auto"].axes[0], "o"), key=lambda point: point[1])
@@ -230,21 +219,21 @@ def test_deferral_orders_pairs_by_gain(drawn, made):
     assert len([axes for axes in shown["deferral-auto"].axes if axes.lines]) == 9
 
 
-def test_corrections_elsewhere_show_every_teacher(drawn, made):
+def test_corrections_elsewhere_show_every_teacher(made):
     axes = drawn("corrections-elsewhere", made)["corrections-elsewhere-auto"].axes[0]
     saved = made["transfer_corrections"].filter(method="auto")["saved"]
     assert sorted(x for x, _ in points(axes, "o")) == pytest.approx(sorted(saved))
 
 
 @pytest.mark.parametrize("name", list(BY_NAME))
-def test_every_figure_draws_from_one_pair_and_from_none(drawn, name):
+def test_every_figure_draws_from_one_pair_and_from_none(name):
     alone = tables(papers_pairs(1))
     assert drawn(name, alone) or name in ("transfer", "corrections-elsewhere")
     assert drawn(name, frames({})) == {}
 
 
 @pytest.mark.parametrize("name", list(BY_NAME))
-def test_pairs_without_numbers_are_left_out(drawn, name):
+def test_pairs_without_numbers_are_left_out(name):
     made = tables(other_pairs(3))
     bare = {key: table.with_columns(
                 pl.lit(None, kind).alias(column) for column, kind in table.schema.items()
@@ -260,14 +249,14 @@ def test_pairs_without_numbers_are_left_out(drawn, name):
 
 @pytest.mark.promise("S1")
 @pytest.mark.parametrize("name", list(BY_NAME))
-def test_hostile_names_are_drawn(drawn, name):
+def test_hostile_names_are_drawn(name):
     pairs = [
         {**pair, "model": f"$x^{{$ {HOSTILE}{i}", "dataset": "\u6f22\u5b57\x07 \\frac"}
         for i, pair in enumerate(other_pairs(2))
     ]
     shown = drawn(name, tables(pairs))
     assert shown
-    with shared.study_look():
+    with look():
         for figure in shown.values():
             figure.draw_without_rendering()
 
@@ -277,9 +266,10 @@ def test_the_same_tables_give_the_same_bytes(tmp_path, made):
     written = []
     for place in ("one", "other"):
         (tmp_path / place).mkdir()
-        with shared.study_look():
+        with look():
             for name in ("sizes",):
-                list(BY_NAME[name].draw(made, tmp_path / place))
+                for own, figure in BY_NAME[name].draw(made):
+                    write(figure, tmp_path / place, own)
         written.append({path.name: path.read_bytes() for path in sorted((tmp_path / place).iterdir())})
     assert written[0] == written[1]
     assert {path.rsplit(".")[1] for path in written[0]} == {"svg", "png"}

@@ -4,8 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.study.figures import layouts, purity
-from miscal.study.synthetic.figures.style import look
+from miscal.study.drawing import RULE, look, write
+from miscal.study.figures.labels import CATEGORIES
+from miscal.study.figures.lines import purity
+from miscal.study.figures.points import colours_of, layouts
 from miscal.study.table_columns import TABLES
 
 TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
@@ -37,9 +39,10 @@ def pure(name, method="auto", by=("topic", "sign", "outcome"), model="m"):
     return [{**known, "space": s, "by": b, "purity": p} for s, p in (("raw", 0.9), ("learned", 0.6)) for b in by]
 
 
-def drawn(module, table, rows, folder):
+def drawn(draw, table, rows, folder):
     with look():
-        names = list(module.draw({table: frame(table, rows), "pairs": frame("pairs", [])}, folder))
+        made = {table: frame(table, rows), "pairs": frame("pairs", [])}
+        names = [write(figure, folder, name) for name, figure in draw(made)]
     assert all((folder / f"{name}.{ending}").stat().st_size > 0 for name in names for ending in ("svg", "png"))
     return names
 
@@ -54,9 +57,9 @@ def test_each_method_has_one_figure_of_purity(tmp_path):
     assert drawn(purity, "purity", rows, tmp_path) == ["purity-paper", "purity-auto"]
 
 
-@pytest.mark.parametrize(("module", "table"), [(layouts, "layouts"), (purity, "purity")])
-def test_without_rows_nothing_is_drawn(module, table, tmp_path):
-    assert drawn(module, table, [], tmp_path) == []
+@pytest.mark.parametrize(("draw", "table"), [(layouts, "layouts"), (purity, "purity")])
+def test_without_rows_nothing_is_drawn(draw, table, tmp_path):
+    assert drawn(draw, table, [], tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -68,12 +71,12 @@ def test_hostile_names_are_drawn_as_text(tmp_path):
 
 def test_the_commonest_categories_have_colours_and_the_rest_is_grey():
     values = pl.Series("category", ["b"] * 5 + ["a"] * 3 + [f"rare {i}" for i in range(8)])
-    colours = layouts._colours(values)
+    colours = colours_of(values)
     assert list(colours)[:2] == ["b", "a"]
     assert list(colours)[-1] is None
-    assert len(set(colours.values())) == len(colours) == len(layouts._CATEGORIES) + 1
-    assert layouts._colours(pl.Series("category", [None, None], dtype=pl.String)) == {None: layouts.RULE}
-    assert None not in layouts._colours(pl.Series("category", ["a", "b"]))
+    assert len(set(colours.values())) == len(colours) == len(CATEGORIES) + 1
+    assert colours_of(pl.Series("category", [None, None], dtype=pl.String)) == {None: RULE}
+    assert None not in colours_of(pl.Series("category", ["a", "b"]))
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):

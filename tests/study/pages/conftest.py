@@ -4,8 +4,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
-from miscal.study.figures.figure import StudyFigure
+from miscal.study.figures import StudyFigure
 from miscal.study.pages import write, write_pages
 
 
@@ -17,14 +18,10 @@ def save(out: Path, made: dict[str, pl.DataFrame]) -> Path:
     return out
 
 
-def plain(tables: dict[str, pl.DataFrame], folder: Path) -> list[str]:
-    """Write an empty drawing, and one more to link to."""
-    if tables["pairs"].is_empty():
-        return []
-    for name in ("plain", "more"):
-        (folder / f"{name}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="500pt" height="9pt"/>')
-        (folder / f"{name}.png").write_bytes(b"")
-    return ["plain", "more"]
+def plain(tables: dict[str, pl.DataFrame]) -> list[tuple[str, Figure]]:
+    """Draw an empty figure, 500 points wide, and one more to link to."""
+    empty = Figure(figsize=(500 / 72, 9 / 72))
+    return [] if tables["pairs"].is_empty() else [("plain", empty), ("more", empty)]
 
 
 PLAIN = StudyFigure("sizes", "A plain figure", "figure 7b", "There is nothing to see.", plain)

@@ -15,7 +15,7 @@ from miscal.report import probability_axes as all_axes
 from miscal.report.drawing import Bar, Dot, Scale, round_ticks
 from miscal.report.formatting import DASH, metric
 from miscal.report.probability_axes import ProbabilityAxes
-from miscal.study.figures.figure import models_in
+from miscal.study.figures.labels import models_in
 from miscal.study.pages.grid import report_link
 from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, REGIONS, Tables

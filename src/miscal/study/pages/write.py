@@ -17,8 +17,9 @@ from miscal.report.frame import render_page
 from miscal.study.aggregates.corrections import correction_transfer
 from miscal.study.aggregates.forgetting import forgetting
 from miscal.study.claims import PaperClaim
-from miscal.study.figures import FIGURES
-from miscal.study.figures.figure import StudyFigure, datasets_in, study_look
+from miscal.study.drawing import look, write
+from miscal.study.figures import FIGURES, StudyFigure
+from miscal.study.figures.labels import datasets_in
 from miscal.study.folder import n_planned, n_planned_by_method, planned
 from miscal.study.pages import board, board_grids, paper_grids, sheets, study_grids
 from miscal.study.pages.grid import Grid
@@ -113,12 +114,11 @@ wrote
 def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[FigureSection]:
     folder.mkdir(exist_ok=True)
     sections = []
-    with study_look():
+    with look():
         for figure in FIGURES:
-            names = list(figure.draw(tables, folder))
+            names = [write(drawing, folder, name) for name, drawing in figure.draw(tables)]
             if names:
-                shown = [_shown(folder, name) for name in names[: figure.shown]]
-                sections.append(FigureSection(figure.told(words), shown, names[figure.shown :]))
+                sections.append(FigureSection(figure.in_words(words), [_shown(folder, names[0])], names[1:]))
     return sections
 
 
@@ -164,7 +164,7 @@ def _paper(
         pairs=study_grids.pairs_grid(tables, by_method, out, words),
         figures=drawn,
         beside=_beside(summary),
-        missing=[figure.told(words).title for figure in FIGURES if figure.name not in names_drawn],
+        missing=[figure.in_words(words).title for figure in FIGURES if figure.name not in names_drawn],
         nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in nulls]),
         seeds=_each(methods, lambda method: [paper_grids.seed_grid(tables, method)]),
         thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),

@@ -15,9 +15,9 @@ from miscal.base.files import digest, replace_file
 from miscal.base.number_wording import duration
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
+from miscal.study.drawing import look, write
 from miscal.study.synthetic import tables
 from miscal.study.synthetic.cells import ExperimentCell, Record, cells_of
-from miscal.study.synthetic.figures.style import look, write
 from miscal.study.synthetic.folder import ExperimentFolder
 from miscal.study.synthetic.paper_numbers import SOURCE
 from miscal.study.synthetic.sections import BUILDERS, ExperimentSection

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from miscal.report.formatting import metric
-from miscal.study.synthetic import paper_numbers, tables
+from miscal.study.synthetic import figures, paper_numbers, tables
 from miscal.study.synthetic.cells import Record
-from miscal.study.synthetic.figures import fields, grids
 from miscal.study.synthetic.wording import brief, count, over_seeds, per_frequency, times_seeds
 
 _PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
@@ -74,12 +73,12 @@ def clusters(records: Sequence[Record]) -> ExperimentSection:
     first = _first_seed(records)
     drawings = [
         Drawing("clusters-field", "Test rows of seed 0 at their place, coloured by the true and the estimated field.",
-                partial(fields.true_and_estimated, first)),
+                partial(figures.true_and_estimated, first)),
         Drawing("clusters-reliability", "Reliability of the raw confidence on the test rows of seed 0: opposite errors "
-                "of the clusters cancel in the diagram of all rows.", partial(fields.reliability, first[0])),
+                "of the clusters cancel in the diagram of all rows.", partial(figures.reliability, first[0])),
         Drawing("clusters-hidden", "The paper's figure 1 in our colours: judged by the confidence alone, the test rows "
                 "of seed 0 seem nearly calibrated; the learned geometry sets the clusters apart.",
-                partial(fields.hidden_regimes, first[0])),
+                partial(figures.hidden_regimes, first[0])),
     ]  # fmt: skip
     kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
     shown = tables.readable(table, {"method": "method", "seed": "seed"}, {"r": "r", "error": "rmse"})
@@ -111,9 +110,9 @@ def sinusoid(records: Sequence[Record]) -> ExperimentSection:
     a, k = illustrated[0].cell.amplitude, illustrated[0].cell.frequency
     drawings = [
         Drawing("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
-                partial(grids.recovery, table)),
+                partial(figures.recovery, table)),
         Drawing("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
-                "estimated field; the paper shows A = 0.6, k = 3.", partial(fields.true_and_estimated, illustrated)),
+                "estimated field; the paper shows A = 0.6, k = 3.", partial(figures.true_and_estimated, illustrated)),
     ]  # fmt: skip
     kept = {"sinusoid": table}
     return _section(
@@ -142,8 +141,8 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
     drawings = [
         Drawing(f"interaction-k{k:g}-{name.replace('_', '-')}", f"Correlation with the true field at k = {k:g}, "
                 f"{epoch}, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
-                partial(grids.interaction, table, k, name))
-        for k in grids.levels(table, "frequency") for name, epoch in EPOCHS.items()
+                partial(figures.interaction, table, k, name))
+        for k in figures.levels(table, "frequency") for name, epoch in EPOCHS.items()
     ]  # fmt: skip
     return _section("interaction", found, drawings, (head, rows), {"interaction": table})
 
@@ -170,10 +169,10 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
         )
     drawings = [
         Drawing("selection-regret", "Regret by setting: the paper's published table beside ours, mean over seeds.",
-                partial(grids.regret, table)),
+                partial(figures.regret, table)),
         Drawing("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
                 "spread against rank agreement. One point a setting and seed.",
-                partial(grids.proxy_against_oracle, table)),
+                partial(figures.proxy_against_oracle, table)),
     ]  # fmt: skip
     kept = {"selection": table, "selection-candidates": tables.candidates(records)}
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
@@ -217,9 +216,9 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
     )
     drawings = [
         Drawing("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
-                partial(grids.capacity, table)),
+                partial(figures.capacity, table)),
         Drawing("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
-                partial(grids.beside_regression, table)),
+                partial(figures.beside_regression, table)),
     ]  # fmt: skip
     return _section("resreg", found, drawings, tables.readable_regressions(table), {"resreg": table})
 

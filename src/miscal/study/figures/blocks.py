@@ -1,0 +1,141 @@
+"""Figures of bars and of coloured cells: what corrections take off, gaps counted, and how alike fields are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from miscal.report.formatting import percent
+from miscal.study.aggregates import RawAgainstLearned, improvements, raw_against_learned
+from miscal.study.drawing import INK, MUTED, OKABE_ITO, heat_map, legend_below, panel_figure, panels, soft_grid, zero
+from miscal.study.figures.labels import dataset_titles, datasets_in, fitting, models_in
+from miscal.study.tables import LEARNED, REGIONS, Tables, methods_of, of_method
+
+_BARS = {
+    "isotonic": ("isotonic regression", OKABE_ITO[5]),
+    "temperature": ("temperature scaling", OKABE_ITO[4]),
+    "miscal": ("local correction", OKABE_ITO[2]),
+}
+_WIDE = 0.26
+_BINS = 17
+"""An odd number, so that small differences of either sign share the bin in the middle."""
+
+_WHAT = {"delta": "whole field", "hidden": "hidden part"}
+
+
+def improvement_bars(tables: Tables) -> Iterator[tuple[str, Figure]]:
+    """Draw what each correction takes off the calibration error: a panel a data set, three bars a region."""
+    for method in methods_of(tables["corrections"]):
+        table = improvements(tables["corrections"], tables["pairs"], method)
+        table = table.filter(pl.col("calibrator").is_in(list(_BARS)))
+        if table.height:
+            titles, left = dataset_titles(table), {"ylabel": "smECE taken off"}
+            width = 2.7 if len(titles) > 1 else 4.4
+            yield (
+                f"improvements-{method}",
+                panel_figure(
+                    titles, partial(_improvement_bars, table), width=width, height=2.9, left=left, sharey=True
+                ),
+            )
+
+
+def _improvement_bars(table: pl.DataFrame, axes: Axes, dataset: str) -> None:
+    table = table.filter(dataset=dataset)
+    soft_grid(axes, "y")
+    zero(axes)
+    for shift, (calibrator, (label, colour)) in enumerate(_BARS.items(), start=-1):
+        rows = table.filter(calibrator=calibrator)
+        places = [REGIONS.index(region) + shift * _WIDE for region in rows["region"].to_list()]
+        axes.bar(places, rows["mean"].to_list(), _WIDE, color=colour, label=label)
+        spread = rows["std"].fill_null(0.0).to_list()
+        axes.errorbar(places, rows["mean"].to_list(), spread, fmt="none", ecolor=INK, elinewidth=0.8, capsize=0)
+    counts = {row["region"]: row["n_pairs"] for row in table.iter_rows(named=True)}
+    n = table["n_all"].max()
+    axes.set_xticks(range(4), [f"{region}\n{counts.get(region, 0)} of {n}" for region in REGIONS])
+    axes.set_xlim(-0.6, 3.6)
+    axes.tick_params(axis="x", length=0)
+
+
+def raw_gaps(tables: Tables) -> Iterator[tuple[str, Figure]]:
+    """Draw histograms of gaps by raw inputs, by the learned geometry, and of their differences."""
+    for method in methods_of(tables["pairs"]):
+        found = raw_against_learned(tables["pairs"], method)
+        if found.n:
+            yield f"raw-gaps-{method}", _raw_gaps(found)
+
+
+def _raw_gaps(found: RawAgainstLearned) -> Figure:
+    figure, grid = panels(1, 3, width=3.4, height=2.7, sharey=True)
+    shown = (
+        ("raw", "raw inputs", found.share_raw_above_zero, MUTED),
+        ("learned", "learned geometry", found.share_learned_above_zero, OKABE_ITO[2]),
+        ("difference", "learned \u2212 raw", found.share_learned_larger, OKABE_ITO[4]),
+    )
+    highest = max(0.02, float(found.gaps.select(column for column, *_ in shown[:2]).to_numpy().max()))
+    for axes, (column, title, share, colour) in zip(grid[0], shown, strict=True):
+        signed = column == "difference"
+        _histogram(axes, found.gaps[column].to_numpy(), highest, colour, signed=signed)
+        axes.set_title(f"{title}: above 0 in {percent(share, 0)} of {found.n}")
+        axes.set_xlabel("difference of these gaps" if signed else "smECE gap, negative ones as 0")
+    grid[0, 0].set_ylabel("pairs")
+    legend_below(figure, grid[0][:1])
+    return figure
+
+
+def _histogram(axes: Axes, values: np.ndarray, highest: float, colour: str, *, signed: bool) -> None:
+    soft_grid(axes, "y")
+    zero(axes, vertical=True)
+    edges = np.linspace(-highest if signed else 0.0, highest, _BINS + 1)
+    counts, _ = np.histogram(values[values != 0.0], edges)
+    wide = float(edges[1] - edges[0])
+    axes.bar(edges[:-1], counts, wide, align="edge", color=colour, edgecolor="white", linewidth=0.5)
+    below = int(counts[_BINS // 2]) if signed else 0
+    axes.bar(0.0 if signed else -wide / 2, int((values == 0.0).sum()), wide, below, color="white", edgecolor=colour,
+             hatch="////", linewidth=0.8, label="exactly 0")  # fmt: skip
+    axes.set_xlim(-highest if signed else -wide, highest)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def transfer(tables: Tables) -> Iterator[tuple[str, Figure]]:
+    """Draw how alike the fields of models are, whole and hidden part: a figure for each method and data set."""
+    for method in methods_of(tables["transfer_fields"]):
+        fields = of_method(tables["transfer_fields"], method)
+        pairs = of_method(tables["pairs"], method, LEARNED)
+        for place, dataset in enumerate(datasets_in(fields)):
+            yield f"transfer-{method}-{place + 1}", _transfer(fields.filter(dataset=dataset), pairs, dataset)
+
+
+def _transfer(fields: pl.DataFrame, pairs: pl.DataFrame, dataset: str) -> Figure:
+    ids = set(fields["pair_a"]) | set(fields["pair_b"])
+    some = pairs.filter(pl.col("pair").is_in(ids))
+    models = dict(some.select("pair", "model").iter_rows())
+    order = {model: place for place, model in enumerate(models_in(some))}
+    at = {
+        pair: place
+        for place, pair in enumerate(sorted(ids, key=lambda one: order.get(models.get(one), len(order))))
+    }  # fmt: skip
+    names = [fitting(models.get(pair, "unnamed"), 22) for pair in at]
+    side = 1.5 + 0.34 * len(at)
+    figure, grid = panels(1, len(_WHAT), width=side + 0.4, height=max(side, 2.4), sharey=True)
+    for axes, (what, title) in zip(grid[0], _WHAT.items(), strict=True):
+        values, undefined = np.full((len(at), len(at)), np.nan), []
+        for row in fields.filter(what=what).iter_rows(named=True):
+            i, j = at[row["pair_a"]], at[row["pair_b"]]
+            if row["correlation"] is None:
+                undefined += [(i, j), (j, i)]
+            else:
+                values[i, j] = values[j, i] = row["correlation"]
+        image = heat_map(axes, values, names, names, colours="BrBG", limits=(-1.0, 1.0))
+        for x, y in undefined:
+            axes.text(x, y, "undefined", ha="center", va="center", fontsize=6.5, color=MUTED)
+        axes.set_title(title)
+        axes.tick_params(axis="x", labelrotation=90)
+    figure.suptitle(fitting(dataset, 60), fontsize=9.5, x=0.01, ha="left")
+    figure.colorbar(image, ax=list(grid[0]), shrink=0.7, label="Pearson correlation").outline.set_visible(False)
+    return figure

@@ -1,1 +1,0 @@
-"""Figures of the experiments: SVG and PNG, one look, colours that colour-blind readers can tell apart."""
