@@ -64,7 +64,7 @@ class RowKeys:
     @staticmethod
     def of(rows: NewLabelled, grid: Grid) -> RowKeys:
         """Take the digests of the rows of a look, in their order."""
-        groups = _keys(str(name) for name in ([] if rows.group is None else rows.group))
+        groups = _keys(str(name) for name in ([] if rows.group is None else rows.group) if name is not None)
         return RowKeys(groups, _row_keys(rows), _alike_keys(rows, grid))
 
     def joined(self, new: RowKeys) -> RowKeys:

@@ -99,7 +99,9 @@ def look(
         by_id = None if before is None else before.by_id
         saved = run.load_model()
         grouped = None if group == BY_ROWS else group
-        read = read_labelled(run, saved, data, group=grouped, equal_inputs=equal, by_id=by_id, **options)
+        alone = units is not None and units.source == "column" and group == units.column
+        units_of = {"group": grouped, "equal_inputs": equal, "blanks_alone": alone}
+        read = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
         rows = read.rows
         frame = frame_of(run, saved, rows)
         if before is None:

@@ -126,6 +126,7 @@ def read_labelled(
     label: str | None = None,
     group: str | None = None,
     equal_inputs: bool = False,
+    blanks_alone: bool = False,
     by_id: bool | None = None,
     on_invalid: str = "error",
     encoding: str = "utf-8",
@@ -149,6 +150,8 @@ def read_labelled(
         Of several classes: the column of the class that each row has; by default that of the run.
     equal_inputs : bool, default False
         Whether rows of equal inputs are one unit where no group is named.
+    blanks_alone : bool, default False
+        Whether a row without group is a unit of its own, as where a run chose the column; else it is invalid.
     by_id : bool, optional
         Whether the column ``id`` identifies rows; by default where there is one that is not the group's.
     on_invalid : {"error", "drop"}, default "error"
@@ -192,7 +195,7 @@ def read_labelled(
     # the labels of the rows that were kept
     beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
     # people need not have judged every answer that a judge has
-    keep = _labelled(beside, roles, drop=on_invalid == "drop" or roles.kind == JUDGE)
+    keep = _labelled(beside, roles, blanks_alone, drop=on_invalid == "drop" or roles.kind == JUDGE)
     named_outcome = roles.correct
     if model.classes is not None:
         keep &= _of_known_class(beside, roles, model.classes.read.names, keep, drop=on_invalid == "drop")
@@ -277,9 +280,9 @@ def _roles(
     )
 
 
-def _labelled(beside: TableRows, roles: _Roles, *, drop: bool) -> NDArray[np.bool_]:
-    """Mark the rows with outcome and group; without `drop`, refuse others."""
-    needed = [name for name in (roles.correct, roles.grouped) if name is not None]
+def _labelled(beside: TableRows, roles: _Roles, blanks_alone: bool, *, drop: bool) -> NDArray[np.bool_]:
+    """Mark the rows with outcome and, unless blanks are units, group; without `drop`, refuse others."""
+    needed = [name for name in (roles.correct, None if blanks_alone else roles.grouped) if name is not None]
     if not drop:
         refuse_missing(beside, needed)
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
@@ -331,7 +334,10 @@ def _ordered(
     names, number = None, np.arange(len(correct))
     if roles.grouping is not None:
         names = group_names(beside, roles.grouping)
-        number = names.astype(str)
+        blank = missing(beside, roles.grouping.column)
+        names[blank] = None
+        number = np.unique(names.astype(str), return_inverse=True)[1]
+        number = np.where(blank, len(number) + np.arange(len(number)), number)
     elif equal_inputs:
         number = row_groups(values["X"])
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
@@ -356,12 +362,12 @@ def _ordered(
 
 
 def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
-    """Return the name of each row's group, as text (n,)."""
+    """Return the name of each row's group, as text, object (n,)."""
     series = column_of(beside.frame, grouping.column)
     if series.dtype.is_nested():
         what = what_is_called("group", grouping.column)
         raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
-    return as_text(series).to_numpy() if grouping.period is None else np.array(grouping.values(beside.frame), object)
+    return np.array(as_text(series).to_list(), object) if grouping.period is None else np.array(grouping.values(beside.frame), object)
 
 
 def name_of(data: Any) -> str:
