@@ -193,6 +193,10 @@ def test_bootstrap_of_groups_agrees_with_the_plain_loop():
         assert part.mean == pytest.approx(np.mean(values), abs=4 * error)
         assert part.high - part.low == pytest.approx(np.ptp(np.quantile(values, [0.025, 0.975])), rel=0.3)
     assert slice_bootstrap(y, f, regime, groups=np.arange(400)) == slice_bootstrap(y, f, regime)
+    # where coarser periods hang together, too, the draws vary that much more around the same mean
+    one, wider = (slice_bootstrap(y, f, regime, groups=np.arange(400), factor=factor) for factor in (1.0, 1.5))
+    assert wider.gap.mean == pytest.approx(one.gap.mean)
+    assert wider.gap.high - wider.gap.low == pytest.approx(1.5 * (one.gap.high - one.gap.low))
 
 
 def test_copies_of_rows_do_not_make_replicates_vary_less():

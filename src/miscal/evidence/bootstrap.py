@@ -71,6 +71,7 @@ def slice_bootstrap(
     min_rows: int = MIN_SLICE_ROWS,
     groups: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    factor: float = 1.0,
     n_draws: int = EVIDENCE_DEFAULTS.bootstrap_draws,
     random_state: int | np.random.Generator = 0,
 ) -> SliceBootstrap:
@@ -78,7 +79,8 @@ def slice_bootstrap(
 
     Takes correct (n,); confidence (n,); regime (n,): "over", "under", anything else or None: as cut from a field that
     saw none of these outcomes; min_rows: rows that a slice needs; groups (n,): rows of equal value may hang together,
-    and are drawn together; weights (n,): how much each row counts.
+    and are drawn together; weights (n,): how much each row counts; factor: of the
+    deviations of the draws from their mean, as of a survey design.
 
     Examples
     --------
@@ -99,8 +101,10 @@ def slice_bootstrap(
         weight = check_weight(weights, len(rows), name="weights")
         rows = replace(rows, design=SurveyDesign(None if alone else rows.group, 0.0, weight))
         gaps, shares = _of_groups(rows, inside, n_draws, rng)
+    if factor != 1.0:
+        gaps, shares = (draws.mean() + factor * (draws - draws.mean()) for draws in (gaps, shares))
     share = float(np.average(inside, weights=weights))
-    return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(share, shares))
+    return SliceBootstrap(observed.worst, _replicates(observed.value, gaps), _replicates(share, shares.clip(0.0, 1.0)))
 
 
 def _of_rows(

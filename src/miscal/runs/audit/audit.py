@@ -125,6 +125,7 @@ def audit_run(
             min_rows=rows.min_rows,
             groups=take_rows(rows.triples.group, rows.evaluated),
             weights=rows.weights,
+            factor=rows.triples.counted_by.factor,
             random_state=run.summary.seed,
         ),
     )
