@@ -237,6 +237,12 @@ class Triples:
         """The columns of `X` in which inputs lie near or far from each other, (n, p)."""
         return self.X if self.layout.places == self.X.shape[1] else self.X[:, : self.layout.places]
 
+    @property
+    def lasting_places(self) -> np.ndarray:
+        """Those columns, (n, p), with 0 for when a row was: no later row lies there."""
+        moments = [place for place in self.layout.moments if place < self.layout.places]
+        return np.where(np.isin(np.arange(self.layout.places), moments), 0, self.places) if moments else self.places
+
     @cached_property
     def equal_inputs(self) -> np.ndarray:
         """Number of each row's input, the same for equal rows of `X`: int64 (n,), in order of appearance.

@@ -43,6 +43,7 @@ def claim_of(rows: FittedRows, *, seed: int) -> Claim:
 def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
     """Smoothed residuals of all evaluation rows, for the kernel score."""
     evaluated, tested = rows.evaluated, rows.evaluation_rows
-    inputs = rows.triples.places if evaluated.all() else rows.triples.places[evaluated]
+    places = rows.triples.lasting_places
+    inputs = places if evaluated.all() else places[evaluated]
     known = tested.correct, tested.confidence, tested.expected
     return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)
