@@ -26,7 +26,7 @@ from miscal.base.arrays import is_frame, numeric
 from miscal.base.checks import check_lengths, check_seed
 from miscal.base.classes import class_column
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, content_order
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import (
     brier,
@@ -128,13 +128,29 @@ def hidden_miscalibration(
     if len(rows) < 2:
         raise InputError("hidden_miscalibration judges each row by others: give at least 2 rows of positive weight")
     seed = check_seed(random_state, name="random_state")
+    known = rows.correct, np.ones(len(rows)) if rows.weight is None else rows.mass
+    layout = None
+    if slices is not None:
+        inputs = np.zeros((len(rows), 0))
+        slices = check_slices(slices, sample_weight)
+        order = content_order(rows.confidence[:, None], slices, *known)
+        slices = slices[order]
+    else:
+        kept = np.ones(n, dtype=bool) if sample_weight is None else numeric(sample_weight, "sample_weight") > 0
+        reading = InputReading(seed).fit(X)
+        inputs, layout = reading.transform(X)[kept], reading.layout
+        order = content_order(inputs, rows.confidence, *known)
+    # the deal of folds must not depend on the order that rows came in
+    rows, inputs = rows.take(order), inputs[order]
     folds = assign_folds(np.arange(len(rows)), _FOLDS, np.random.default_rng((seed, _STREAM)))
     expected = _expected(rows, folds)
     if slices is not None:
-        side = _sides_of_slices(check_slices(slices, sample_weight), rows, rows.correct - expected, folds)
+        side = _sides_of_slices(slices, rows, rows.correct - expected, folds)
     else:
-        kept = np.ones(n, dtype=bool) if sample_weight is None else numeric(sample_weight, "sample_weight") > 0
-        side = np.sign(_hidden_field(X, rows, kept, seed))
+        weight = None if rows.weight is None else rows.mass
+        triples = Triples(inputs, rows.confidence, rows.correct, weight=weight, layout=layout)
+        # by fits that have not seen the row, whether or not a correction would use it
+        side = np.sign(honest_field(MiscalibrationField(random_state=seed), triples).ungated)
     beside = centred(side, strata(rows.confidence), rows.weight)
     return float(rows.shares @ ((rows.correct - expected) * beside))
 
@@ -158,15 +174,6 @@ def _sides_of_slices(slices: np.ndarray, rows: LabelledRows, left: np.ndarray, f
     sums = np.bincount(cell, rows.shares * left, minlength=(number.max() + 1) * (folds.max() + 1))
     by_slice = sums.reshape(number.max() + 1, -1)
     return np.sign(by_slice.sum(axis=1)[number] - by_slice[number, folds])
-
-
-def _hidden_field(X: Any, rows: LabelledRows, kept: np.ndarray, seed: int) -> np.ndarray:
-    """Hidden field of each row by fits that have not seen it, whether or not a correction would use it."""
-    reading = InputReading(seed).fit(X)
-    inputs = reading.transform(X)[kept]
-    weight = None if rows.weight is None else rows.mass
-    triples = Triples(inputs, rows.confidence, rows.correct, weight=weight, layout=reading.layout)
-    return honest_field(MiscalibrationField(random_state=seed), triples).ungated
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,15 @@
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.naive_bayes import GaussianNB
 
 import miscal
-from miscal import MiscalibrationField
+from miscal import LocalCalibratedClassifier, MiscalibrationField
+from miscal.data.readers.leaks import leaks
 from miscal.discovery.discover import discover
+from miscal.metrics import hidden_miscalibration
+from miscal.runs.classifier import PREFIT
 
 pytestmark = pytest.mark.usefixtures("few_folds")
 
@@ -88,3 +93,68 @@ def test_a_fit_to_rows_in_another_order_is_the_same_fit(method):
     )
     np.testing.assert_array_equal(one.predict(X, f), other.predict(X, f))
     np.testing.assert_array_equal(one.neighbours(X, 3)[0], order[other.neighbours(X, 3)[0]])
+
+
+@pytest.mark.parametrize(("classes", "cv", "grouped"), [(2, 2, False), (2, PREFIT, True), (3, 2, True)])
+def test_a_classifier_of_rows_in_another_order_is_corrected_the_same(classes, cv, grouped):
+    rng = np.random.default_rng(0)
+    X, order = rng.normal(size=(200, 3)), rng.permutation(200)
+    y = np.where(rng.random(200) < 0.7, X[:, 0] * X[:, 1] > 0, rng.integers(0, classes, 200))
+    groups = rng.integers(0, 60, 200)
+    base = GaussianNB() if cv != PREFIT else FrozenEstimator(GaussianNB().fit(X, y))
+    one, other = (
+        LocalCalibratedClassifier(base, cv=cv).fit(X[at], y[at], groups=groups[at] if grouped else None)
+        for at in (np.arange(200), order)
+    )
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-9, rtol=0)
+
+
+def test_hidden_miscalibration_of_rows_in_another_order_is_the_same():
+    rng = np.random.default_rng(0)
+    X, f, order = rng.normal(size=(200, 2)), rng.random(200), rng.permutation(200)
+    y, weight = rng.random(200) < np.where(X[:, 0] > 0, 0.8, 0.3), rng.integers(0, 3, 200)
+    for given in ({"X": X}, {"slices": np.where(X[:, 0] > 0, "a", "b")}):
+        one, other = (
+            hidden_miscalibration(y[at], f[at], sample_weight=weight[at], **{name: v[at] for name, v in given.items()})
+            for at in (np.arange(200), order)
+        )
+        assert one == pytest.approx(other, abs=1e-9)
+        assert one > 0.05
+
+
+def test_what_is_known_afterwards_is_found_in_any_order(monkeypatch):
+    monkeypatch.setattr("miscal.data.readers.leaks.MOST_ROWS", 80)
+    frame, order = table(), np.random.default_rng(2).permutation(N)
+    frame = frame.with_columns(late=pl.col("correct") * 0.9 + pl.Series(np.random.default_rng(3).random(N)))
+    known = frame["correct"].to_numpy(), frame["confidence"].to_numpy()
+    one, other = (
+        leaks(frame[at], ["late", "size", "kind", "free"], *(values[at] for values in known), 0)
+        for at in (np.arange(N), order)
+    )
+    assert one.keys() == other.keys() == {"late"}
+    assert one["late"].value == pytest.approx(other["late"].value, abs=1e-9)
+
+
+def test_a_sample_of_texts_is_the_same_in_any_order(monkeypatch):
+    monkeypatch.setattr("miscal.data.readers.read.SAMPLED_ABOVE", 50)
+    monkeypatch.setattr("miscal.data.readers.read.SAMPLE_ROWS", 40)
+    frame, order = table(), np.random.default_rng(2).permutation(N)
+    one, other = (miscal.read_triples(rows, text="words", embed_model="tfidf") for rows in (frame, frame[order]))
+    np.testing.assert_allclose(one.X[order], other.X, atol=1e-9)
+
+
+def test_rows_that_people_have_not_judged_come_in_any_order():
+    rng = np.random.default_rng(0)
+    said = rng.integers(1, 6, N)
+    frame = pl.DataFrame({
+        "judge_score": said, "size": rng.normal(size=N), "kind": rng.choice(list("ab"), N),
+        "human": [int(rng.random() < score / 6) if row < 100 else None for row, score in enumerate(said)],
+    })  # fmt: skip
+    found = [
+        discover(
+            miscal.read_triples(rows, judge="judge_score", human="human", features="size,kind"), map_method="pca"
+        ).summary
+        for rows in (frame, frame[rng.permutation(N)])
+    ]
+    assert found[0].judge.n_unjudged == 20
+    agree(*(one.model_dump() for one in found))

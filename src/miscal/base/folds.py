@@ -86,13 +86,16 @@ def content_order(X: np.ndarray, *columns: Any) -> NDArray[np.int64]:
             break
         number = _ranked(number, column)
     for column in columns:
+        if n and number.max() + 1 == n:
+            break
         number = _ranked(number, column)
     return np.argsort(number, kind="stable")[np.random.default_rng(0).permutation(n)]
 
 
 def _ranked(number: NDArray[np.int64], column: Any) -> NDArray[np.int64]:
     """Rank rows by a number, and those of equal numbers by a column; (n,)."""
-    values = np.asarray(column)
+    # an array of texts would be as wide as the longest
+    values = np.asarray(column, None if hasattr(column, "dtype") else object)
     # values of several types are compared as they are written
     values = values if values.dtype.kind in "biufMU" else np.array([str(value) for value in column], dtype=object)
     codes = np.unique(values, return_inverse=True)[1]

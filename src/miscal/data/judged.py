@@ -168,6 +168,18 @@ class UnjudgedRows:
     def __len__(self) -> int:
         return len(self.confidence)
 
+    def take(self, index: NDArray) -> UnjudgedRows:
+        """Return the rows `index` (numbers), in that order."""
+        return replace(
+            self,
+            metadata={name: values[index] for name, values in self.metadata.items()},
+            text=None if self.text is None else tuple(self.text[i] for i in index),
+            **{
+                name: None if (values := getattr(self, name)) is None else values[index]
+                for name in ("X", "confidence", "row", "group", "weight")
+            },
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class JudgeReading:

@@ -201,6 +201,11 @@ def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
     order = content_order(rows.X, *(column for column in columns if column is not None))
     # inputs may be too large for memory
     apart = replace(rows, X=rows.X[:, :0], layout=rows.layout).take(order)
+    if rows.judged is not None:
+        others = rows.judged.unjudged
+        columns = (others.confidence, others.group, others.weight, others.text, *others.metadata.values())
+        placed = others.take(content_order(others.X, *(column for column in columns if column is not None)))
+        apart = replace(apart, judged=replace(apart.judged, unjudged=placed))
     return replace(apart, X=chosen_rows(rows.X, order)), order
 
 

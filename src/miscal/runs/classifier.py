@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import get_tags, indexable  # pyrefly: ignore[missing-module-attribute]
+from sklearn.utils import _safe_indexing, get_tags, indexable  # pyrefly: ignore[missing-module-attribute]
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -24,14 +25,15 @@ from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds, named_units
 from miscal.base.vocabulary import ANSWER, EVENT
 from miscal.calibration.global_map import crossfit_global_map, paired_gain
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.simplex_maps import class_log_losses, log_probabilities
 from miscal.data.readers.column_readings import READ_COLUMNS
-from miscal.data.readers.input_reading import InputReading
+from miscal.data.readers.input_reading import InputReading, order_of
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
-from miscal.runs.fitted_probabilities import probabilities_by, probabilities_of
+from miscal.runs.fitted_probabilities import of_two, probabilities_by, probabilities_of, rows_of
 from miscal.runs.saved_classifier import read_correction, write_correction
 
 if TYPE_CHECKING:
@@ -180,26 +182,31 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         check_classification_targets(y)
         self.classes_, code = np.unique(np.asarray(y), return_inverse=True)
         weight = None if sample_weight is None else check_weight(sample_weight, len(code))
-        groups = None if groups is None else np.asarray(groups)
+        # nothing depends on the order that rows come in, but for folds of the user's own
+        order = (
+            order_of(X, code, weight, groups) if isinstance(self.cv, (str, int, np.integer)) else np.arange(len(code))
+        )
+        X, y, code = _safe_indexing(X, order), y[order], code[order]
+        weight, groups = take_rows(weight, order), None if groups is None else np.asarray(groups)[order]
+        fit_params = {name: rows_of(values, order, len(order)) for name, values in fit_params.items()}
         asked = self._routed(weight, groups, fit_params)
         probability, folds = self._out_of_fold(X, y, code, groups, asked)
         self._adopt(self.estimator_)
         kept = np.ones(len(code), dtype=bool) if weight is None else weight > 0
         inputs = self._read_inputs(X, int(kept.sum()))
-        rows = np.flatnonzero(kept)
-        self._learn(
-            None if inputs is None else inputs[kept], code[kept], probability[kept], folds[kept],
-            weight=None if weight is None else weight[kept], groups=None if groups is None else groups[kept],
-        )  # fmt: skip
+        rows, known = np.flatnonzero(kept), (code[kept], probability[kept], folds[kept])
+        chosen = {name: take_rows(values, kept) for name, values in (("weight", weight), ("groups", groups))}
+        self._learn(None if inputs is None else inputs[kept], *known, **chosen)
+        if self._rows is not None:
+            # `discovery_` has rows in the order given
+            self._rows = replace(self._rows.take(np.argsort(order[kept])), row=np.arange(len(rows)))
         if self.structure_ and not self._fitted_before:
-            estimator, known = self._classifier(), (self.classes_, asked.estimator.fit)
+            estimator, of_fit = self._classifier(), (self.classes_, asked.estimator.fit)
 
             def refitted(learned: NDArray, told: NDArray) -> NDArray:
-                return probabilities_by(estimator, X, y, rows[learned], rows[told], *known)
+                return probabilities_by(estimator, X, y, rows[learned], rows[told], *of_fit)
 
-            self._confirm(inputs[kept], code[kept], probability[kept], folds[kept], refitted,
-                          weight=None if weight is None else weight[kept],
-                          groups=None if groups is None else groups[kept])  # fmt: skip
+            self._confirm(inputs[kept], *known, refitted, **chosen)
         return self
 
     def _check_settings(self) -> None:
@@ -390,7 +397,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         if len(self.classes_) == 1:
             return np.ones((len(p), 1))
         if self._global_map is not None:
-            return _of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
+            return of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
         return _corrected(self.field_, self.simplex_, inputs, p, local=self.structure_)
 
     def predict(self, X: Any) -> NDArray:
@@ -473,9 +480,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")
         splitter = None if isinstance(self.cv, str) else self.cv
-        return router.add(estimator=self._classifier(), method_mapping=to_fit).add(
-            splitter=splitter, method_mapping=to_split
-        )
+        router = router.add(estimator=self._classifier(), method_mapping=to_fit)
+        return router.add(splitter=splitter, method_mapping=to_split)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -491,9 +497,4 @@ def _corrected(
     if field is None:
         return (simplex if local else simplex.alone).apply(inputs, p)
     given = np.clip(p[:, 1], 0.0, 1.0)
-    return _of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))
-
-
-def _of_two(second: NDArray[np.float64]) -> NDArray[np.float64]:
-    second = np.clip(second, 0.0, 1.0)
-    return np.column_stack([1 - second, second])
+    return of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))

@@ -40,11 +40,17 @@ def probabilities_by(
     seen = np.unique(np.asarray(_safe_indexing(y, learned)))
     if len(seen) == 1:
         return np.tile((classes == seen[0]).astype(np.float64), (len(told), 1))
-    some = {name: _of_rows(values, learned, len(y)) for name, values in fit_params.items()}
+    some = {name: rows_of(values, learned, len(y)) for name, values in fit_params.items()}
     fitted = clone(estimator).fit(_safe_indexing(X, learned), _safe_indexing(y, learned), **some)
     return probabilities_of(fitted, _safe_indexing(X, told), classes)
 
 
-def _of_rows(values: Any, rows: NDArray, n: int) -> Any:
+def of_two(second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of both classes, (n, 2), by that of the second."""
+    second = np.clip(second, 0.0, 1.0)
+    return np.column_stack([1 - second, second])
+
+
+def rows_of(values: Any, rows: NDArray, n: int) -> Any:
     """Take some rows of an argument that has one value for each row; others are for the whole."""
     return _safe_indexing(values, rows) if np.ndim(values) and len(values) == n else values

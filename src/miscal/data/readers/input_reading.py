@@ -10,6 +10,7 @@ import polars as pl
 
 from miscal.base.arrays import is_frame
 from miscal.base.errors import InputError
+from miscal.base.folds import content_order
 from miscal.base.json_values import plain
 from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Encoder, FeatureColumns, encoder_from_state, text_encoder
@@ -117,6 +118,35 @@ class InputReading:
     def names(self) -> tuple[str, ...] | None:
         """Names of the columns of the numbers, where they have any."""
         return self.encoder.names
+
+
+def order_of(X: Any, *columns: Any) -> np.ndarray:
+    """Order rows of whatever :class:`InputReading` reads by what they hold, then by columns, or None; int64 (n,).
+
+    Examples
+    --------
+    >>> X = np.array([[3.0], [1.0], [2.0]])
+    >>> bool((X[order_of(X)] == X[::-1][order_of(X[::-1])]).all())
+    True
+    """
+    columns = tuple(column for column in columns if column is not None)
+    if hasattr(X, "tocsr"):
+        rows = X.tocsr()
+        rows.sum_duplicates()
+        parts = [slice(*ends) for ends in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)]
+        columns = ([rows.indices[one].tobytes() + rows.data[one].tobytes() for one in parts], *columns)
+    elif is_frame(X):
+        try:
+            table = _table(X)
+        except InputError:
+            # what cannot be read may still be what a classifier takes
+            return np.arange(len(X))
+        columns = (*(table[name].to_numpy() for name in table.columns), *columns)
+    elif (values := np.asarray(X)).ndim == 2 and values.dtype.kind in "biuf":
+        return content_order(values, *columns)
+    else:
+        columns = (*(np.asarray(X, dtype=object).T if values.ndim == 2 else [list(X)]), *columns)
+    return content_order(np.zeros((len(columns[0]), 0)), *columns)
 
 
 def _is_texts(X: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
+from miscal.base.folds import content_order
 from miscal.base.precision import LARGEST_SINGLE
 from miscal.data.encoders.kinds import CategoryColumn, kind_of
 
@@ -100,7 +101,7 @@ def leaks(
     if not names or _few(correct):
         return {}
     found = _blank_leaks(frame, names, correct, confidence, units)
-    some = _looked_at(correct, seed)
+    some = _looked_at(frame, names, correct, confidence, seed)
     if _few(correct[some]):
         return found
     asked = _Asked(correct[some], confidence[some])
@@ -141,7 +142,7 @@ def leaks_together(
     >>> sorted(leaks_together(table, table.columns, late > 15, np.full(500, 0.2), 0))
     ['came', 'due']
     """
-    some = _looked_at(correct, seed)
+    some = _looked_at(frame, names, correct, confidence, seed)
     if not 1 < len(names) <= MOST_TOGETHER or _few(correct[some]):
         return {}
     asked, found = _Asked(correct[some], confidence[some]), {}
@@ -217,9 +218,13 @@ def _logit(p: np.ndarray) -> np.ndarray:
     return logit(np.clip(p, _LOWEST, 1 - _LOWEST))
 
 
-def _looked_at(correct: np.ndarray, seed: int) -> np.ndarray:
-    """Choose the rows that are looked at."""
-    return np.random.default_rng((seed, MOST_ROWS)).permutation(len(correct))[:MOST_ROWS]
+def _looked_at(
+    frame: pl.DataFrame, names: Sequence[str], correct: np.ndarray, confidence: np.ndarray, seed: int
+) -> np.ndarray:
+    """Choose the rows that are looked at, whatever order they came in."""
+    columns = (column_of(frame, name).to_numpy() for name in names)
+    order = content_order(confidence[:, None], correct, *columns)
+    return order[np.random.default_rng((seed, MOST_ROWS)).permutation(len(order))[:MOST_ROWS]]
 
 
 class _Asked:
@@ -390,7 +395,7 @@ def equal_pairs(
     """
     from sklearn.metrics import roc_auc_score
 
-    some = _looked_at(correct, seed)
+    some = _looked_at(frame, names, correct, confidence, seed)
     right, found = correct[some] > 0, {}
     if min(right.sum(), (~right).sum()) < LEAST_EACH or roc_auc_score(right, confidence[some]) >= GOOD_CONFIDENCE:
         return {}

@@ -15,6 +15,7 @@ from miscal.base.checks import (
     check_seed,
 )
 from miscal.base.errors import InputError, MismatchError, argument
+from miscal.base.folds import content_order
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.signatures import checked_call
@@ -440,8 +441,9 @@ def _learned_from(values: Any, split: np.ndarray | None, seed: int) -> Any:
     if split is not None:
         return _some(values, split != "test")
     if isinstance(values, tuple) and len(values) > SAMPLED_ABOVE:
+        order = content_order(np.zeros((len(values), 0)), values)
         chosen = np.random.default_rng((seed, _STREAM)).choice(len(values), SAMPLE_ROWS, replace=False)
-        return [values[i] for i in np.sort(chosen)]
+        return [values[i] for i in order[chosen]]
     return values
 
 

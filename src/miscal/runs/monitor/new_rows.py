@@ -367,7 +367,8 @@ def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
     if series.dtype.is_nested():
         what = what_is_called("group", grouping.column)
         raise InputError(f"{what} must hold text or numbers, one value for each row; its type is {series.dtype}")
-    return np.array(as_text(series).to_list(), object) if grouping.period is None else np.array(grouping.values(beside.frame), object)
+    names = as_text(series).to_list() if grouping.period is None else grouping.values(beside.frame)
+    return np.array(names, dtype=object)
 
 
 def name_of(data: Any) -> str:
