@@ -17,7 +17,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.data.importers.imported_rows import UnusableRow
-from miscal.data.importers.inspect_answers import right_or_wrong
+from miscal.data.importers.inspect_letters import right_or_wrong
 from miscal.data.importers.stated_confidences import shares_of, stated
 
 logger = getLogger(__name__)

@@ -9,7 +9,7 @@ import pytest
 
 from miscal.base.errors import MiscalError
 from miscal.data.importers import read_log, tool_names
-from miscal.data.importers.stated_confidences import IN_TEXT
+from miscal.data.importers.answers import IN_TEXT
 
 from .golden.formats import FORMATS, HERE, REFUSED
 
@@ -96,17 +96,8 @@ def test_golden_files_are_read_exactly(golden):
 @each_format
 def test_a_row_without_confidence_is_left_out_and_counted(golden, tmp_path):
     records, write = loaded(golden)
-    first = next(at for at, one in enumerate(records) if "spec" not in one and "final_report" not in one)
-    bare = {
-        at: edited(one, golden.at, lambda _: None, lambda text: IN_WORDS.sub("", text))
-        for at, one in enumerate(records)
-    }
-    of_first = {first}
-    if golden.tool == "openai-evals":
-        of_first = {at for at, one in enumerate(records) if one.get("sample_id") == records[first].get("sample_id")}
-        if "sample_id" not in records[first]:
-            of_first = {at for at, one in enumerate(records) if one.get("sample_id") == "capitals.dev.0"}
-    changed = [bare[at] if at in of_first else one for at, one in enumerate(records)]
+    bare = edited(records[0], golden.at, lambda _: None, lambda text: IN_WORDS.sub("", text))
+    changed = [bare, *records[1:]]
     table = read_twin(golden, tmp_path, changed, write)
     if table is not None:
         assert values(table) == values(read_log(golden.tool, golden.path).table)[1:]
@@ -167,6 +158,8 @@ def test_pickles_are_refused_whatever_they_are_called(tmp_path):
         read_log("uqlm", place)
     with pytest.raises(MiscalError, match="LM-Polygraph saves pickles"):
         read_log("lm-polygraph", place)
+    with pytest.raises(MiscalError, match="records no confidence"):
+        read_log("openai-evals", place)
 
 
 def test_certainty_that_the_text_does_not_state_is_an_alarm():

@@ -52,8 +52,6 @@ def command(
 
     miscal import promptfoo results.json --out answers.parquet (promptfoo eval -o results.json)
 
-    miscal import openai-evals log.jsonl --out answers.parquet (events of type match)
-
     miscal import deepeval .deepeval --out judged.parquet (.latest_run_full.json)
 
     miscal import phoenix exports --out judged.parquet (annotations, and spans beside them)

@@ -54,17 +54,7 @@ class Archive:
         return tuple(self._members)
 
     def read(self, name: str) -> bytearray:
-        """Return what a member holds.
-
-        Raises
-        ------
-        CorruptFile
-            If it is cut short, its checksum is wrong, or it unpacks to more than the archive says.
-        ResourceError
-            If it unpacks to more than `MAX_MEMBER` or than memory holds.
-        InputError
-            If it needs the package zstandard, and that is not installed.
-        """
+        """Return what a member holds, or refuse one that is damaged or would not fit."""
         info = self._members[name]
         where = Path(f"{self._path}/{name}")
         if info.file_size > MAX_MEMBER:
@@ -85,10 +75,16 @@ class Archive:
                 "tool wrote it"
             )
         if info.compress_type != ZSTD:
-            with _other_faults(), self._archive.open(info) as stream:
-                yield stream
+            try:
+                with self._archive.open(info) as stream:
+                    yield stream
+            except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+                raise ValueError(str(error)) from None
             return
-        zstandard = _zstandard(self._path)
+        convert = ", or convert the log to JSON (inspect log convert --to json)"
+        need("logs", f"{self._path}, which is compressed with Zstandard,", otherwise=convert)
+        import zstandard
+
         try:
             folded = io.BytesIO(self._raw(info))
             decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
@@ -109,13 +105,7 @@ class Archive:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Archive]:
-    """Open an archive.
-
-    Raises
-    ------
-    CorruptFile
-        If it is no archive, or its directory, at the end, is missing.
-    """
+    """Open an archive; one whose directory, at the end, is missing is damaged."""
     with path.open("rb") as stream:
         try:
             archive = zipfile.ZipFile(stream)
@@ -125,25 +115,9 @@ def opened(path: Path) -> Iterator[Archive]:
             yield Archive(path, stream, archive)
 
 
-@contextmanager
-def _other_faults() -> Iterator[None]:
-    try:
-        yield
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
-        raise ValueError(str(error)) from None
-
-
 def _bounded(stream: IO[bytes], size: int) -> bytearray:
     """Read at most one byte more than `size`, block by block: a bomb costs no memory, and nothing is held twice."""
     content = bytearray()
     while len(content) <= size and (block := stream.read(min(_BLOCK, size + 1 - len(content)))):
         content += block
     return content
-
-
-def _zstandard(path: Path):
-    convert = ", or convert the log to JSON (inspect log convert --to json)"
-    need("logs", f"{path}, which is compressed with Zstandard,", otherwise=convert)
-    import zstandard
-
-    return zstandard

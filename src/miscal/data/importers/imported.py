@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import io
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 
 import polars as pl
 
 from miscal.base.arrays import did_you_mean, value_list
-from miscal.base.errors import CorruptFile, FileError, InputError
+from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.files import check_target, write_new
-from miscal.data.importers.imported_rows import Log, Row, UnusableLog, table_of
-from miscal.data.importers.refused import REFUSED
-from miscal.data.importers.several_confidences import chosen_confidence
+from miscal.data.importers.imported_rows import ImportedRow, Log, Row, UnusableLog, confidence_names, number, table_of
 from miscal.data.importers.tools import importer, tool_names
 from miscal.data.readers.table import existing
 
 NAMES = (".parquet", ".pq")
+
+REFUSED = {
+    "lm-polygraph": (
+        "LM-Polygraph saves pickles, which can run any program when they are opened, so they are not read: where the "
+        "file is trusted, put its input texts, greedy texts, normalised confidences (1 is sure) and quality (0 or 1, "
+        "as correct) into one table with prompt, response and a column for each confidence, save it by to_parquet, and "
+        "name the columns: miscal import uqlm FILE --confidence-columns A,B"
+    ),
+    "openai-evals": (
+        "openai/evals records no confidence, so its logs are not read: where your evaluation adds one, put question, "
+        "answer, confidence and correct (0 or 1) into one table, and give that to miscal discover"
+    ),
+}
+"""Tools whose files are not read, and what to do in place of that."""
 
 
 @dataclass(frozen=True)
@@ -151,9 +165,10 @@ def read_log(
     path = existing(Path(path), what="log")
     if path.is_file():
         return _assembled([_read(of_tool, path)], [], confidence, confidence_columns, (path,))
-    found = of_tool.logs(path)
+    found = _logs(of_tool, path)
     if not found:
-        raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {of_tool.LOOKED_FOR}")
+        looked_for = " or ".join(of_tool.FILES)
+        raise FileError(f"{path} holds no logs of {tool}: its subfolders were searched too, for {looked_for}")
     logs, refused = [], []
     for place in found:
         try:
@@ -168,17 +183,23 @@ def read_log(
 
 
 def check_out(out: str | Path, *, overwrite: bool = False, reads: Sequence[Path] = ()) -> Path:
-    """Refuse a file that must not be written.
-
-    Raises
-    ------
-    InputError
-        If the name ends otherwise, or as :func:`miscal.base.files.check_target` says.
-    """
+    """Refuse a file that must not be written, or whose name ends otherwise."""
     place = check_target(out, overwrite=overwrite, reads=reads)
     if place.suffix.lower() not in NAMES:
         raise InputError(f"--out: the name must end in {' or '.join(NAMES)}; got {place.name!r}")
     return place
+
+
+def _logs(of_tool: ModuleType, folder: Path) -> list[Path]:
+    """Find the logs of a tool in a folder and its subfolders."""
+    found = sorted(
+        path
+        for path in folder.rglob("*")
+        if any(fnmatchcase(path.name.lower(), pattern) for pattern in of_tool.FILES)
+        and not path.name.startswith(getattr(of_tool, "BESIDE", ()))
+        and path.is_file()
+    )
+    return of_tool.latest(found) if hasattr(of_tool, "latest") else found
 
 
 def _read(of_tool: ModuleType, path: Path) -> Log:
@@ -207,6 +228,41 @@ def _assembled(
         first.setdefault(row.id, row)
     if repeated := [name for name, n in Counter(row.id for row in rows).items() if n > 1]:
         notes = [f"{len(rows) - len(first):,} rows left out: their id occurred before ({value_list(repeated)})", *notes]
-    rows, of_confidences = chosen_confidence(list(first.values()), confidence, columns)
+    rows, of_confidences = _chosen_confidence(list(first.values()), confidence, columns)
     distinct = dict.fromkeys([*(note for log in logs for note in log.notes), *of_confidences, *notes])
     return Imported(table_of(rows), tuple(distinct), len(logs), files)
+
+
+def _chosen_confidence(
+    rows: list[Row], confidence: str | None, columns: Sequence[str] | None
+) -> tuple[Sequence[Row], list[str]]:
+    """Take one of several confidences as that of each row; return the rows that have it, and notes on the others."""
+    known = confidence_names(rows)
+    names = list(columns or known)
+    if not names and confidence is None:
+        return rows, []
+    answers = [row for row in rows if isinstance(row, ImportedRow)]
+    if len(answers) < len(rows):
+        raise InputError(
+            f"{argument('confidence')} names one of several confidences of a model; these logs hold scores of judges, "
+            "in the columns judge and human"
+        )
+    kept = [replace(row, confidences={name: _confidence(row, name) for name in names}) for row in answers]
+    for name in [*names, *([confidence] if confidence else [])]:
+        if all(row.confidences.get(name) is None for row in kept):
+            hint = did_you_mean(name, known, aside=True)
+            found = f"the confidences there are {', '.join(known)}" if known else "there is one confidence alone"
+            raise InputError(f"{name!r} is no confidence between 0 and 1 of these logs: {found}{hint}")
+    taken = confidence or names[0]
+    having = [replace(row, confidence=value) for row in kept if (value := row.confidences.get(taken)) is not None]
+    notes = [f"column confidence is {taken}; confidences of each answer: {', '.join(names)}"]
+    if len(having) < len(kept):
+        notes.append(f"{len(kept) - len(having):,} rows left out: there is no {taken}")
+    if len(names) > 1:
+        notes.append(f"compare them: miscal compare DATA --confidence-columns {','.join(names[:8])} --out DIR")
+    return having, notes
+
+
+def _confidence(row: ImportedRow, name: str) -> float | None:
+    found = number(row.confidences.get(name, row.metadata.get(name)))
+    return found if found is not None and not math.isnan(found) and 0.0 <= found <= 1.0 else None

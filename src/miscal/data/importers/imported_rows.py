@@ -6,11 +6,10 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -35,6 +34,8 @@ _JUDGED = {"id": pl.String, "text": pl.String, "judge": pl.Float64, "human": pl.
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+Sample = TypeVar("Sample")
+
 
 class UnusableLog(FileError):
     """A log that is undamaged, but holds no triples."""
@@ -44,36 +45,13 @@ class UnusableRow(Exception):
     """A row that is left out; the message is the reason, the same for all rows it holds for."""
 
 
-class LeftOut(defaultdict[str, list[str]]):
-    """Rows of a log that are left out: the reason, to the ids of the rows it holds for.
-
-    Examples
-    --------
-    >>> left_out = LeftOut()
-    >>> with left_out.catch("7"):
-    ...     raise UnusableRow("there is no answer")
-    >>> dict(left_out)
-    {'there is no answer': ['7']}
-    """
-
-    def __init__(self) -> None:
-        super().__init__(list)
-
-    @contextmanager
-    def catch(self, name: str) -> Iterator[None]:
-        """Leave out the row of this id if it cannot be used."""
-        try:
-            yield
-        except UnusableRow as reason:
-            self[str(reason)].append(name)
-
-
 @dataclass(frozen=True, slots=True)
 class ImportedRow:
-    """One answer; None is for what the log does not tell.
+    """One answer; None is for what the log does not say.
 
     ``confidence`` in [0, 1] is the probability of the answer given, ``correct`` 0/1 whether that answer is right.
-    ``confidences`` are several of one answer, by the name of their column; None where one is missing.
+    ``confidences`` are several of one answer, by the name of their column; None where one is missing. ``note`` says
+    what confidence and outcome are in this tool. ``stated`` marks a confidence as the model stated it, percent or not.
     """
 
     id: str
@@ -87,6 +65,8 @@ class ImportedRow:
     answer_index: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     confidences: Mapping[str, float | None] = field(default_factory=dict)
+    note: str = ""
+    stated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,39 +91,33 @@ class Log:
     notes: tuple[str, ...] = ()
 
 
+def usable_rows(
+    samples: Iterable[tuple[str, Sample]], row_of: Callable[[str, Sample], ImportedRow]
+) -> tuple[list[ImportedRow], dict[str, list[str]]]:
+    """Return the rows of named samples, and the names of those left out by the reason."""
+    rows, left_out = [], defaultdict(list)
+    for name, sample in samples:
+        try:
+            rows.append(row_of(name, sample))
+        except UnusableRow as reason:
+            left_out[str(reason)].append(name)
+    return rows, left_out
+
+
 def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]], notes: Iterable[str] = ()) -> Log:
-    """Put a log together.
-
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    rows : sequence of ImportedRow or of JudgedRow
-    left_out : mapping of str to sequence of str
-        Reason to the ids of the rows it holds for.
-    notes : iterable of str
-
-    Raises
-    ------
-    UnusableLog
-        If no row is left.
-    """
+    """Put a log together; one without rows is refused, with the reasons."""
     counted = [
         f"{len(ids)} rows left out: {reason} ({', '.join(map(str, ids[:5]))}{', ...' if len(ids) > 5 else ''})"
         for reason, ids in left_out.items()
     ]
     if not rows:
         raise UnusableLog(f"{path} has no usable row" + "".join(f"; {reason}" for reason in counted))
-    return Log(tuple(rows), (*notes, *(f"{path.name}: {reason}" for reason in counted)))
+    conventions = dict.fromkeys(row.note for row in rows if isinstance(row, ImportedRow) and row.note)
+    return Log(tuple(rows), (*conventions, *notes, *(f"{path.name}: {reason}" for reason in counted)))
 
 
 def probabilities(log_probs: Sequence[float]) -> list[float]:
     """Renormalise log-probabilities over the choices: exp(l) / sum exp(l).
-
-    Raises
-    ------
-    UnusableRow
-        If one is NaN or +inf, or all are -inf.
 
     Examples
     --------
@@ -157,6 +131,22 @@ def probabilities(log_probs: Sequence[float]) -> list[float]:
     shares = [math.exp(value - largest) for value in log_probs]
     total = math.fsum(shares)
     return [share / total for share in shares]
+
+
+def log_likelihoods(values: Sequence[Any]) -> list[float]:
+    """Return log-likelihoods of choices as numbers."""
+    found = [number(value) for value in values]
+    if None in found:
+        raise UnusableRow("a log-likelihood is not a number")
+    return [value for value in found if value is not None]
+
+
+def log_probability(value: Any) -> float:
+    """Return the log-probability of a token; services may round one of 0 to a little above it."""
+    found = number(value)
+    if found is None or not found <= 1e-3:  # NaN too
+        raise UnusableRow("a log-probability is not a number of at most 0")
+    return min(0.0, found)
 
 
 def number(value: Any) -> float | None:
@@ -175,12 +165,12 @@ def number(value: Any) -> float | None:
         return math.inf if value > 0 else -math.inf
 
 
-def scalars(values: Mapping[str, Any] | None, *, but: str | None = None) -> dict[str, Any]:
-    """Keep what can be a cell of a table: texts, numbers and truth values; `but` is left out."""
+def scalars(values: Mapping[str, Any], *but: str | None) -> dict[str, Any]:
+    """Keep what can be a cell of a table: texts, numbers and truth values; the names `but` are left out."""
     return {
         str(name): value
-        for name, value in (values or {}).items()
-        if name != but and (value is None or isinstance(value, str | int | float))
+        for name, value in values.items()
+        if name not in but and (value is None or isinstance(value, str | int | float))
     }
 
 

@@ -57,86 +57,36 @@ def value_of(score: Any, label: Any = None) -> float | None:
 
 
 def judged_log(
-    path: Path, tool: str, judgements: Sequence[Judgement], judged: Mapping[str, Judged], left_out: dict[str, list[str]]
+    path: Path, tool: str, judgements: Sequence[Judgement], judged: Mapping[str, Judged], expected: str
 ) -> Log:
     """Put the judgements of each answer into one row: a column for each name and kind of judge.
 
     The columns ``judge`` and ``human`` repeat two of them: those of the name that most answers have both of; without
-    such a name, the most frequent of each. What code says is taken for the judge where no model judged.
-
-    Raises
-    ------
-    UnusableLog
-        If nothing but people judged.
+    such a name, the most frequent of each. What code says is taken for the judge where no model judged. A file without
+    judgements is refused as one that holds nothing of what was `expected`.
     """
+    if not judgements:
+        raise UnusableLog(f"{path} holds no {expected}")
     values: dict[str, dict[tuple[str, By], list[float]]] = defaultdict(lambda: defaultdict(list))
+    left_out: dict[str, list[str]] = {}
     for one in judgements:
-        if one.value is None:
-            left_out.setdefault("the judgement is neither a number nor a word such as pass or fail", []).append(
-                one.subject
-            )
-        else:
+        if one.value is not None:
             values[one.subject][one.name, one.by].append(one.value)
+    if unread := [one.subject for one in judgements if one.value is None]:
+        left_out["the judgement is neither a number nor a word such as pass or fail"] = unread
     judge, human = _chosen(path, values)
-    several = [subject for subject, own in values.items() if any(len(given) > 1 for given in own.values())]
     rows = []
     for subject, own in values.items():
-        about = judged.get(subject, Judged())
-        single = {f"{name}_{by}": _one(given, by) for (name, by), given in own.items()}
-        rows.append(
-            JudgedRow(
-                id=subject,
-                text=about.text,
-                judge=single.get(f"{judge[0]}_{judge[1]}"),
-                human=single.get(f"{human[0]}_{human[1]}") if human else None,
-                metadata={**about.metadata, **single},
-            )
-        )
-    kept = [row for row in rows if row.judge is not None]
-    if len(kept) < len(rows):
-        left_out["there is no score of the judge"] = [row.id for row in rows if row.judge is None]
-    return log_of(path, kept, left_out, _notes(tool, kept, judge, human, len(several), judged))
-
-
-def _chosen(path: Path, values: Mapping[str, Mapping[tuple[str, By], Any]]) -> tuple[tuple[str, By], Any]:
-    """Return name and kind of the judge's score and of the person's verdict, None for the latter if nobody judged."""
-    counts = Counter(key for own in values.values() for key in own)
-    judges: By = "judge" if any(by == "judge" for _, by in counts) else "code"
-    names = [name for (name, by), _ in counts.most_common() if by == judges]
-    if not names:
-        raise UnusableLog(
-            f"{path} holds no score of a judge (an LLM or code), only "
-            + ("verdicts of people" if counts else "judgements that are no numbers")
-            + ": export the judge's scores of the same answers, too"
-        )
-    both = Counter(
-        name for own in values.values() for name, by in own if by == judges and (name, "human") in own
-    ).most_common(1)
-    if both:
-        return (both[0][0], judges), (both[0][0], "human")
-    people = [key for key, _ in counts.most_common() if key[1] == "human"]
-    return (names[0], judges), people[0] if people else None
-
-
-def _one(given: Sequence[float], by: By) -> float | None:
-    """Return the mean; of people who said 0 or 1, what most said, and None where they are equally many."""
-    mean = math.fsum(given) / len(given)
-    if by != "human" or not set(given) <= {0.0, 1.0}:
-        return mean
-    return None if mean == 0.5 else float(mean > 0.5)
-
-
-def _notes(
-    tool: str,
-    rows: Sequence[JudgedRow],
-    judge: tuple[str, By],
-    human: Any,
-    n_several: int,
-    judged: Mapping[str, Judged],
-) -> list[str]:
-    n_verdicts = sum(row.human is not None for row in rows)
+        about = judged.get(subject) or Judged()
+        single = {key: _one(given, key[1]) for key, given in own.items()}
+        metadata = {**about.metadata, **{f"{name}_{by}": value for (name, by), value in single.items()}}
+        rows.append(JudgedRow(subject, about.text, single.get(judge), human and single.get(human), metadata))
+    if unjudged := [row.id for row in rows if row.judge is None]:
+        left_out["there is no score of the judge"] = unjudged
+    rows = [row for row in rows if row.judge is not None]
     notes = [f"{tool}: column judge is {judge[0]} by {'code' if judge[1] == 'code' else 'an LLM'}, as it stands"]
     if human:
+        n_verdicts = sum(row.human is not None for row in rows)
         notes.append(f"{tool}: column human is {human[0]} by people; {n_verdicts:,} of {len(rows):,} rows have it")
     else:
         notes.append(
@@ -146,14 +96,42 @@ def _notes(
         name for row in rows for name in row.metadata if name.endswith(("_judge", "_human", "_code"))
     )
     notes.append(f"columns of judgements: {', '.join(others)}")
-    if n_several:
+    if n_several := sum(any(len(given) > 1 for given in own.values()) for own in values.values()):
         notes.append(
             f"{n_several:,} rows were judged more than once under one name: their mean is taken, and of people who "
             "said 0 or 1 what most said, or nothing where they are equally many"
         )
-    if not any(judged.get(row.id, Judged()).text for row in rows):
+    if not any(row.text for row in rows):
         notes.append(f"{tool}: the inputs are not in this file, so that column text is empty")
-    return notes
+    return log_of(path, rows, left_out, notes)
+
+
+def _chosen(
+    path: Path, values: Mapping[str, Mapping[tuple[str, By], Any]]
+) -> tuple[tuple[str, By], tuple[str, By] | None]:
+    """Return name and kind of the judge's score and of the person's verdict, None for the latter if nobody judged."""
+    counts = Counter(key for own in values.values() for key in own).most_common()
+    judges: By = "judge" if any(by == "judge" for (_, by), _ in counts) else "code"
+    names = [name for (name, by), _ in counts if by == judges]
+    if not names:
+        raise UnusableLog(
+            f"{path} holds no score of a judge (an LLM or code), only "
+            + ("verdicts of people" if counts else "judgements that are no numbers")
+            + ": export the judge's scores of the same answers, too"
+        )
+    both = Counter(name for own in values.values() for name, by in own if by == judges and (name, "human") in own)
+    if both:
+        name = both.most_common(1)[0][0]
+        return (name, judges), (name, "human")
+    return (names[0], judges), next((key for key, _ in counts if key[1] == "human"), None)
+
+
+def _one(given: Sequence[float], by: By) -> float | None:
+    """Return the mean; of people who said 0 or 1, what most said, and None where they are equally many."""
+    mean = math.fsum(given) / len(given)
+    if by != "human" or not set(given) <= {0.0, 1.0}:
+        return mean
+    return None if mean == 0.5 else float(mean > 0.5)
 
 
 def text_of_value(value: Any) -> str | None:
@@ -174,14 +152,3 @@ def text_of_value(value: Any) -> str | None:
     if isinstance(value, list):
         return next((text for one in reversed(value) if (text := text_of_value(one))), None)
     return None
-
-
-def refuse_unjudged(path: Path, judgements: Sequence[Judgement], what: str) -> None:
-    """Refuse a file without any judgement.
-
-    Raises
-    ------
-    UnusableLog
-    """
-    if not judgements:
-        raise UnusableLog(f"{path} holds no {what}")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import InputError
-from miscal.data.importers.imported_rows import ImportedRow, UnusableLog, UnusableRow, number
+from miscal.data.importers.imported_rows import UnusableRow, number
 
 _OUTCOMES = ("score", "correct")
 """Keys of a score of several values that hold the outcome, the first of them that is there."""
@@ -36,12 +34,6 @@ _END = re.compile(r",?|,\s*\"[^\"]*\"\s*:.*|(?:[)\]}>]+\.?|\.)(?:\s[^0-9]*)?")
 
 _RIGHT = {"yes": 1, "no": 0, "true": 1, "false": 0, "correct": 1, "incorrect": 0, "c": 1, "i": 0, "1": 1, "0": 0}
 
-NO_NUMBER = "the stated confidence is no number from 0 to 100, or what stands beside the number leaves it open"
-"""Why a row is left out that states a confidence which cannot be used."""
-
-IN_TEXT = "confidence_in_text"
-"""Column that tells whether the answer's own text states a confidence."""
-
 
 class Percent(float):
     """A confidence, in percent, that was written with its scale: 90 %, 9/10, 9 out of 10."""
@@ -51,17 +43,7 @@ def stated(value: Any, metadata: Any) -> tuple[Any, float | None] | None:
     """Return the outcome and the confidence of a score as they are written; None where it states no confidence.
 
     The confidence is the entry ``confidence`` of the metadata, as in the evaluations of Inspect's collection (HLE,
-    BrowseComp), or of the value, where this holds several.
-
-    Parameters
-    ----------
-    value, metadata : object
-        Of the score.
-
-    Returns
-    -------
-    (object, float or None) or None
-        The confidence is None where the entry is there, but is no number.
+    BrowseComp), or of the value, where this holds several; None where the entry is there, but is no number.
 
     Examples
     --------
@@ -81,19 +63,8 @@ def confidence_of(value: Any, top: float | None = None) -> float | None:
 
     This is the one reader of confidences in words. It reads a number, with a decimal point or comma, alone or followed
     by a per cent sign, ``/N`` or ``out of N``, and the same once more in parentheses. Anything else, such as a range or
-    "about", is no confidence.
-
-    Parameters
-    ----------
-    value : object
-        A number, or a text that holds nothing else.
-    top : float, optional
-        What certainty is on the scale that was asked for. By default the scale is not known.
-
-    Returns
-    -------
-    float or None
-        A `Percent` where the scale is known.
+    "about", is no confidence. `top` is what certainty is on the scale that was asked for, where this is known; a
+    `Percent` is returned where the scale is.
 
     Examples
     --------
@@ -161,12 +132,7 @@ def in_text(text: Any) -> float | None:
 
 
 def outcome_of(value: Any) -> int:
-    """Return 1 for what judges write where an answer is right, 0 where it is wrong.
-
-    Raises
-    ------
-    UnusableRow
-        If it is neither.
+    """Return 1 for what judges write where an answer is right, 0 where it is wrong; anything else is no usable row.
 
     Examples
     --------
@@ -175,27 +141,17 @@ def outcome_of(value: Any) -> int:
     """
     if isinstance(value, float | int) and value in (0, 1):
         return int(value)
-    told = _RIGHT.get(value.strip().lower()) if isinstance(value, str) and len(value) < 20 else None
-    if told is None:
+    right = _RIGHT.get(value.strip().lower()) if isinstance(value, str) and len(value) < 20 else None
+    if right is None:
         raise UnusableRow("the outcome is neither right nor wrong")
-    return told
+    return right
 
 
 def shares_of(confidences: Sequence[float], percent: bool | None = None) -> list[float]:
-    """Return stated confidences as probabilities, in [0, 1].
+    """Return the stated confidences of one log, in [0, 100], as probabilities, in [0, 1].
 
-    Parameters
-    ----------
-    confidences : sequence of float
-        All of one log, in [0, 100]. Those that were written with a per cent sign are percent, whatever the others are.
-    percent : bool, optional
-        Whether the others are percent. By default they are if one of them is above 1.
-
-    Raises
-    ------
-    InputError
-        If some lie above 1 and others between 0 and 1, and `percent` does not say which of the two they are; or if it
-        is False and some lie above 1.
+    Those written with a per cent sign are percent. `percent` says whether the others are: by default they are if one is
+    above 1, and confidences of both kinds are refused.
 
     Examples
     --------
@@ -214,56 +170,3 @@ def shares_of(confidences: Sequence[float], percent: bool | None = None) -> list
         )
     scale = 100.0 if percent or above else 1.0
     return [one / (100.0 if isinstance(one, Percent) else scale) for one in confidences]
-
-
-def as_shares(path: Path, rows: Sequence[ImportedRow]) -> list[ImportedRow]:
-    """Turn the confidences of rows, which are as they were stated, into probabilities.
-
-    Raises
-    ------
-    UnusableLog
-        If they are of two scales.
-    """
-    try:
-        shares = shares_of([row.confidence for row in rows])
-    except InputError as error:
-        raise UnusableLog(f"{path}: {error}") from error
-    return [replace(row, confidence=share) for row, share in zip(rows, shares, strict=True)]
-
-
-def certain(path: Path, rows: Sequence[ImportedRow]) -> list[str]:
-    """Warn of certainty that nobody may have stated: 100 is also what judges write where an answer states nothing.
-
-    Where the texts of the answers are in the log, the answers of 100 % that state none are counted, beside the share of
-    100 % among the answers that do state one. Where no text of the log states any, confidences come from elsewhere, and
-    the texts tell nothing.
-
-    Parameters
-    ----------
-    path : Path
-        Of the log, for the message.
-    rows : sequence of ImportedRow
-        Those with stated confidences, as probabilities.
-    """
-    sure = [row for row in rows if row.confidence == 1.0]
-    if not sure:
-        return []
-    note = f"{path.name}: {len(sure):,} of {len(rows):,} stated confidences are 100 %"
-    own = [row for row in rows if row.metadata.get(IN_TEXT) is True]
-    silent = [row for row in sure if row.metadata.get(IN_TEXT) is False]
-    if own and silent:
-        return [
-            f"ALARM {note}, and the text of {len(silent):,} of them states none, so that they are most likely missing "
-            f"values; of the answers that state one, {_share(own)} are at 100 %: leave them out with --where "
-            f"'{IN_TEXT} == true' in miscal discover"
-        ]
-    if len(own) == len(rows):
-        return []
-    return [
-        f"{note}; the judges of HLE and BrowseComp write 100 where an answer states none, so that some of these may be "
-        "missing values"
-    ]
-
-
-def _share(rows: Sequence[ImportedRow]) -> str:
-    return f"{sum(row.confidence == 1.0 for row in rows):,} of {len(rows):,}"

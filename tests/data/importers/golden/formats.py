@@ -51,20 +51,18 @@ FORMATS = (
     Golden("deepeval", "deepeval.json", JUDGED, VERDICTS, at="metricsData", stated=False, records=("testCases",)),
     Golden("deepeval", "deepeval_stated.json", SAID, RIGHT, error={"metricsData": [{"error": "no answer"}]},
            records=("testCases",)),
-    Golden("openai-evals", "openai_evals_stated.jsonl", (0.9, 0.75, 0.6), (1, 1, 0)),
     Golden("phoenix", "phoenix/annotations.csv", JUDGED, VERDICTS, at="result.score", stated=False),
     Golden("langfuse", "langfuse/scores.json", JUDGED, VERDICTS, at="value", stated=False, records=("data",)),
 )  # fmt: skip
 
 REFUSED = (
-    ("openai-evals", "openai_evals.jsonl", "holds no confidence, since openai/evals records none"),
-    ("uqlm", "openai_evals.jsonl", "none of its columns holds a confidence"),
+    ("uqlm", "promptfoo.json", "none of its columns holds a confidence"),
     ("uqlm", "lm_eval_stated.jsonl", "does not say which responses are right"),
     ("lighteval", "uqlm.parquet", "holds no details of lighteval"),
     ("promptfoo", "deepeval.json", "holds no results of promptfoo"),
     ("deepeval", "promptfoo.json", "holds no test cases"),
     ("phoenix", "langfuse/scores.json", "holds no annotations of Phoenix"),
     ("langfuse", "phoenix/annotations.csv", "holds no scores of Langfuse"),
-    ("lm-eval", "openai_evals.jsonl", "is not a samples file of lm-eval"),
+    ("lm-eval", "promptfoo.jsonl", "is not a samples file of lm-eval"),
 )
 """Files that are refused, and the words that say why."""

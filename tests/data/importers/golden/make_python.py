@@ -1,6 +1,6 @@
 """Write the golden files of Python tools with the tools themselves; questions and answers are invented.
 
-    python make_python.py lighteval | uqlm | deepeval | openai-evals | phoenix | langfuse
+    python make_python.py lighteval | uqlm | deepeval | phoenix | langfuse
 
 in an environment that has the tool. Versions used: see README.md.
 """
@@ -123,34 +123,6 @@ def deepeval():
 
     save("deepeval.json", lambda at: {"topic": "capitals"} | ({"human": int(at != 1)} if at < 3 else {}))
     save("deepeval_stated.json", lambda at: {"topic": "capitals", "confidence": SAID[at]})
-
-
-def openai_evals():
-    os.environ.setdefault("OPENAI_API_KEY", "none")
-    from evals.base import RunSpec
-    from evals.record import LocalRecorder
-
-    def save(name, extra):
-        spec = RunSpec(
-            completion_fns=["made-model"],
-            eval_name="capitals.dev.v0",
-            base_eval="capitals",
-            split="dev",
-            run_config={},
-            created_by="",
-            run_id="260504",
-            created_at="2026-05-04 10:00:00",
-        )
-        recorder = LocalRecorder(str(HERE / name), spec)
-        for at, question in enumerate(QUESTIONS):
-            with recorder.as_default_recorder(f"capitals.dev.{at}"):
-                recorder.record_sampling([{"role": "user", "content": question}], [extra(at)])
-                recorder.record_match(GIVEN[at] == RIGHT[at], expected=RIGHT[at], picked=GIVEN[at], sampled=extra(at))
-        recorder.record_final_report({"accuracy": 0.5})
-        recorder.flush_events()
-
-    save("openai_evals.jsonl", lambda at: GIVEN[at])
-    save("openai_evals_stated.jsonl", lambda at: TEXTS[at])
 
 
 def phoenix():

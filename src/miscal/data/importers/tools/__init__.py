@@ -1,7 +1,8 @@
 """One module per tool whose logs can be imported; adding one needs nothing else.
 
-A module offers ``LOOKED_FOR`` (what its logs are called, for messages), ``logs(folder)`` (their paths in a folder) and
-``read(path)`` (a :class:`~miscal.data.importers.imported_rows.Log`). The tool is called by its name, with hyphens.
+A module offers ``FILES`` (patterns of the names that its logs have in a folder) and ``read(path)`` (a
+:class:`~miscal.data.importers.imported_rows.Log`); ``BESIDE``, how names of files begin that are read beside a log, and
+``latest(paths)``, which of the files found are to be read. The tool is called by its name, with hyphens.
 """
 
 from importlib import import_module
@@ -15,7 +16,7 @@ def tool_names() -> tuple[str, ...]:
     Examples
     --------
     >>> tool_names()
-    ('deepeval', 'helm', 'inspect', 'langfuse', 'lighteval', 'lm-eval', 'openai-evals', 'phoenix', 'promptfoo', 'uqlm')
+    ('deepeval', 'helm', 'inspect', 'langfuse', 'lighteval', 'lm-eval', 'phoenix', 'promptfoo', 'uqlm')
     """
     return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(__path__)))
 

@@ -7,28 +7,24 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.imported_rows import (
-    ImportedRow,
-    LeftOut,
-    Log,
-    UnusableLog,
-    UnusableRow,
-    log_of,
-    number,
-    scalars,
-)
-from miscal.data.importers.json_files import as_dict, as_list, whole
+from miscal.data.importers.answers import answers_log
+from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, number, scalars
+from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, whole
 
 STATS = "per_instance_stats.json"
 STATE = "scenario_state.json"
 SPEC = "run_spec.json"
-LOOKED_FOR = STATS
+FILES = (STATS,)
+NOTE = (
+    "HELM: confidence is max_prob and correct is exact_match; its logs do not hold the probabilities of the other "
+    "choices"
+)
 
 _CHOOSES = ("multiple_choice", "ranking")
 _ROUNDING = 1e-6
@@ -37,27 +33,26 @@ Key = tuple[str, str, int]
 """Instance, perturbation ("" for none) and train trial."""
 
 
-def logs(folder: Path) -> list[Path]:
-    """Find the runs."""
-    return sorted(folder.rglob(STATS))
-
-
 def read(path: Path) -> Log:
-    """Read one run.
-
-    Raises
-    ------
-    UnusableLog
-        If the run has no ``max_prob`` or no ``exact_match``, or the model gave no log-probabilities.
-    """
+    """Read one run."""
     stats = _stats(path)
-    asked, method = _asked(path.with_name(STATE))
+    asked = _asked(path.with_name(STATE))
     origin = _origin(path)
-    rows, left_out = [], LeftOut()
-    for key, values in stats.items():
-        with left_out.catch(_name(key)):
-            rows.append(_row(key, values, asked.get(key), origin, chooses=method.startswith(_CHOOSES)))
-    return log_of(path, rows, left_out, _notes(path, rows, asked))
+
+    def notes(rows: Sequence[ImportedRow]) -> list[str]:
+        alone = [] if asked else [f"{path}: there is no {STATE} beside it, so text and choices are missing"]
+        if not any(row.metadata["perturbation"] or row.metadata["train_trial"] for row in rows):
+            return alone
+        return [
+            *alone,
+            "instances occur more than once (perturbations or trials): keep the rows of each together with --group "
+            "instance_id",
+        ]
+
+    samples = ((_name(key), key) for key in stats)
+    return answers_log(
+        path, samples, lambda name, key: _row(name, key, stats[key], asked.get(key), origin), notes=notes
+    )
 
 
 # --- the statistics ------------------------------------------------------------------------------------------------
@@ -70,15 +65,10 @@ def _stats(path: Path) -> dict[Key, dict[str, float]]:
         raise UnusableLog(f"{path} is not a {STATS} of HELM, which is a list of objects with instance_id")
     stats: dict[Key, dict[str, float]] = defaultdict(dict)
     for entry in entries:
-        for stat in as_list(entry.get("stats")):
-            name, mean = as_dict(as_dict(stat).get("name")).get("name"), number(as_dict(stat).get("mean"))
+        for stat in list_in(entry, "stats"):
+            name, mean = get_in(stat, "name", "name"), number(get_in(stat, "mean"))
             if mean is not None:
-                stats[_key(entry["instance_id"], entry)].setdefault(str(name), mean)
-    _check(path, stats)
-    return stats
-
-
-def _check(path: Path, stats: dict[Key, dict[str, float]]) -> None:
+                stats[_key(entry["instance_id"], entry, entry)].setdefault(str(name), mean)
     known = {name for values in stats.values() for name in values}
     for name in ("max_prob", "exact_match"):
         if name not in known:
@@ -90,12 +80,12 @@ def _check(path: Path, stats: dict[Key, dict[str, float]]) -> None:
             f"{path} holds no probabilities: max_prob is 1 for all {len(stats)} instances, which is what HELM writes "
             "when the model's service returns no log-probabilities"
         )
+    return stats
 
 
-def _key(name: Any, entry: dict[str, Any]) -> Key:
-    perturbation = as_dict(entry.get("perturbation")).get("name") or ""
-    trial = entry.get("train_trial_index")
-    return str(name), str(perturbation), trial if isinstance(trial, int) else 0
+def _key(name: Any, instance: Any, entry: Any) -> Key:
+    perturbation, trial = get_in(instance, "perturbation", "name"), get_in(entry, "train_trial_index")
+    return str(name), str(perturbation or ""), trial if isinstance(trial, int) else 0
 
 
 def _name(key: Key) -> str:
@@ -106,106 +96,93 @@ def _name(key: Key) -> str:
 # --- what was asked ------------------------------------------------------------------------------------------------
 
 
-@dataclass
+@dataclass(frozen=True)
 class Asked:
-    """An instance as the model saw it."""
+    """An instance as the model saw it; ``right`` are positions in the references, ``chooses`` says if one is chosen."""
 
     text: str | None
     references: list[str]
     right: list[int]
     answer: str | None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    chooses: bool
+    metadata: dict[str, Any]
 
 
-def _asked(path: Path) -> tuple[dict[Key, Asked], str]:
+def _asked(path: Path) -> dict[Key, Asked]:
     if not path.is_file():
-        return {}, ""
-    state = as_dict(whole(path))
-    states = state.get("request_states")
+        return {}
+    state = whole(path)
+    states = get_in(state, "request_states")
     if not isinstance(states, list):
         raise CorruptFile(f"{path} has no list called request_states: it is damaged, or is not a {STATE} of HELM")
+    chooses = str(get_in(state, "adapter_spec", "method") or "").startswith(_CHOOSES)
     asked: dict[Key, Asked] = {}
     for one in states:
-        instance = as_dict(as_dict(one).get("instance"))
-        trial = as_dict(one).get("train_trial_index")
-        asked.setdefault(_key(instance.get("id"), {**instance, "train_trial_index": trial}), _instance(as_dict(one)))
-    return asked, str(as_dict(state.get("adapter_spec")).get("method") or "")
+        instance = dict_in(one, "instance")
+        references = list_in(instance, "references")
+        asked.setdefault(
+            _key(instance.get("id"), instance, one),
+            Asked(
+                text=first_text(get_in(instance, "input", "text")),
+                references=[str(get_in(reference, "output", "text")) for reference in references],
+                right=[at for at, reference in enumerate(references) if "correct" in list_in(reference, "tags")],
+                answer=_answer(one),
+                chooses=chooses,
+                metadata={name: instance.get(name) for name in ("split", "sub_split")},
+            ),
+        )
+    return asked
 
 
-def _instance(state: dict[str, Any]) -> Asked:
-    instance = as_dict(state.get("instance"))
-    references = [as_dict(one) for one in as_list(instance.get("references"))]
-    text = as_dict(instance.get("input")).get("text")
-    return Asked(
-        text=text if isinstance(text, str) else None,
-        references=[str(as_dict(one.get("output")).get("text")) for one in references],
-        right=[at for at, one in enumerate(references) if "correct" in as_list(one.get("tags"))],
-        answer=_answer(state),
-        metadata={name: instance.get(name) for name in ("split", "sub_split")},
-    )
-
-
-def _answer(state: dict[str, Any]) -> str | None:
+def _answer(state: Any) -> str | None:
     """Return the reference that the completion's letter stands for, where the adapter uses letters."""
-    completions = [as_dict(one) for one in as_list(as_dict(state.get("result")).get("completions"))]
-    if not completions or not isinstance(state.get("output_mapping"), dict):
+    completions = list_in(state, "result", "completions")
+    if not completions or not isinstance(get_in(state, "output_mapping"), dict):
         return None
-    best = max(completions, key=_log_probability)  # as HELM takes it
-    return state["output_mapping"].get(str(best.get("text")).strip())
-
-
-def _log_probability(completion: dict[str, Any]) -> float:
-    value = number(completion.get("logprob"))
-    return -math.inf if value is None else value
+    log_probs = [number(get_in(one, "logprob")) for one in completions]
+    # the likeliest, as HELM takes it
+    best = max(range(len(completions)), key=lambda at: -math.inf if (found := log_probs[at]) is None else found)
+    return state["output_mapping"].get(str(get_in(completions, best, "text")).strip())
 
 
 def _origin(path: Path) -> dict[str, Any]:
     """Model and scenario, with the scenario's arguments, from the run's specification."""
     beside = path.with_name(SPEC)
-    spec = as_dict(whole(beside)) if beside.is_file() else {}
-    adapter = as_dict(spec.get("adapter_spec"))
+    spec = whole(beside) if beside.is_file() else {}
     return {
-        "task": spec.get("name") or path.resolve().parent.name,
-        "model": adapter.get("model") or adapter.get("model_deployment"),
-        **scalars(as_dict(as_dict(spec.get("scenario_spec")).get("args"))),
+        "task": get_in(spec, "name") or path.resolve().parent.name,
+        "model": get_in(spec, "adapter_spec", "model") or get_in(spec, "adapter_spec", "model_deployment"),
+        **scalars(dict_in(spec, "scenario_spec", "args")),
     }
 
 
 # --- rows ----------------------------------------------------------------------------------------------------------
 
 
-def _row(
-    key: Key, values: dict[str, float], asked: Asked | None, origin: dict[str, Any], *, chooses: bool
-) -> ImportedRow:
-    name, perturbation, trial = key
+def _row(name: str, key: Key, values: dict[str, float], asked: Asked | None, origin: dict[str, Any]) -> ImportedRow:
+    instance, perturbation, trial = key
     if not {"max_prob", "exact_match"} <= values.keys():
         raise UnusableRow("no max_prob or no exact_match")
     confidence = values["max_prob"]
     if not -_ROUNDING <= confidence <= 1 + _ROUNDING:  # NaN too
         raise UnusableRow("max_prob is outside [0, 1]")
-    predicted = _predicted(values, asked) if chooses else None
-    right = asked.right if asked and chooses else []
+    choice = asked if asked and asked.chooses else None
+    predicted, right = (_predicted(values, choice), choice.right) if choice else (None, [])
+    own = {"instance_id": instance, "perturbation": perturbation or None, "train_trial": trial}
     return ImportedRow(
-        id=_name(key),
+        id=name,
         text=asked.text if asked else None,
         confidence=min(1.0, max(0.0, confidence)),
         correct=_correct(values["exact_match"], predicted, right),
         predicted=predicted,
-        choices=tuple(asked.references) if asked and chooses else None,
+        choices=tuple(choice.references) if choice else None,
         answer_index=right[0] if len(right) == 1 else None,
-        metadata={
-            **origin,
-            "instance_id": name,
-            "perturbation": perturbation or None,
-            "train_trial": trial,
-            **(asked.metadata if asked else {}),
-        },
+        metadata={**origin, **own, **(asked.metadata if asked else {})},
+        note=NOTE,
     )
 
 
-def _predicted(values: dict[str, float], asked: Asked | None) -> int | None:
-    if asked is None:
-        return None
+def _predicted(values: dict[str, float], asked: Asked) -> int | None:
     given = values.get("predicted_index", math.nan)
     if 0 <= given < len(asked.references):
         return int(given)
@@ -219,18 +196,3 @@ def _correct(match: float, predicted: int | None, right: list[int]) -> int:
     if predicted is None or not right:
         raise UnusableRow("exact_match is neither 0 nor 1")
     return int(predicted in right)
-
-
-def _notes(path: Path, rows: Iterable[ImportedRow], asked: dict[Key, Asked]) -> list[str]:
-    notes = [
-        "HELM: confidence is max_prob and correct is exact_match; its logs do not hold the probabilities of the other "
-        "choices"
-    ]
-    if not asked:
-        notes.append(f"{path}: there is no {STATE} beside it, so text and choices are missing")
-    if any(row.metadata["perturbation"] or row.metadata["train_trial"] for row in rows):
-        notes.append(
-            "instances occur more than once (perturbations or trials): keep the rows of each together with --group "
-            "instance_id"
-        )
-    return notes

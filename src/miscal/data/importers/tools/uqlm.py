@@ -8,24 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.imported_rows import (
-    ImportedRow,
-    LeftOut,
-    Log,
-    UnusableLog,
-    UnusableRow,
-    log_of,
-    number,
-    scalars,
-)
+from miscal.data.importers.answers import answers_log
+from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, number, scalars
+from miscal.data.importers.log_files import TABLES, first_text, rows_of
 from miscal.data.importers.stated_confidences import outcome_of
-from miscal.data.importers.table_files import ENDINGS, rows_of, table_files
 
-LOOKED_FOR = f"tables ({', '.join(ENDINGS)})"
+FILES = TABLES
 
 SCORERS = (
     "semantic_negentropy", "noncontradiction", "exact_match", "cosine_sim", "bert_score", "bleurt", "entailment",
@@ -41,67 +32,46 @@ CORRECT = ("correct", "is_correct", "response_correct", "answer_correct", "corre
 _JUDGE = re.compile(r"judge_\d+")
 
 
-def logs(folder: Path) -> list[Path]:
-    """Find the tables."""
-    return table_files(folder)
-
-
 def read(path: Path) -> Log:
-    """Read a table of results.
-
-    Raises
-    ------
-    UnusableLog
-        If no column is a scorer's, or none tells which responses are right.
-    """
+    """Read a table of results."""
     table = rows_of(path)
     columns = list(dict.fromkeys(name for row in table for name in row))
     scorers = [name for name in columns if name in SCORERS or _JUDGE.fullmatch(name)]
-    scorers = scorers or [
-        name for name in columns if name not in CORRECT and _all_shares(row.get(name) for row in table)
-    ]
-    outcome = next((name for name in CORRECT if name in columns), None)
-    _check(path, scorers, outcome)
-    rows, left_out = [], LeftOut()
-    for at, row in enumerate(table):
-        with left_out.catch(str(at)):
-            rows.append(_row(str(at), row, scorers, str(outcome)))
-    notes = [f"UQLM: each scorer is a confidence of its own; correct is column {outcome}"]
-    return log_of(path, rows, left_out, notes)
-
-
-def _check(path: Path, scorers: list[str], outcome: str | None) -> None:
+    scorers = scorers or [name for name in columns if name not in CORRECT and _all_shares(table, name)]
     if not scorers:
         raise UnusableLog(
             f"{path} is no result of UQLM: none of its columns holds a confidence between 0 and 1; "
             "save UQResult.to_df() by to_parquet, to_csv or to_json"
         )
+    outcome = next((name for name in CORRECT if name in columns), None)
     if outcome is None:
         raise UnusableLog(
             f"{path} does not say which responses are right, since UQLM keeps that apart: add a column correct (0 or "
             "1) to UQResult.to_df() before it is saved"
         )
+    samples = ((str(at), row) for at, row in enumerate(table))
+    return answers_log(path, samples, lambda name, row: _row(name, row, scorers, outcome))
 
 
 def _row(name: str, row: dict[str, Any], scorers: list[str], outcome: str) -> ImportedRow:
     given = {scorer: _confidence(row.get(scorer)) for scorer in scorers}
-    if all(value is None for value in given.values()):
+    confidence = next((value for value in given.values() if value is not None), None)
+    if confidence is None:
         raise UnusableRow("no scorer has a value")
-    prompt, response = row.get("prompt"), row.get("response")
-    about = {key: value for key, value in row.items() if key not in {*scorers, outcome, "prompt", "response"}}
     return ImportedRow(
         id=name,
-        text=prompt if isinstance(prompt, str) else None,
-        confidence=next((value for value in given.values() if value is not None), 0.0),
+        text=first_text(row.get("prompt")),
+        confidence=confidence,
         correct=outcome_of(row.get(outcome)),
-        metadata={**scalars({"response": response}), **scalars(about)},
+        metadata=scalars({"response": row.get("response"), **scalars(row, *scorers, outcome, "prompt", "response")}),
         confidences=given,
+        note=f"UQLM: each scorer is a confidence of its own; correct is column {outcome}",
     )
 
 
-def _all_shares(values: Iterable[Any]) -> bool:
+def _all_shares(table: list[dict[str, Any]], name: str) -> bool:
     """Whether a column can be a confidence: floats from 0 to 1, or nothing."""
-    given = [value for value in values if value is not None]
+    given = [row[name] for row in table if row.get(name) is not None]
     return bool(given) and all(isinstance(value, float) and 0.0 <= value <= 1.0 for value in given)
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
-from miscal.data.importers.imported_rows import UnusableRow, number
+from miscal.data.importers.imported_rows import UnusableRow, log_probability
 
 _ANSWER = re.compile(r"ANSWER\s*:[\s$*(]*([A-Za-z])(?![A-Za-z\d])", re.IGNORECASE)
 _AROUND = " \t\r\n:.,;()[]*$\"'`"
@@ -63,30 +65,19 @@ def letter_of(token: Any, n_choices: int) -> int | None:
 def answer_of(tokens: Sequence[dict[str, Any]], n_choices: int) -> dict[str, Any]:
     """Return the token of the letter after the last "ANSWER:", or the one letter that is the whole answer.
 
-    Raises
-    ------
-    UnusableRow
-        If there is none: reasoning that was cut off, an answer in words, a letter inside a longer token.
+    There is none in reasoning that was cut off, an answer in words, or where the letter is inside a longer token.
     """
     texts = [plain(token.get("token")) for token in tokens]
     found = list(_ANSWER.finditer("".join(texts)))
     if found:
         # the last one: reasoning may quote the phrase before
-        token = tokens[_holding(texts, found[-1].start(1))]
+        ends = list(accumulate(map(len, texts)))
+        token = tokens[bisect_right(ends, found[-1].start(1))]
         if letter_of(token.get("token"), n_choices) is not None:
             return token
     elif letter_of("".join(texts), n_choices) is not None:
         return next(token for token in tokens if letter_of(token.get("token"), n_choices) is not None)
     raise UnusableRow("no token is the letter of an answer")
-
-
-def _holding(texts: Sequence[str], place: int) -> int:
-    end = 0
-    for at, text in enumerate(texts):
-        end += len(text)
-        if place < end:
-            return at
-    raise AssertionError("the place is inside the joined texts")
 
 
 # --- its probabilities -----------------------------------------------------------------------------------------------
@@ -118,7 +109,9 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     ([0.75, 0.25, 0.0], 0.8, 1)
     """
     # by text, as the token generated may be among the top ones and must count once
-    variants = {plain(one.get("token")): _probability(one) for one in [*top_of(token), token]}
+    variants = {
+        plain(one.get("token")): math.exp(log_probability(one.get("logprob"))) for one in [*top_of(token), token]
+    }
     sums: dict[int, float] = {}
     for text, probability in variants.items():
         at = letter_of(text, n_choices)
@@ -132,14 +125,6 @@ def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
         raise UnusableRow("the probabilities of the letters sum to more than 1")
     shares = tuple(sums.get(at, 0.0) / mass for at in range(n_choices))
     return Letters(shares, min(1.0, mass), n_choices - len(sums), answered)
-
-
-def _probability(token: dict[str, Any]) -> float:
-    value = number(token.get("logprob"))
-    # services may round a log-probability of 0 to a little above it
-    if value is None or not value <= 1e-3:  # NaN too
-        raise UnusableRow("a log-probability is not a number of at most 0")
-    return math.exp(min(0.0, value))
 
 
 # --- its score -----------------------------------------------------------------------------------------------------
@@ -162,12 +147,7 @@ _VALUES = {"C": 1, "I": 0, 1: 1, 0: 0}  # True and 1.0 equal 1
 
 
 def right_or_wrong(value: Any) -> int:
-    """Return 1 for what Inspect writes where an answer is right, 0 where it is wrong.
-
-    Raises
-    ------
-    UnusableRow
-        If it is neither (partly right, no answer).
+    """Return 1 for what Inspect writes where an answer is right, 0 where it is wrong; partly right is neither.
 
     Examples
     --------
@@ -180,13 +160,7 @@ def right_or_wrong(value: Any) -> int:
 
 
 def verdict(scores: Any) -> Verdict:
-    """Read the score called choice, or the only one.
-
-    Raises
-    ------
-    UnusableRow
-        If there is none, or it is neither right nor wrong (partly right, no answer).
-    """
+    """Read the score called choice, or the only one."""
     scores = scores if isinstance(scores, dict) else {}
     score = scores.get("choice") or (next(iter(scores.values())) if len(scores) == 1 else None)
     if not isinstance(score, dict):
@@ -216,24 +190,11 @@ def right_positions(target: Any, n_choices: int) -> list[int]:
 # --- the order in which the choices were sent ------------------------------------------------------------------------
 
 
-def shuffles(header: dict[str, Any]) -> bool:
-    """Whether a solver of the log's plan shuffled the choices after the sample was recorded."""
-    plan = header.get("plan")
-    steps = plan.get("steps") if isinstance(plan, dict) else None
-    params = [step.get("params") for step in (steps if isinstance(steps, list) else []) if isinstance(step, dict)]
-    return any(isinstance(one, dict) and one.get("shuffle") not in (None, False) for one in params)
-
-
 def sent_order(score: Verdict, choices: Sequence[str], *, shuffled: bool) -> list[int]:
     """Return, for each letter that was sent, the position of its choice.
 
     The solver rewrites prompt and answer as if nothing had been shuffled, and leaves the tokens as they were; only the
     scorer's explanation tells the order.
-
-    Raises
-    ------
-    UnusableRow
-        If the choices were shuffled and the order cannot be told.
     """
     if not score.explanation.startswith(_SHUFFLED):
         # the scorer called choice says nothing of a shuffle that left every choice in its place; others never do
