@@ -21,7 +21,7 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0].replace("_", "-") in { ({*sum(EXTRAS.values(), ())} | {"umap", "mlflow"})!r}:
+        if name.split(".")[0].replace("_", "-") in { ({*sum(EXTRAS.values(), ())} | {"umap"})!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Hidden())

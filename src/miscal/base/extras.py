@@ -15,11 +15,10 @@ EXTRAS = {
     "logs": ("zstandard",),
     "ray": ("ray",),
     "inspect": ("inspect-ai",),
-    "mlflow": ("mlflow-skinny",),
 }
 """Extra: the packages it installs, as ``pyproject.toml`` lists them."""
 
-_MODULES = {"umap-learn": "umap", "mlflow-skinny": "mlflow"}
+_MODULES = {"umap-learn": "umap"}
 """Where the module is not called like its package."""
 
 
