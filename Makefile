@@ -14,7 +14,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts
 
-.PHONY: help venv demo study test test-all bench check format clean
+.PHONY: help venv demo study test test-all bench check size format clean
 
 help:
 	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
@@ -24,6 +24,7 @@ help:
 	@echo "make study DATA=DIR  a study of real sets: 18 pairs, both methods, an hour or two; leaves study/index.html;"
 	@echo "               AUDITS=1 adds audits of three pairs, some hours"
 	@echo "make check     style, format, types, direction of imports"
+	@echo "make size      how much code, how many files and words"
 	@echo "make format    rewrite to the project's style"
 
 venv: $(VENV)/.done
@@ -112,6 +113,9 @@ bench/worlds bench/power bench/sharpness bench/learned_power bench/monitor bench
 
 bench/%: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data $(DATA))
+
+size: venv
+	$(BIN)/python scripts/size.py
 
 check: venv
 	$(BIN)/ruff check $(SOURCES)

@@ -352,7 +352,8 @@ def columns_that_differ(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[t
             x, y = one.to_numpy(), other.to_numpy()
             same = np.isclose(x, y, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
             if not same.all():
-                yield name, f"{(~same).sum()} of {len(x)} rows, by up to {np.nanmax(np.abs(x - y)):.2g}"
+                size = np.nanmax(np.abs(x - y), initial=0)
+                yield name, f"{(~same).sum()} of {len(x)} rows, by up to {size:.2g}"
         elif not one.equals(other, check_dtypes=True, null_equal=True):
             yield name, f"values or type ({one.dtype}, then {other.dtype})"
 
@@ -360,10 +361,15 @@ def columns_that_differ(before: pl.DataFrame, after: pl.DataFrame) -> Iterator[t
 def compare(before: Path, after: Path, show_texts: bool) -> int:
     """Compare all runs that both folders have; return 1 if a number differs."""
     numbers, words = 0, 0
-    names = sorted({one.name for one in before.iterdir()} & {one.name for one in after.iterdir()})
+    runs = [{one.name for one in side.iterdir()} for side in (before, after)]
+    names = sorted(runs[0] & runs[1])
+    if not names:
+        print(f"no run to compare; in one folder alone: {', '.join(sorted(runs[0] ^ runs[1]))}")
+        return 1
     for name in names:
         files = [{one.name for one in (side / name).iterdir()} for side in (before, after)]
         for file in sorted(files[0] ^ files[1]):
+            numbers += not file.endswith(".txt")
             print(f"{name}/{file}: {'is new' if file in files[1] else 'is gone'}")
         for file in sorted(files[0] & files[1]):
             one, other = before / name / file, after / name / file
