@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from html import escape
 from threading import Thread
 from types import SimpleNamespace
@@ -18,13 +18,15 @@ import miscal
 from miscal.base.errors import InputError, MiscalError, MismatchError
 from miscal.cli import main
 from miscal.cli.app import build
+from miscal.data.columns import Columns
 from miscal.data.readers import open_table
 from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent, RunMemory
 from miscal.report.shown_run import shown_run
-from miscal.runs.discover import COLUMNS, read_rows
+from miscal.runs.discover import read_rows
 from miscal.runs.given import together
+from miscal.runs.settings import DiscoverySettings
 from miscal.testing import assert_calibrated
 
 N = 240
@@ -70,7 +72,7 @@ KINDS = {
 def read(frame, y=None, **options):
     """Rows as a discovery sees them."""
     given = together(frame, y, **options)
-    return read_rows(given.source, method="auto", seed=0, **given.options)
+    return read_rows(given.source, DiscoverySettings(), **given.options)
 
 
 def same_rows(one: Triples, two: Triples):
@@ -141,7 +143,7 @@ def test_a_column_without_a_name_is_read_and_plays_no_part(ending, tmp_path):
     {"csv": table.write_csv, "jsonl": table.write_ndjson, "parquet": table.write_parquet}[ending](path)
     opened = open_table(path)
     assert opened.load(opened.columns).columns == table.columns
-    got = read_rows(path, method="auto", seed=0, **EVENT, features="auto")
+    got = read_rows(path, DiscoverySettings(), **EVENT, features="auto")
     assert got.source["columns"]["x"] == read(frame, **EVENT, features="auto").source["columns"]["x"]
 
 
@@ -203,7 +205,7 @@ def test_arrays_are_inputs_as_embeddings_are():
             lambda f: miscal.read_triples(f, probability="", event="defaulted"),
             "probability: the name .*empty",
         ),
-        (lambda f: miscal.read_triples(f, **EVENT, time=3), "time must be text or None; got 3"),
+        (lambda f: miscal.read_triples(f, **EVENT, time=3), "time: there is no column '3'"),
         (lambda f: columns_of(len, list(f)), "where must be a condition in text; .*: choose the rows before, or write"),
         (
             lambda f: together(f, event="defaulted", confidence=np.column_stack([1 - f["risk"], f["risk"]])),
@@ -239,7 +241,7 @@ def test_options_and_defaults_are_those_of_the_command():
     for name in arguments.keys() - ONLY_OF_PYTHON:
         ours, theirs = arguments[name].default, flags[name].default
         assert (ours or None) == (getattr(theirs, "value", theirs) or None), name
-    assert set(COLUMNS) < arguments.keys()
+    assert {one.name for one in fields(Columns)} < arguments.keys()
 
 
 def test_the_command_and_python_give_the_same_numbers(found, tmp_path):

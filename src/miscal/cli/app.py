@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from miscal.cli.options import with_options
+
 COMMANDS = {
     "demo": "demo",
     "discover": "discover",
@@ -64,7 +66,7 @@ def build() -> typer.Typer:
         callback=_root,
     )
     for name, module in COMMANDS.items():
-        app.command(name)(import_module(f"miscal.cli.commands.{module}").command)
+        app.command(name)(with_options(import_module(f"miscal.cli.commands.{module}").command))
     return app
 
 

@@ -13,7 +13,6 @@ from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import NewSource, open_new_rows
-from miscal.data.readers.outcomes import Asked
 from miscal.discovery.classes.saved import SavedClasses, load_classes
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
@@ -72,25 +71,15 @@ class SavedModel:
 
         return MiscalibrationField(self.estimator.method).adopt(self.estimator)
 
-    def open(
-        self,
-        source: Any,
-        *,
-        confidence: str | None = None,
-        probability: str | None = None,
-        judge: str | None = None,
-        **options: Any,
-    ) -> NewSource:
-        """Open new rows, to be read from the columns that the model was fitted on.
+    def open(self, source: Any, **options: Any) -> NewSource:
+        """Open new rows, to be read from the columns that the model was fitted on, or others that are named.
 
         Parameters
         ----------
         source : path or table
             As for :func:`miscal.data.readers.read_triples`.
-        confidence, probability, judge : str, optional
-            Another column than the model's own: of the confidence, of the probability of an event, or of a judge.
         **options
-            Where x comes from, and other options of :func:`miscal.data.readers.open_new_rows`.
+            Those of :class:`miscal.data.columns.NewColumns`, but for outcomes.
 
         Raises
         ------
@@ -100,10 +89,16 @@ class SavedModel:
         """
         if self.encoder is None:
             raise InputError("the model was fitted on arrays, so it cannot read files: use it from Python")
-        asked = Asked.of(kind=self.kind, confidence=confidence, probability=probability, judge=judge)
-        own = {"fitted_on": self.confidence, "confidence": asked.probability, "kind": self.kind, "costs": self.costs}
-        own |= {"classes": None if self.classes is None else self.classes.read, "scale": self.scale}
-        return open_new_rows(source, encoder=self.encoder, **own, **options)
+        return open_new_rows(
+            source,
+            encoder=self.encoder,
+            fitted_on=self.confidence,
+            kind=self.kind,
+            classes=None if self.classes is None else self.classes.read,
+            scale=self.scale,
+            costs=self.costs,
+            **options,
+        )
 
     def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
         """Correct new rows that fit into memory.

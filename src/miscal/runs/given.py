@@ -12,15 +12,11 @@ from miscal.base.arrays import is_frame
 from miscal.base.checks import check_features, check_lengths, one_dimensional
 from miscal.base.errors import InputError
 from miscal.base.frames import FrameKind, refuse_other_order
+from miscal.data.columns import SINGLE
 from miscal.data.readers.class_columns import class_names
-from miscal.data.readers.columns import name_of
 from miscal.data.readers.in_memory import accepts, collected, with_columns
+from miscal.data.readers.names import name_of
 
-ROLES = (
-    "confidence", "correct", "probability", "event", "judge", "human", "labelling_probability", "label", "split",
-    "group", "weight", "time", "text", "embedding_rows",
-)  # fmt: skip
-"""Arguments that name a column, or hold its values."""
 NAMING = ("metadata", "names_only")
 """Arguments that name columns, or hold a table of them."""
 
@@ -53,7 +49,7 @@ def together(data: Any, y: Any = None, **options: Any) -> Given:
     y : array-like of shape (n,), optional
         Outcomes; the columns of a frame are then inputs.
     **options
-        As for :func:`miscal.discover`: those of `ROLES` are the name of a column or its values, those of `NAMING`
+        As for :func:`miscal.discover`: those of `SINGLE` are the name of a column or its values, those of `NAMING`
         names of columns or a table of them.
 
     Raises
@@ -110,7 +106,7 @@ def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Take the values out of the options, and leave the names of their columns there."""
     values: dict[str, Any] = {}
     named = dict(options)
-    for role in ROLES:
+    for role in SINGLE:
         one = options.get(role)
         if isinstance(one, (str, Real)):
             named[role] = name_of(one, what=role)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.readers import read_triples, reread
-from miscal.data.readers.columns import COLUMN_SYNONYMS
+from miscal.data.readers.names import COLUMN_SYNONYMS
 from miscal.data.readers.outcomes import Asked, outcomes
 
 N = 200

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError, MissingColumn
 from miscal.data.encoders import encoder_from_state
 from miscal.data.readers import read_inputs, read_triples
-from miscal.data.readers.columns import COLUMN_SYNONYMS, guess, match
+from miscal.data.readers.names import COLUMN_SYNONYMS, guess, match
 
 N = 200
 

@@ -4,8 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from miscal.base.options import given
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli import class_options, judge_options, options
+from miscal.cli.options import Engine, OutTable, OverwriteTable
+from miscal.data.columns import NewColumns
 
 if TYPE_CHECKING:
     from miscal.runs.correct import Corrected
@@ -16,40 +18,23 @@ ModelDir = Annotated[
 Rows = Annotated[
     str, typer.Argument(metavar="DATA", help="A .parquet, .csv or .jsonl file of new rows; outcomes are not needed.")
 ]
-OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")]
-OnInvalidNew = Annotated[
-    options.OnInvalidNewRow,
-    typer.Option(
-        "--on-invalid",
-        help="What to do if rows have missing or invalid values: stop with an error, drop them, or keep them with the "
-        "global correction (none where the confidence is missing) and a reason (null).",
-    ),
-]
 EngineOption = Annotated[
-    options.Engine,
+    Engine,
     typer.Option("--engine", help="What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names)."),
 ]
+Taken = Annotated[
+    NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "embedding_rows", "features",
+    "text", "where", "missing_as_blank", "on_invalid", "encoding", "csv_escape",
+]  # fmt: skip
 
 
 def command(
     model_dir: ModelDir,
     data: Rows,
-    out: OutFile,
-    confidence: options.Confidence = None,
-    probability: options.Probability = None,
-    judge: judge_options.NewJudge = None,
-    probabilities: class_options.NewProbabilities = None,
-    embeddings: options.Embeddings = None,
-    embedding_rows: options.EmbeddingRows = None,
-    features: options.Features = None,
-    text: options.Text = None,
-    where: options.Where = None,
-    missing_as_blank: options.MissingAsBlank = None,
-    on_invalid: OnInvalidNew = options.OnInvalidNewRow.error,
-    engine: EngineOption = options.Engine.local,
-    encoding: options.Encoding = "utf-8",
-    csv_escape: options.CsvEscape = None,
-    overwrite: options.OverwriteTable = False,
+    out: OutTable,
+    columns: Taken,
+    engine: EngineOption = "local",
+    overwrite: OverwriteTable = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
@@ -63,13 +48,9 @@ def command(
         progress("loading")
         from miscal.runs.correct import calibrate_file
 
-        inputs = {"embeddings": embeddings, "embedding_rows": embedding_rows, "features": features, "text": text}
         done = calibrate_file(
-            model_dir, data, out, engine=engine.value, on_invalid=on_invalid.value, overwrite=overwrite,
-            progress=progress, confidence=confidence, probability=probability, judge=judge, probabilities=probabilities,
-            encoding=encoding, csv_escape=csv_escape, where=where,
-            missing_as_blank=options.several(missing_as_blank), **inputs,
-        )  # fmt: skip
+            model_dir, data, out, engine=engine, overwrite=overwrite, progress=progress, **given(columns)
+        )
     print_correction(done, out)
 
 

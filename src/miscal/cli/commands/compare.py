@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from miscal.base.errors import InputError
-from miscal.cli import options
-from miscal.cli.form import Markdown, check_form, print_result
+from miscal.base.options import given
+from miscal.cli.options import Form
+from miscal.data.columns import Columns
+from miscal.runs.settings import DiscoverySettings
 
 if TYPE_CHECKING:
     from miscal.runs.compare.comparison import RunComparison
@@ -39,24 +41,26 @@ MatchColumn = Annotated[
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the comparison if the folder exists.")]
-Json = Annotated[bool, typer.Option("--json", help="Print compare.json instead of text.")]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COL",
+        help="Column of groups: rows of one group stay together. COL:day takes the days of a column of dates (hour, "
+        "week, month and year likewise).",
+    ),
+]
 
 
 def command(
     runs: Runs,
     out: Out,
+    columns: Annotated[Columns, "correct", "text", "features", "metadata", "where"],
+    settings: Annotated[DiscoverySettings, "seed"],
+    form: Form,
     match: MatchColumn = None,
     confidence_columns: ConfidenceColumns = None,
-    correct: options.Correct = None,
-    text: options.Text = None,
-    features: options.Features = None,
-    metadata: options.Metadata = None,
-    group: options.Group = None,
-    where: options.Where = None,
-    seed: options.Seed = 0,
+    group: Group = None,
     overwrite: Overwrite = False,
-    json: Json = False,
-    markdown: Markdown = False,
 ) -> None:
     """Compare runs: the same rows under two models or prompts, or one model on two sets.
 
@@ -66,24 +70,20 @@ def command(
     Says which run is better calibrated, where they differ and where both fail, with intervals that are paired where
     the rows are the same.
     """
-    check_form(json=json, markdown=markdown)
-    from miscal.base.markdown import markdown as as_markdown
+    from miscal.base.markdown import markdown
     from miscal.runs.compare.comparison import write_comparison
     from miscal.runs.shown_progress import steps
 
-    of_table = {
-        "correct": correct, "text": text, "features": features, "metadata": metadata, "group": group, "where": where,
-    }  # fmt: skip
-    given = {name: value for name, value in of_table.items() if value is not None}
-    _check(runs, confidence_columns, given, match)
+    seed, asked = settings.seed, given(columns) | ({} if group is None else {"group": group})
+    _check(runs, confidence_columns, asked, match)
 
     def make() -> "RunComparison":
         if confidence_columns is not None:
-            from miscal.data.readers.columns import split_names
+            from miscal.data.readers.names import split_names
             from miscal.runs.compare.confidences import compare_confidences
 
             names = split_names(confidence_columns)
-            return compare_confidences(runs[0], names, seed=seed, progress=progress, **given)
+            return compare_confidences(runs[0], names, seed=seed, progress=progress, **asked)
         from miscal.runs.compare.comparison import compare
 
         found = compare(runs, match=match, seed=seed, progress=progress)
@@ -94,20 +94,14 @@ def command(
 
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
-    print_result(
-        lambda: comparison_lines(found, Path(out)),
-        found.to_json,
-        lambda: as_markdown(shown_comparison(found)),
-        json=json,
-        markdown=markdown,
-    )
+    form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: markdown(shown_comparison(found)))
 
 
-def _check(runs: list[str], columns: str | None, given: dict[str, str], match: str | None) -> None:
+def _check(runs: list[str], columns: str | None, asked: dict[str, str], match: str | None) -> None:
     """Refuse options that belong to the other of the two kinds of comparison."""
-    if columns is None and given:
+    if columns is None and asked:
         raise InputError(
-            f"--{next(iter(given))} is of one table, whose confidences --confidence-columns names; runs know theirs: "
+            f"--{next(iter(asked))} is of one table, whose confidences --confidence-columns names; runs know theirs: "
             "leave it out"
         )
     if columns is not None and (len(runs) > 1 or match is not None):

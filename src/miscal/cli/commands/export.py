@@ -1,20 +1,12 @@
 """``miscal export``: corrected confidences in the format of another tool."""
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from miscal.cli.options import OverwriteTable, RunDir
 
-
-class Tool(StrEnum):
-    """Tools that corrected confidences can be given back to."""
-
-    inspect = "inspect"
-
-
-ToolName = Annotated[Tool, typer.Argument(metavar="TOOL", help="The tool that is to read them: inspect.")]
+ToolName = Annotated[Literal["inspect"], typer.Argument(metavar="TOOL", help="The tool that is to read them: inspect.")]
 OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="File of scores to write: a .json file.")]
 
 
@@ -26,4 +18,4 @@ def command(tool: ToolName, run_dir: RunDir, out: OutFile, overwrite: OverwriteT
     from miscal.integrations.inspect_scores import export_scores
 
     n = export_scores(run_dir, out, overwrite=overwrite)
-    print(f"{n:,} corrected confidences of {tool.value} samples written to {out}")
+    print(f"{n:,} corrected confidences of {tool} samples written to {out}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli import options
+from miscal.cli.options import OverwriteTable
 from miscal.data.importers import tool_names
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
@@ -34,7 +34,7 @@ def command(
     out: OutFile,
     confidence: Confidence = None,
     confidence_columns: ConfidenceColumns = None,
-    overwrite: options.OverwriteTable = False,
+    overwrite: OverwriteTable = False,
 ) -> None:
     """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
 
@@ -66,7 +66,7 @@ def command(
         from miscal.data.importers.imported import check_out
 
         check_out(out, overwrite=overwrite)
-        from miscal.data.readers.columns import split_names
+        from miscal.data.readers.names import split_names
 
         columns = split_names(confidence_columns) if confidence_columns else None
         found = read_log(tool, path, confidence=confidence, confidence_columns=columns)

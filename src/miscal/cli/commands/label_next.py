@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from miscal.cli import class_options, judge_options, options
+from miscal.base.options import given
+from miscal.cli.options import OutTable, OverwriteTable, RunDir
+from miscal.data.columns import NewColumns
+from miscal.runs.settings import DiscoverySettings
 
 if TYPE_CHECKING:
     from miscal.runs.label_next import LabelPlan
@@ -13,31 +16,23 @@ Pool = Annotated[
     str,
     typer.Argument(metavar="POOL", help="A .parquet, .csv or .jsonl file of rows like those of the run, not labelled."),
 ]
-OutFile = Annotated[str, typer.Option("--out", metavar="FILE", help="Table to write, a .parquet, .csv or .jsonl file.")]
 SHOWN, _TEXT = 5, 160
 """Rows whose text is printed, and characters of each."""
 Labels = Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many rows to choose.")]
+Taken = Annotated[
+    NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "embedding_rows", "features",
+    "text", "missing_as_blank", "where", "encoding", "csv_escape",
+]  # fmt: skip
 
 
 def command(
-    run_dir: options.RunDir,
+    run_dir: RunDir,
     pool: Pool,
-    out: OutFile,
+    out: OutTable,
+    columns: Taken,
+    settings: Annotated[DiscoverySettings, "seed"],
     labels: Labels = 100,
-    confidence: options.Confidence = None,
-    probability: options.Probability = None,
-    judge: judge_options.NewJudge = None,
-    probabilities: class_options.NewProbabilities = None,
-    embeddings: options.Embeddings = None,
-    embedding_rows: options.EmbeddingRows = None,
-    features: options.Features = None,
-    text: options.Text = None,
-    missing_as_blank: options.MissingAsBlank = None,
-    where: options.Where = None,
-    seed: options.Seed = 0,
-    encoding: options.Encoding = "utf-8",
-    csv_escape: options.CsvEscape = None,
-    overwrite: options.OverwriteTable = False,
+    overwrite: OverwriteTable = False,
 ) -> None:
     """Choose the rows of a pool whose labels say most.
 
@@ -46,12 +41,8 @@ def command(
     """
     from miscal.runs.label_next import label_next
 
-    plan = label_next(
-        run_dir, pool, labels=labels, seed=seed, out=out, overwrite=overwrite, where=where, confidence=confidence,
-        probability=probability, judge=judge, probabilities=probabilities, embeddings=embeddings,
-        embedding_rows=embedding_rows, features=features, text=text, encoding=encoding, csv_escape=csv_escape,
-        missing_as_blank=options.several(missing_as_blank),
-    )  # fmt: skip
+    options = given(columns) | given(settings)
+    plan = label_next(run_dir, pool, labels=labels, out=out, overwrite=overwrite, **options)
     for line in plan_lines(plan):
         print(line)
     print(f"table       {out}")

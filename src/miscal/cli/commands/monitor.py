@@ -1,13 +1,14 @@
 """``miscal monitor``: whether the correction still holds on what came after."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from miscal.cli import class_options, options
+from miscal.base.options import given, number
 from miscal.cli.exit_status import ALARM, DONE
-from miscal.cli.form import Markdown, check_form, print_result
+from miscal.cli.options import Form, RunDir, parsed
+from miscal.data.columns import NewColumns
 
 Rows = Annotated[
     str,
@@ -23,46 +24,33 @@ Tolerance = Annotated[
     float | None,
     typer.Option(
         metavar="T",
-        parser=options.non_negative,
+        parser=parsed(number(float, 0)),
         help="Distance of outcomes from the corrected confidences that counts as right, e.g. 0.02; fixed at the first "
         "look. Default: 0.02 (less of rare events), or what the run could be off by.",
         show_default=False,
     ),
 ]
-Group = Annotated[
-    str | None,
+OnInvalid = Annotated[
+    Literal["error", "drop"],
     typer.Option(
-        metavar="COL",
-        help="Column of groups whose rows count as one, or none; fixed at the first look. Default: that of the run.",
+        "--on-invalid", help="What to do if rows have missing or invalid values: stop with an error, or drop them."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print monitor.json instead of text.")]
+Taken = Annotated[
+    NewColumns, "confidence", "correct", "probability", "event", "positive", "probabilities", "label", "embeddings",
+    "features", "text", "where", "missing_as_blank", "group", "encoding", "csv_escape",
+]  # fmt: skip
 
 
 def command(
-    run: options.RunDir,
+    run: RunDir,
     data: Rows,
+    columns: Taken,
+    form: Form,
     out: Out = None,
-    confidence: options.Confidence = None,
-    correct: options.Correct = None,
-    probability: options.Probability = None,
-    event: options.Event = None,
-    positive: options.Positive = None,
-    probabilities: class_options.NewProbabilities = None,
-    label: class_options.NewLabel = None,
-    embeddings: options.Embeddings = None,
-    features: options.Features = None,
-    text: options.Text = None,
-    where: options.Where = None,
-    missing_as_blank: options.MissingAsBlank = None,
-    group: Group = None,
     at: At = None,
     tolerance: Tolerance = None,
-    on_invalid: options.OnInvalidOption = options.OnInvalid.error,
-    encoding: options.Encoding = "utf-8",
-    csv_escape: options.CsvEscape = None,
-    json: Json = False,
-    markdown: Markdown = False,
+    on_invalid: OnInvalid = "error",
 ) -> int:
     """Look whether the correction of a run still holds on labelled rows that came after.
 
@@ -72,27 +60,14 @@ def command(
 
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """
-    check_form(json=json, markdown=markdown)
-    from miscal.base.markdown import markdown as as_markdown
+    from miscal.base.markdown import markdown
     from miscal.runs.monitor.command import FOLDER, monitor
     from miscal.runs.monitor.wording import monitor_lines, shown_monitoring
     from miscal.runs.shown_progress import steps
 
-    columns = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
-    columns |= {"probabilities": probabilities, "label": label}
-    columns |= {"positive": positive, "embeddings": embeddings, "features": features}
+    options = given(columns) | {"on_invalid": on_invalid}
     with steps() as progress:
-        found = monitor(
-            run, data, out=out, at=at, tolerance=tolerance, group=group, progress=progress, text=text, where=where,
-            on_invalid=on_invalid.value, encoding=encoding, csv_escape=csv_escape,
-            missing_as_blank=options.several(missing_as_blank), **columns,
-        )  # fmt: skip
+        found = monitor(run, data, out=out, at=at, tolerance=tolerance, progress=progress, **options)
     place = Path(run) / FOLDER if out is None else Path(out)
-    print_result(
-        lambda: monitor_lines(found, place),
-        found.to_json,
-        lambda: as_markdown(shown_monitoring(found)),
-        json=json,
-        markdown=markdown,
-    )
+    form.print(lambda: monitor_lines(found, place), found.to_json, lambda: markdown(shown_monitoring(found)))
     return ALARM if found.alarm else DONE

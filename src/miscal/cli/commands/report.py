@@ -1,9 +1,12 @@
 """``miscal report``: draw the page of a run again."""
 
-from miscal.cli.options import RedactText, RunDir
+from typing import Annotated
+
+from miscal.cli.options import RunDir
+from miscal.runs.settings import DiscoverySettings
 
 
-def command(run_dir: RunDir, redact_text: RedactText = False) -> None:
+def command(run_dir: RunDir, settings: Annotated[DiscoverySettings, "redact_text"]) -> None:
     """Draw the report of a run again, from the files in its folder.
 
     A run that was made with --redact-text stays without texts. Given here, the option is for the report alone.
@@ -14,4 +17,4 @@ def command(run_dir: RunDir, redact_text: RedactText = False) -> None:
 
     check_seal(run_dir)
     with locked(run_dir):
-        print(render(run_dir, redact_text=redact_text))
+        print(render(run_dir, redact_text=settings.redact_text))

@@ -1,51 +1,16 @@
 """``miscal score``: ask a language model, and keep hidden state, confidence and outcome of every question."""
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from miscal.base.number_wording import decimal
+from miscal.base.options import number
 from miscal.cli.exit_status import Stopped
-from miscal.cli.options import Engine, Seed, whole
+from miscal.cli.options import EngineOption, RayAddress, parsed
+from miscal.runs.settings import DiscoverySettings
 
-
-class Dtype(StrEnum):
-    """Precision of the model."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-
-
-class EmbeddingsDtype(StrEnum):
-    """Precision of the hidden states on disk."""
-
-    float32 = "float32"
-    float16 = "float16"
-
-
-class Form(StrEnum):
-    """What a candidate is."""
-
-    letter = "letter"
-    text = "text"
-    text_per_token = "text_per_token"  # noqa: S105  a way to score, no password
-    text_per_byte = "text_per_byte"
-
-
-class Answer(StrEnum):
-    """Which answer to an open-ended question is taken."""
-
-    greedy = "greedy"
-    most_frequent = "most-frequent"
-
-
-class Verdict(StrEnum):
-    """Who judges the answers to open-ended questions."""
-
-    exact = "exact"
-    later = "later"
+_COUNT = parsed(number(int, 1))
 
 
 def command(
@@ -56,13 +21,15 @@ def command(
         str,
         typer.Option(metavar="T", help="The task: mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs."),
     ],
+    sampling: Annotated[DiscoverySettings, "seed"],
     out: Annotated[str, typer.Option(metavar="DIR", help="Folder to write; an unfinished run there is resumed.")],
-    engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
-    ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", parser=whole(1), help="Number of CPU processes.")] = None,
+    engine: EngineOption = "local",
+    ray_address: RayAddress = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", parser=_COUNT, help="Number of CPU processes.")] = None,
     dtype: Annotated[
-        Dtype, typer.Option(help="Precision of the weights; auto: bfloat16 on a GPU that has it, else float32.")
-    ] = Dtype.auto,
+        Literal["auto", "float32", "bfloat16"],
+        typer.Option(help="Precision of the weights; auto: bfloat16 on a GPU that has it, else float32."),
+    ] = "auto",
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda, cuda:1, ...")
     ] = "auto",
@@ -74,7 +41,8 @@ def command(
         bool, typer.Option("--trust-remote-code", help="Allow code that comes with the model to run.")
     ] = False,
     form: Annotated[
-        Form | None, typer.Option(help="What the model is asked to weigh: the letters, or the texts of the answers.")
+        Literal["letter", "text", "text_per_token", "text_per_byte"] | None,
+        typer.Option(help="What the model is asked to weigh: the letters, or the texts of the answers."),
     ] = None,
     prompt_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="File with the prompt template. Default: the paper's prompt.")
@@ -83,16 +51,15 @@ def command(
         int | None,
         typer.Option(
             metavar="N",
-            parser=whole(1),
+            parser=_COUNT,
             help="Score a random sample of N rows, drawn by --seed, each category in proportion.",
         ),
     ] = None,
-    seed: Seed = 0,
     batch_tokens: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole(1), help="Tokens per batch, padding included.")
+        int | None, typer.Option(metavar="N", parser=_COUNT, help="Tokens per batch, padding included.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", parser=whole(1), help="Number of CPU threads per process.")
+        int | None, typer.Option(metavar="N", parser=_COUNT, help="Number of CPU threads per process.")
     ] = None,
     embed_only: Annotated[
         bool,
@@ -109,12 +76,12 @@ def command(
         ),
     ] = "last",
     embeddings_dtype: Annotated[
-        EmbeddingsDtype,
+        Literal["float32", "float16"],
         typer.Option(
             help="Precision of the hidden states on disk. float16 takes half the space; where a number does not fit, "
             "all are stored in float32, and a sentence says so."
         ),
-    ] = EmbeddingsDtype.float32,
+    ] = "float32",
     confidence_from: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,22 +92,22 @@ def command(
         ),
     ] = None,
     answer: Annotated[
-        Answer | None,
+        Literal["greedy", "most-frequent"] | None,
         typer.Option(help="Open-ended: which answer is judged. The default is greedy."),
     ] = None,
     samples: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole(1), help="Open-ended: number of samples of each answer. Default: 10."),
+        typer.Option(metavar="N", parser=_COUNT, help="Open-ended: number of samples of each answer. Default: 10."),
     ] = None,
     temperature: Annotated[
         float | None, typer.Option(metavar="T", help="Open-ended: temperature of the samples. Default: 1.")
     ] = None,
     max_new_tokens: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole(1), help="Open-ended: tokens of an answer at most. Default: 32."),
+        typer.Option(metavar="N", parser=_COUNT, help="Open-ended: tokens of an answer at most. Default: 32."),
     ] = None,
     verdict: Annotated[
-        Verdict | None,
+        Literal["exact", "later"] | None,
         typer.Option(
             help="Open-ended: exact (the default) compares answers with the accepted ones; later leaves the column "
             "correct empty."
@@ -152,8 +119,8 @@ def command(
     ] = False,
 ) -> None:
     """Ask a language model questions or preferences. Next: `miscal discover DIR`."""
-    settings = {name: getattr(value, "value", value) for name, value in locals().items()}
-    settings["confidence_from"] = confidence_from or "letters"
+    settings = locals() | {"confidence_from": confidence_from or "letters", "seed": sampling.seed}
+    del settings["sampling"]
     from miscal.scoring.command import run
 
     try:

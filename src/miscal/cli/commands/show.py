@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli.form import Markdown, check_form, print_result
-from miscal.cli.options import RunDir
+from miscal.cli.options import Form, RunDir
 
 By = Annotated[
     str | None,
@@ -19,15 +18,13 @@ Class = Annotated[
     str | None,
     typer.Option("--class", metavar="NAME", help="A class, of a run of several classes, instead of --by."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the table as JSON instead of text.")]
 
 
-def command(run_dir: RunDir, by: By = None, name: Class = None, json: Json = False, markdown: Markdown = False) -> None:
+def command(run_dir: RunDir, form: Form, by: By = None, name: Class = None) -> None:
     """Print the table of a column, with the finding that each value is or is explained by; or the findings of a class.
 
     For each value: rows, accuracy, confidence, residual, hidden residual, and what the correction leaves of it.
     """
-    check_form(json=json, markdown=markdown)
     from miscal.base.errors import InputError
     from miscal.runs.show.class_wording import class_lines, class_markdown
     from miscal.runs.show.command import show, show_class
@@ -37,10 +34,9 @@ def command(run_dir: RunDir, by: By = None, name: Class = None, json: Json = Fal
         raise InputError(
             "give one of --by COL, for the table of a column, and --class NAME, for the findings of a class"
         )
-    form = {"json": json, "markdown": markdown}
     if by is not None:
         table = show(run_dir, by)
-        print_result(lambda: table_lines(table), table.to_json, lambda: table_markdown(table), **form)
+        form.print(lambda: table_lines(table), table.to_json, lambda: table_markdown(table))
     else:
         one = show_class(run_dir, str(name))
-        print_result(lambda: class_lines(one), one.to_json, lambda: class_markdown(one), **form)
+        form.print(lambda: class_lines(one), one.to_json, lambda: class_markdown(one))

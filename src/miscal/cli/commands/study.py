@@ -7,8 +7,9 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
+from miscal.base.options import number
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
-from miscal.cli.options import Engine, names, whole
+from miscal.cli.options import EngineOption, RayAddress, parsed
 
 PlanFile = Annotated[
     str | None,
@@ -62,7 +63,7 @@ Jobs = Annotated[
     int,
     typer.Option(
         metavar="N",
-        parser=whole(1),
+        parser=parsed(number(int, 1)),
         help="Cells computed at a time, each in a process of its own. With 1, one after another, and each fit takes "
         "all cores. No result depends on it.",
     ),
@@ -77,8 +78,8 @@ def command(
     sets: Sets = None,
     paper: Paper = False,
     markdown: Board = False,
-    engine: Annotated[Engine, typer.Option(help="Compute on this machine, or on a Ray cluster.")] = Engine.local,
-    ray_address: Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")] = None,
+    engine: EngineOption = "local",
+    ray_address: RayAddress = None,
     jobs: Jobs = 1,
     skip: Annotated[
         str | None,
@@ -119,10 +120,10 @@ def command(
                 asked,
                 out,
                 sets=given,
-                engine=engine.value,
+                engine=engine,
                 n_jobs=jobs,
                 ray_address=ray_address,
-                skip=names(skip),
+                skip=tuple(name.strip() for name in (skip or "").split(",") if name.strip()),
                 paper=paper,
                 progress=progress,
             )

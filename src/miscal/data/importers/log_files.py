@@ -10,7 +10,7 @@ from typing import Any
 from miscal.base.errors import CorruptFile, InputError
 from miscal.data.importers.imported_rows import UnusableLog
 from miscal.data.readers import delimited, parquet
-from miscal.data.readers.columns import unreserved
+from miscal.data.readers.names import unreserved
 from miscal.data.readers.table import not_empty
 from miscal.data.readers.text_file import text_of
 

@@ -17,8 +17,8 @@ from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.class_probabilities import LEAST_CLASSES, ClassProbabilities
-from miscal.data.readers.columns import find, guess, listed, split_names
 from miscal.data.readers.matrix import matrix_rows_at, matrix_shape, read_matrix
+from miscal.data.readers.names import find, guess, listed, split_names
 from miscal.data.readers.rows import TableRows, label, numbers
 from miscal.data.readers.table import Table, damage, existing
 

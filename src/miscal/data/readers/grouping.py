@@ -14,7 +14,7 @@ from miscal.base.checks import DATES
 from miscal.base.errors import InputError
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import PERIODS, period_starts
-from miscal.data.readers.columns import find
+from miscal.data.readers.names import find
 from miscal.data.readers.rows import TableRows, label, metadata_of
 from miscal.data.triples import check_group, check_time
 

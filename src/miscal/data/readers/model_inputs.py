@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
+from miscal.data.columns import NewColumns
 from miscal.data.encoders import Combined, Encoder
-from miscal.data.readers.columns import find, listed, match, split_names
+from miscal.data.readers.names import find, listed, match, split_names
 from miscal.data.readers.pieces import RowSource
 from miscal.data.readers.rows import XSource, choose_inputs
 
@@ -50,26 +50,23 @@ def needed(
     own: tuple[str, ...],
     blank: Sequence[str],
     reserved: dict[str, str],
-    *,
-    embeddings: Any,
-    rows: str | None,
-    features: str | Sequence[str] | None,
-    text: str | None,
+    columns: NewColumns,
 ) -> XSource:
     """Take x from where the model took it; `own` are its columns of the table."""
     places = encoder.places if isinstance(encoder, Combined) else encoder
     kind = places.kind.split("-")[0]
+    text, embeddings = columns.text, columns.embeddings
     if text is not None:
         find(text, source.columns, what="text")
-    chosen = own if features is None else match(features, (*source.columns, *blank), reserved)
+    chosen = own if columns.features is None else match(columns.features, (*source.columns, *blank), reserved)
     if kind == "features" and embeddings is None:
         inputs = XSource("features", chosen)
     elif kind == "text" and embeddings is None and chosen == own:
         column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
         inputs = XSource("text", own, text=column)
     else:
-        asked = {"features": None if own else features, "text": text, "rows": rows}
-        inputs = choose_inputs(source, embeddings=embeddings, **asked, reserved=reserved)
+        asked = replace(columns, features=None) if own else columns
+        inputs = choose_inputs(source, asked, reserved=reserved)
         inputs = replace(inputs, features=chosen) if inputs.kind == kind else inputs
     if inputs.kind != kind:
         raise InputError(

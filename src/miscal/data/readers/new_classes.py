@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from miscal.base.arrays import column_of, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.readers.class_columns import as_probabilities, is_matrix_file, matrix_file
-from miscal.data.readers.columns import listed, split_names
 from miscal.data.readers.matrix import matrix_rows, matrix_shape
+from miscal.data.readers.names import listed, split_names
 from miscal.data.readers.pieces import Piece, RowSource
 from miscal.data.readers.row_faults import RowFaults, numbers_in
 from miscal.data.readers.rows import label

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,23 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.checks import non_finite_rows, outside_unit
 from miscal.base.errors import InputError, argument
+from miscal.base.options import of_fields, takes
 from miscal.base.precision import held
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
+from miscal.data.columns import OF_OUTCOMES, NewColumns
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import where as conditions
-from miscal.data.readers.columns import find, guess
 from miscal.data.readers.computed_columns import pieces_with_computed
 from miscal.data.readers.content_digest import content_digest
 from miscal.data.readers.judge_columns import new_scores
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.model_inputs import can_be_blank, needed, refuse_absent
+from miscal.data.readers.names import find, guess
 from miscal.data.readers.new_classes import ModelClasses, NewClasses, classes_of
+from miscal.data.readers.outcomes import Asked
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
 from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
@@ -336,26 +339,17 @@ def _columns_of(encoder: Encoder) -> FeatureColumns:
 
 
 @checked_call
+@takes(NewColumns, but=OF_OUTCOMES)
 def open_new_rows(
     source: Any,
     *,
     encoder: Encoder,
-    confidence: str | None = None,
     fitted_on: str | None = None,
     kind: Kind = ANSWER,
-    probabilities: Any = None,
     classes: ModelClasses | None = None,
     scale: JudgeScale | None = None,
-    embeddings: Any = None,
-    embedding_rows: str | None = None,
-    features: str | float | Sequence[str | float] | None = None,
-    text: str | None = None,
-    where: str | None = None,
-    encoding: str = "utf-8",
-    csv_escape: str | None = None,
-    missing_as_blank: str | float | Sequence[str | float] = (),
     costs: Mapping[str, float] | None = None,
-    on_invalid: str = "error",
+    **options: Any,
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
 
@@ -365,72 +359,46 @@ def open_new_rows(
         As for :func:`miscal.data.readers.read_triples`.
     encoder : Encoder
         That of the model (``Triples.encoder``, or rebuilt from its saved state).
-    confidence : str, optional
-        Column of the confidence; by default `fitted_on`, or found by its name.
     fitted_on : str, optional
         Column of the confidences that the model was fitted on. No other is taken for it: a file of new rows may well
         have a column of a usual name that holds something else.
     kind : {"answer", "event", "judge"}, default "answer"
         What the confidence is the probability of.
-    probabilities : str, sequence of str, path or array of shape (n, K), optional
-        For a model of several classes: the columns of their probabilities in the order of the classes, or a matrix;
-        by default the columns it was fitted on.
     classes : ModelClasses, optional
         The classes of the model.
     scale : JudgeScale, optional
         For a model of a judge: what its scores stand for; by default they are probabilities.
-    embeddings : path or array, optional
-        For a model fitted on embeddings.
-    embedding_rows : str, optional
-        Column that says which row of the embeddings, from 0, belongs to each row; by default they lie in one order.
-    features : str or sequence of str, optional
-        For a model fitted on feature columns: by default its own columns; if given, they must be those, in order.
-    text : str, optional
-        For a model fitted on text: the column, by default the one it was fitted on.
-    where : str, optional
-        A condition on rows.
-    encoding : str, default "utf-8"
-        Of text files.
-    csv_escape : str, optional
-        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field.
-    missing_as_blank : str or sequence of str
-        Columns of the model that count as blank where the source lacks them, or a row has no value of them.
     costs : mapping of str to float, optional
         What it cost in log loss, on the rows of the run, to take a column as blank in every row; for the message that
         a column is missing.
-    on_invalid : {"error", "drop", "null"}, default "error"
-        What to do about rows whose confidence or inputs cannot be used.
-
-    Returns
-    -------
-    NewSource
+    **options
 
     Raises
     ------
     InputError
         If the data do not offer what the encoder needs.
     """
-    if on_invalid not in ON_INVALID:
-        raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {on_invalid!r}")
-    opened = open_pieces(source, encoding=encoding, csv_escape=csv_escape)
+    columns = of_fields(NewColumns, options)
+    if columns.on_invalid not in ON_INVALID:
+        raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {columns.on_invalid!r}")
+    asked = Asked.of(kind=kind, confidence=columns.confidence, probability=columns.probability, judge=columns.judge)
+    opened = open_pieces(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
     own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
     opened = pieces_with_computed(opened, own)
-    several = classes_of(opened, vocabulary(kind).columns[0], confidence, probabilities, classes)
-    column = None
-    if several is None:
-        column = _confidence_column(opened, vocabulary(kind).columns[0], confidence, fitted_on)
-    blank = can_be_blank(missing_as_blank, encoder)
+    option = asked.words.columns[0]
+    several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
+    column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
+    blank = can_be_blank(columns.missing_as_blank, encoder)
     absent = [name for name in own if name not in (*opened.columns, *blank)]
     refuse_absent(absent, opened, getattr(encoder, "can_be_blank", ()), costs or {})
-    given = {"embeddings": embeddings, "rows": embedding_rows, "features": features, "text": text}
     reserved = dict.fromkeys(several.columns, "probabilities") if several else {str(column): "confidence"}
-    inputs = needed(opened, encoder, own, blank, reserved, **given)
-    if where is not None:
-        conditions.columns_of(where, opened.columns)
+    inputs = needed(opened, encoder, own, blank, reserved, columns)
+    if columns.where is not None:
+        conditions.columns_of(columns.where, opened.columns)
     if inputs.kind == "embeddings" and not isinstance(inputs.embeddings, (str, Path)):
         inputs = replace(inputs, embeddings=numbers_or_checked(inputs.embeddings))
     encoder = encoder.taking_as_blank(blank) if blank else encoder  # type: ignore[attr-defined]
-    return NewSource(opened, encoder, column, inputs, where, on_invalid, kind, blank, several, scale)
+    return NewSource(opened, encoder, column, inputs, columns.where, columns.on_invalid, kind, blank, several, scale)
 
 
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:

@@ -13,7 +13,7 @@ from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.checks import check_correct
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind, Vocabulary, check_kind, vocabulary
-from miscal.data.readers.columns import find, guess
+from miscal.data.readers.names import find, guess
 
 _PLAIN = ({"0": 0.0, "1": 1.0}, {"false": 0.0, "true": 1.0}, {"no": 0.0, "yes": 1.0})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,29 +16,30 @@ from miscal.base.checks import (
 )
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
+from miscal.base.options import of_fields, takes
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
+from miscal.data.columns import SINGLE, Columns
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.answers import answers_of, one_answer_note
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.chosen_columns import with_readings, without_leaks
-from miscal.data.readers.class_columns import find_classes, probabilities_of, with_top_label
+from miscal.data.readers.class_columns import probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
-from miscal.data.readers.columns import find, left_out_of, name_of, refuse_told, split_names
 from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.grouping import NO_GROUPS, groups_of, times_of
 from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
-from miscal.data.readers.outcomes import Asked, outcomes
+from miscal.data.readers.names import find, left_out_of, name_of, refuse_told, split_names
+from miscal.data.readers.outcomes import outcomes
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.roles import Roles, roles_of, with_naming
 from miscal.data.readers.rows import (
-    AUTO,
     TableRows,
     XSource,
     choose_inputs,
@@ -52,6 +53,7 @@ from miscal.data.readers.rows import (
     texts,
     unseen_note,
 )
+from miscal.data.readers.table import Table
 from miscal.data.readers.valid_rows import valid_rows, weighed
 from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
 from miscal.data.splits import check_trainable, straddling_inputs
@@ -63,40 +65,8 @@ _STREAM = 61
 
 @checked_call
 @global_random_kept()
-def read_triples(
-    source: Any,
-    *,
-    confidence: str | None = None,
-    correct: str | None = None,
-    probability: str | None = None,
-    event: str | None = None,
-    positive: Any = None,
-    judge: str | None = None,
-    human: str | None = None,
-    labelling_probability: str | None = None,
-    kind: Kind | None = None,
-    probabilities: Any = None,
-    label: str | None = None,
-    classes: Any = None,
-    embeddings: Any = None,
-    embedding_rows: str | None = None,
-    features: str | float | Sequence[str | float] | None = None,
-    text: str | None = None,
-    metadata: str | float | Sequence[str | float] = (),
-    names_only: str | float | Sequence[str | float] = (),
-    split: str | None = None,
-    group: str | None = AUTO,
-    weight: str | None = None,
-    time: str | None = None,
-    where: str | None = None,
-    allow_leak: str | float | Sequence[str | float] = (),
-    leave_out: str | float | Sequence[str | float] = (),
-    on_invalid: Literal["error", "drop"] = "error",
-    encoding: str = "utf-8",
-    csv_escape: str | None = None,
-    seed: int = 0,
-    embed_model: str | None = None,
-) -> Triples:
+@takes(Columns)
+def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **options: Any) -> Triples:
     """Read triples from a file, folder or table.
 
     Parameters
@@ -104,82 +74,11 @@ def read_triples(
     source : path or table
         .parquet, .csv, .tsv or .jsonl; a folder written by ``miscal score``, or by ``datasets.save_to_disk``; a
         pandas, polars or pyarrow frame; a dictionary of arrays, e.g. ``{"confidence": f, "correct": y}``.
-    confidence, correct : str, optional
-        Columns of the confidence, in [0, 1], and the outcome, 0/1. By default the columns so called, or the only
-        one with a usual synonym for name; what was taken is in ``source["columns"]`` and in the notes.
-    probability, event : str, optional
-        The same two columns where the probability is not that an answer is right, but that an event happens: a delay, a
-        default, a readmission. One of them is enough to say so; the other is then found by its name.
-    positive : optional
-        The value of the event's column that is the event, or the verdict by which people approve. Not needed where the
-        column holds 0/1, false/true or no/yes.
-    judge, human : str, optional
-        The same two columns where a judge scores answers (a probability; a scale such as 1 to 5; pass or fail), and
-        people approve or reject some of them. A row without a verdict of people is not learned from; it says how often
-        people would approve. By default `metadata` is then "auto", and the lengths of texts are columns, too.
-    labelling_probability : str, optional
-        Beside a judge: a column of the probability by which each row was chosen for people to judge, above 0 and up to
-        1; needed where they differ.
     kind : {"answer", "event", "judge"}, optional
         What the probability is of. By default that of the columns named, and an answer where none is.
-    probabilities : str, sequence of str, path or array of shape (n, K), optional
-        The probabilities of three or more classes, which sum to 1 in each row, or their natural logarithms: columns by
-        name or pattern, or a matrix (.npy or .safetensors), a row for each row of `source`, in its order. Confidence
-        and outcome are then those of the top label. Columns of probabilities are no inputs.
-    label : str, optional
-        Column of the class that each row has. By default the column so called, or the only one with a usual synonym.
-    classes : path, str or sequence, optional
-        Names of the classes in the order of the probabilities, as the labels write them: a file with one on each line,
-        or a list. Needed of a matrix; of columns they are by default what a pattern leaves open.
-    embeddings : path or array of shape (n, d), optional
-        x: a .npy or .safetensors file (tensor ``x``) or an array, one row per row of `source`, in its order.
-    embedding_rows : str, optional
-        A column of row numbers, from 0: which row of `embeddings` belongs to each row of `source`. Several may share
-        one. By default they lie in the order of `source`.
-    features : str or sequence of str, optional
-        x: columns by name or pattern, comma-separated, each of which must match; or "auto": every column that plays no
-        other part. A pattern passes over the columns that play another part (id, weight, group, split, confidence,
-        correct, text, metadata). They may stand beside embeddings or texts.
-    text : str, optional
-        The column of texts, which are shown in reports. They become x, beside the columns named, unless there are
-        embeddings, as a file or among the features.
-    metadata : str or sequence of str
-        Columns that name and colour what is found. They are part of x, as features are, and new rows must have them;
-        "auto" takes every column that plays no other part.
-    names_only : str or sequence of str
-        Columns that name what is found but are no part of x, because new rows will not have them.
-    split : str, optional
-        A column of train / val / test, used as it is. By default rows have no split.
-    group : str, default "auto"
-        What is counted once, and stays together in every split and fold. "auto": a discovery finds it: equal inputs,
-        near copies, and the column that widens intervals most. A column: its equal values; of dates, "seen:day" means
-        its days ("hour", "week", "month" and "year" likewise), and the column may still be an input. "none": each row.
-    weight : str, optional
-        A column of numbers >= 0: for how many rows each row stands, up to a common factor. Rows of weight 0 are left
-        out and counted in the notes.
-    time : str, optional
-        A column of dates, or of numbers that rise with time: when each row was predicted. It names what is found, and
-        is no input unless `features` names it.
-    where : str, optional
-        A condition on rows, e.g. ``"model == 'gpt-4o' and n > 3"``.
-    allow_leak : str or sequence of str
-        Columns that are used although they tell the outcome as only what comes after it, because they are known before
-        it. Others that do are part of nothing: neither inputs, nor names of what is found.
-    leave_out : str or sequence of str
-        Columns by name or pattern that "auto" and other patterns pass over. A condition on rows may still use them.
-    on_invalid : {"error", "drop"}
-        Whether rows with missing, NaN or infinite values, or a confidence outside [0, 1], are refused or dropped
-        and counted in the notes.
-    encoding : str, default "utf-8"
-        Of text files.
-    csv_escape : str, optional
-        Of csv and tsv files: the character that stands before a quotation mark inside a quoted field, usually a
-        backslash. By default such a mark is doubled, and a mark that stands anywhere else is refused.
     seed : int, default 0
         Of the text encoder.
-    embed_model : str, optional
-        "tfidf", or the folder or hub id of a sentence-transformers model. By default a model found on this machine,
-        else TF-IDF.
+    **options
 
     Returns
     -------
@@ -202,94 +101,84 @@ def read_triples(
     >>> len(t), t.source["columns"]["confidence"], t.split
     (200, 'conf', None)
     """
-    if on_invalid not in ("error", "drop"):
-        raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
+    columns = _checked(of_fields(Columns, options))
     check_seed(seed)
-    features = features if features is None or isinstance(features, str) else split_names(features)
-    metadata, names_only, allow_leak, leave_out = (
-        one if isinstance(one, str) else split_names(one) for one in (metadata, names_only, allow_leak, leave_out)
-    )
-    table = open_table(source, encoding=encoding, csv_escape=csv_escape)
-    own = table.columns
-    named = {"confidence": confidence, "correct": correct, "probability": probability, "event": event}
-    parts = {
-        "judge": judge, "human": human, "labelling_probability": labelling_probability, "label": label, "text": text,
-        "embedding_rows": embedding_rows, "split": split, "group": group, "weight": weight, "time": time,
-    }  # fmt: skip
-    for what, one in (named | parts).items():
-        if one is not None:
-            name_of(one, what=what)
-    asked = Asked.of(**named, judge=judge, human=human, positive=positive, kind=kind)
-    chosen = {"features": features, "metadata": metadata, "names_only": names_only, "allow_leak": allow_leak}
-    table = with_computed(table, [one for names in chosen.values() for one in split_names(names or ())])
-    left_out = left_out_of(leave_out, table.columns, named | parts, chosen)
-    table = replace(table, columns=tuple(name for name in table.columns if name not in left_out))
-    several = find_classes(table, probabilities, label, classes)
-    if several is not None:
-        asked.refuse_beside("probabilities")
-    named_group = None if group in (None, AUTO, NO_GROUPS) and group not in table.columns else group
-    roles = roles_of(table, asked, split, named_group, weight, time, several, labelling_probability)
-    if roles.kind == JUDGE:
-        table = with_judge_columns(table, roles)
-        metadata = AUTO if not metadata and features is None else metadata
-    roles = with_naming(roles, table, metadata, names_only, features, text, embedding_rows)
-    given = {"embeddings": embeddings, "features": features, "text": text, "rows": embedding_rows}
-    inputs = choose_inputs(table, **given, metadata=roles.metadata, reserved=roles.reserved)
-    for part, column in {"text": inputs.text, "embedding_rows": inputs.rows}.items():
-        refuse_told(part, [column], roles.outcome, roles.probabilities)
-    roles.refuse_as_inputs(inputs.features)
-    every = tuple(dict.fromkeys([*table.columns, *left_out]))
-    rows = choose_rows(replace(table, columns=every), roles.columns, inputs, where)
-    scored = read_judge(rows, roles, positive, drop=on_invalid == "drop") if roles.kind == JUDGE else None
-    rows = rows if scored is None else scored.rows
-    allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(allow_leak))
-    inputs, readings, roles = with_readings(rows.frame, inputs, roles, text, allowed)
+    opened = open_table(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
+    offered, left_out = _offered(opened, columns)
+    asked_for = roles_of(offered, columns, kind)
+    judged = asked_for.kind == JUDGE
+    table = with_judge_columns(offered, asked_for) if judged else offered
+    named = with_naming(asked_for, table, columns)
+    x = choose_inputs(table, columns, reserved=named.reserved, metadata=named.metadata)
+    for part, column in {"text": x.text, "embedding_rows": x.rows}.items():
+        refuse_told(part, [column], named.outcome, named.probabilities)
+    named.refuse_as_inputs(x.features)
+    every = replace(table, columns=tuple(dict.fromkeys([*table.columns, *left_out])))
+    there = choose_rows(every, named.columns, x, columns.where)
+    drop = columns.on_invalid == "drop"
+    scored = read_judge(there, named, columns.positive, drop=drop) if judged else None
+    rows = there if scored is None else scored.rows
+    allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak))
+    x, readings, roles = with_readings(rows.frame, x, named, columns.text, allowed)
     if roles.id is not None and roles.id != roles.group:
         refuse_repeated(rows, roles.id)
-    read, of_classes = given_columns(rows.frame.columns, own), ()
-    if several is not None:
-        rows, of_classes = with_top_label(rows, several, drop=on_invalid == "drop")
-        roles = replace(roles, names_only=(*roles.names_only, several.predicted))
-    rows, notes = valid_rows(rows, roles, inputs, drop=on_invalid == "drop")
-    rows, weights, about_weights = weighed(rows, roles)
+    read, of_classes = given_columns(rows.frame.columns, opened.columns), ()
+    if roles.classes is not None:
+        rows, of_classes = with_top_label(rows, roles.classes, drop=drop)
+        roles = replace(roles, names_only=(*roles.names_only, roles.classes.predicted))
+    usable, dropped = valid_rows(rows, roles, x, drop=drop)
+    rows, weights, about_weights = weighed(usable, roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
     y, of_labels = outcomes(
-        column_of(rows.frame, roles.correct), roles.kind, positive=positive, name=roles.labels[1], rows=rows.row
+        column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )
-    readings, inputs, roles = without_leaks(rows, f, y, readings, inputs, roles, allowed, seed)
-    options = _options(roles, inputs) | {
-        "allow_leak": list(allowed), "leave_out": list(left_out), "group": roles.group or group or NO_GROUPS,
-        "text": inputs.text if inputs.kind == "text" else text, "where": where, "on_invalid": on_invalid,
-        "encoding": encoding, "csv_escape": csv_escape, "seed": seed, "embed_model": embed_model,
-    }  # fmt: skip
-    made = fingerprints(source, table, inputs, read, None if several is None else several.matrix) | {
-        "options": options,
-        "where": where,
+    readings, inputs, roles = without_leaks(rows, f, y, readings, x, roles, allowed, seed)
+    matrix = None if roles.classes is None else roles.classes.matrix
+    made = fingerprints(source, table, inputs, read, matrix) | {
+        "options": _options(columns, roles, inputs, allowed, left_out, seed),
+        "where": columns.where,
+        READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings],
     }
-    made |= {READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings]}
-    unseen = unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows})
     notes = (
         *of_classes,
-        *(scored.notes if scored is not None else ()),
-        *notes,
+        *(() if scored is None else scored.notes),
+        *dropped,
         *about_weights,
         *clipped,
         *of_labels,
         *(one_answer_note(rows.frame, roles.answers, y) if roles.kind == ANSWER else ()),
-        *unseen,
+        *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows}),
         *stroked_dates(rows.frame, readings),
     )
-    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, embed_model, weights)
-    columns = triples.source["columns"]
-    columns["needed"] = list(given_columns(columns["needed"], own))
-    seen = {*inputs.features, *roles.naming}
-    known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
-    passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys, *known_later}
+    triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, columns.embed_model, weights)
+    described = triples.source["columns"]
+    described["needed"] = list(given_columns(described["needed"], opened.columns))
     candidates = None
-    if roles.grouping is None and group not in (None, NO_GROUPS):
+    if roles.grouping is None and columns.group not in (None, NO_GROUPS):
+        known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
+        seen = {*inputs.features, *roles.naming}
+        passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys, *known_later}
         candidates = candidates_of(table, rows, triples, passed_over, seed)
-    judged = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=on_invalid == "drop")
-    return replace(triples, candidate_groups=candidates, judged=judged)
+    reading = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=drop)
+    return replace(triples, candidate_groups=candidates, judged=reading)
+
+
+def _checked(columns: Columns) -> Columns:
+    """Refuse what can be no name of a column, and return lists of names as tuples."""
+    if columns.on_invalid not in ("error", "drop"):
+        raise InputError(f"on_invalid must be 'error' or 'drop'; got {columns.on_invalid!r}")
+    lists = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak", "leave_out")}
+    plain = {what: one if one is None or isinstance(one, str) else split_names(one) for what, one in lists.items()}
+    named = {what: name_of(one, what=what) for what in SINGLE if (one := getattr(columns, what)) is not None}
+    return replace(columns, **plain, **named)
+
+
+def _offered(table: Table, columns: Columns) -> tuple[Table, tuple[str, ...]]:
+    """Add the columns that are computed where they are named, and take those away that are left out."""
+    several = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak")}
+    made = with_computed(table, [one for names in several.values() for one in split_names(names or ())])
+    left_out = left_out_of(columns.leave_out, made.columns, {what: getattr(columns, what) for what in SINGLE}, several)
+    return replace(made, columns=tuple(name for name in made.columns if name not in left_out)), left_out
 
 
 def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> JudgeReading:
@@ -311,11 +200,14 @@ def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, 
     return JudgeReading(scored.scale, unjudged, scored.labelling)
 
 
-def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
+def _options(
+    columns: Columns, roles: Roles, inputs: XSource, allowed: Sequence[str], left_out: Sequence[str], seed: int
+) -> dict[str, Any]:
     """Name the choices made, so that a second reading cannot choose otherwise."""
+    pair = dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True))
     from_file = isinstance(inputs.embeddings, (str, Path))
     return {
-        **(_of_pair(roles) if roles.classes is None else roles.classes.options),
+        **(pair if roles.classes is None else roles.classes.options),
         **({} if roles.positive is None else {"positive": roles.positive}),
         **({} if roles.labelling is None else {"labelling_probability": roles.labelling}),
         "embeddings": str(Path(inputs.embeddings).resolve()) if from_file else None,
@@ -326,11 +218,13 @@ def _options(roles: Roles, inputs: XSource) -> dict[str, Any]:
         "split": roles.split,
         "weight": roles.weight,
         "time": roles.time,
+        "allow_leak": list(allowed),
+        "leave_out": list(left_out),
+        "group": roles.group or columns.group or NO_GROUPS,
+        "text": inputs.text if inputs.kind == "text" else columns.text,
+        "seed": seed,
+        **{name: getattr(columns, name) for name in ("where", "on_invalid", "encoding", "csv_escape", "embed_model")},
     }
-
-
-def _of_pair(roles: Roles) -> dict[str, Any]:
-    return dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True))
 
 
 def options_of(source: dict[str, Any]) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
+from miscal.data.columns import Columns
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
-from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns
-from miscal.data.readers.columns import find, match, refuse_told, split_names, unreserved
-from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
+from miscal.data.readers.grouping import NO_GROUPS, Grouping
+from miscal.data.readers.names import find, match, refuse_told, split_names, unreserved
 from miscal.data.readers.outcomes import Asked
 from miscal.data.readers.rows import AUTO, label, shown_text
 from miscal.data.readers.table import Table
@@ -114,16 +115,7 @@ class Roles:
             )
 
 
-def roles_of(
-    table: Table,
-    asked: Asked,
-    split: str | None,
-    group: str | None,
-    weight: str | None,
-    time: str | None,
-    classes: ClassColumns | None = None,
-    labelling: str | None = None,
-) -> Roles:
+def roles_of(table: Table, columns: Columns, kind: Kind | None) -> Roles:
     """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
 
     Raises
@@ -133,6 +125,12 @@ def roles_of(
     InputError
         If a column is asked to play two parts that exclude each other.
     """
+    pair = {name: getattr(columns, name) for name in (*Asked.OPTIONS, "judge", "human")}
+    asked = Asked.of(**pair, kind=kind)
+    classes = find_classes(table, columns.probabilities, columns.label, columns.classes)
+    if classes is not None:
+        asked.refuse_beside("probabilities")
+    split, weight, time, labelling = columns.split, columns.weight, columns.time, columns.labelling_probability
     if labelling is not None and asked.kind != JUDGE:
         raise InputError(
             "labelling_probability says how rows were chosen for people to judge: name a judge, too "
@@ -140,13 +138,15 @@ def roles_of(
         )
     confidence, correct, said = (CONFIDENCE, CORRECT, ()) if classes is not None else asked.found(table.columns)
     outcome, stated = (correct, (confidence,)) if classes is None else (classes.label, classes.columns)
-    grouping = None if group is None else Grouping.of(group, table.columns)
+    found_later = columns.group in (None, AUTO, NO_GROUPS) and columns.group not in table.columns
+    grouping = None if found_later else Grouping.of(columns.group, table.columns)
     grouped = None if grouping is None else grouping.column
     named = {"split": split, "group": grouped, "weight": weight, "time": time, "labelling_probability": labelling}
     for what, name in named.items():
         if name is not None:
             find(name, table.columns, what=what)
         refuse_told(what, [name], outcome, stated)
+    group = None if grouping is None else columns.group
     taken = [name for name in (confidence, outcome, split, group, weight, labelling) if name is not None]
     return Roles(
         confidence,
@@ -165,25 +165,18 @@ def roles_of(
     )
 
 
-def with_naming(
-    roles: Roles,
-    table: Table,
-    metadata: str | Sequence[str],
-    names_only: str | Sequence[str],
-    features: str | Sequence[str] | None,
-    text: str | None,
-    embedding_rows: str | None,
-) -> Roles:
-    """Add the columns that name what is found; the options are those of :func:`miscal.data.readers.read_triples`.
-
-    Either of `metadata` and `names_only` may be "auto".
+def with_naming(roles: Roles, table: Table, columns: Columns) -> Roles:
+    """Add the columns that name what is found; either of `metadata` and `names_only` may be "auto".
 
     Raises
     ------
     MissingColumn, InputError
         If one is not there, or is the confidence or the outcome.
     """
-    others = (shown_text(table, text), embedding_rows)
+    features, names_only = columns.features, columns.names_only
+    # of what a judge is wrong about, every column may tell
+    metadata = AUTO if roles.kind == JUDGE and not columns.metadata and features is None else columns.metadata
+    others = (shown_text(table, columns.text), columns.embedding_rows)
     taken = roles.reserved | {name: "other" for name in others if name is not None}
     if AUTO in (metadata, names_only) and features not in (None, AUTO):
         taken |= dict.fromkeys(match(features, table.columns, taken), "features")

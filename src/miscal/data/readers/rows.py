@@ -14,12 +14,13 @@ from miscal.base.arrays import DtypeError, column_of, numeric, row_list, value_l
 from miscal.base.checks import CLIP_TOLERANCE, DROP, check_confidence, check_features, non_finite_rows
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.vocabulary import Kind, vocabulary
+from miscal.data.columns import RowColumns
 from miscal.data.encoders import PlacesAndColumns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.mapped import chosen_rows, held_rows
 from miscal.data.readers import where as conditions
-from miscal.data.readers.columns import find, listed, match, unreserved
 from miscal.data.readers.matrix import read_matrix
+from miscal.data.readers.names import find, listed, match, unreserved
 from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
 from miscal.data.readers.table import Table
 from miscal.data.splits import MIN_FIT_ROWS
@@ -113,14 +114,7 @@ UNSEEN_SHOWN = 5
 
 
 def choose_inputs(
-    table: HasColumns,
-    *,
-    embeddings: Any,
-    features: str | Sequence[str] | None,
-    text: str | None,
-    reserved: dict[str, str],
-    rows: str | None = None,
-    metadata: Sequence[str] = (),
+    table: HasColumns, columns: RowColumns, *, reserved: dict[str, str], metadata: Sequence[str] = ()
 ) -> XSource:
     """Decide where x comes from, from what was asked for and what is there.
 
@@ -133,6 +127,7 @@ def choose_inputs(
     MissingColumn
         If a column named is not there.
     """
+    embeddings, features, text, rows = columns.embeddings, columns.features, columns.text, columns.embedding_rows
     if text is not None:
         find(text, table.columns, what="text")
     if rows is not None:

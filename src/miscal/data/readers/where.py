@@ -10,7 +10,7 @@ import polars as pl
 
 from miscal.base.arrays import column_of, counted
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.readers.columns import find
+from miscal.data.readers.names import find
 
 MOST_CHARACTERS = 4_000
 """Length of a condition: polars takes seconds for some of twice the length, and crashes at a hundred times it."""

@@ -12,7 +12,7 @@ import polars as pl
 from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command, either
 from miscal.base.folds import row_groups
-from miscal.data.readers.columns import find
+from miscal.data.readers.names import find
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import TIME

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import FileError, InputError, command, either
-from miscal.data.readers.columns import find
+from miscal.data.readers.names import find
 from miscal.data.readers.table import own_parquet
 from miscal.discovery.classes.document import ClassEvent
 from miscal.discovery.column_tables import ColumnTable, Tables, tables_of

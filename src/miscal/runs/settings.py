@@ -1,0 +1,117 @@
+"""How the field is estimated, and what is tested and drawn: every option of it, in one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from miscal.base.errors import InputError
+from miscal.base.options import between, costs, number, parameter
+from miscal.base.randomness import LARGEST_SEED
+
+
+def method_settings(texts: list[str]) -> dict[str, object] | None:
+    """Read settings of a method, each written as NAME=VALUE with the value as JSON; None where there are none.
+
+    Raises
+    ------
+    InputError
+        If one has no name or no value, the value is no JSON, or a name comes twice.
+
+    Examples
+    --------
+    >>> method_settings(["min_mass=1", "sigmas=[0.1, 0.3]", "stop_hopeless=true"])
+    {'min_mass': 1, 'sigmas': [0.1, 0.3], 'stop_hopeless': True}
+    """
+    found: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if name in found:
+            raise InputError(f"--option gives {name} more than once: leave all but one out")
+        try:
+            if not name or not equals:
+                raise ValueError
+            found[name] = json.loads(value)
+        except ValueError:
+            raise InputError(
+                "--option must be NAME=VALUE with a number, true, false, null or a list as its value, for example "
+                f"min_mass=1 or sigmas=[0.1,0.3]; got {text!r}"
+            ) from None
+    return found or None
+
+
+@dataclass(frozen=True)
+class DiscoverySettings:
+    """Settings of a discovery."""
+
+    method: Literal["auto", "paper"] = parameter("How to estimate the field: our method, or the paper's.", "auto")
+    option: Mapping[str, Any] | None = parameter(
+        "Setting of --method paper instead of its default; may be repeated. min_mass=1: rows with hardly any "
+        "neighbour get the estimate by the confidence alone. stop_hopeless=true: stop settings that cannot catch up, "
+        "which saves time. neighbours=50: average over the 50 nearest rows. Others are sigmas, lambdas, max_epochs, "
+        "patience and bank_size; a list is written as [0.1,0.3].",
+        metavar="NAME=VALUE",
+        repeat=method_settings,
+    )
+    seed: int = parameter("Seed of all random numbers.", 0, metavar="N", parse=number(int, 0, most=LARGEST_SEED))
+    epsilon: float | None = parameter(
+        "Rows count as well calibrated where |delta| is at most this. Default: 0.05; of events half of the mean "
+        "predicted probability, or of what is missing to 1, where that is less.",
+        metavar="E",
+        parse=number(float, 0, below=1),
+    )
+    min_rows: int = parameter(
+        "The fewest rows of a regime whose gap is measured; 1, as in the paper, measures regimes of any size.",
+        30,
+        metavar="N",
+        parse=number(int, 1),
+    )
+    evidence: Literal["all", "test", "time"] | None = parameter(
+        "Rows whose outcomes count as evidence. all: every row, each judged by fits that never saw its outcome "
+        "(default). test: only the test rows, which are a random tenth unless --split names them (default with --split "
+        "and with --method paper). time: rows in five blocks of --time, each judged by what was learned "
+        "of earlier ones; the first only teaches."
+    )
+    sample: int | None = parameter(
+        "Learn the field from N rows, drawn at random; all rows are still evaluated and corrected. Default: all "
+        "rows, or 200,000 of more than 500,000.",
+        metavar="N",
+        parse=number(int, 100),
+    )
+    adjustment: Literal["family-wise", "fdr"] = parameter(
+        "Promise of the findings. family-wise: where nothing is hidden, at most one run in twenty names anything. "
+        "fdr: names more; of the groups beyond the cut, at most one in twenty is expected to be false.",
+        "family-wise",
+    )
+    threshold: float | Sequence[float] = parameter(
+        "Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
+        "least this risk acted on. May be repeated; the first is told first. A grid of others is always computed.",
+        (),
+        metavar="T",
+        parse=between,
+        repeat=tuple,
+    )
+    cost: tuple[float, float] | None = parameter(
+        "What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
+        "that they imply is told first, with the net benefit before and after the correction.",
+        metavar="FN,FP",
+        parse=costs,
+    )
+    map: Literal["auto", "pca", "tsne", "umap"] = parameter(
+        "Layout of the 2-D maps. auto: t-SNE, or PCA where fewer than 50 rows differ. UMAP can take longer than "
+        "the fit.",
+        "auto",
+    )
+    redact_text: bool = parameter("Leave out texts, and the keywords and names that are made of them.", False)
+    device: Literal["auto", "cpu", "cuda"] = parameter(
+        "Where --method paper trains. auto: on the GPU if there is one, otherwise on the CPU. --method auto has "
+        "no use for a GPU.",
+        "auto",
+    )
+
+    def of_discovery(self) -> dict[str, Any]:
+        """Return them as :func:`miscal.discovery.discover.discover` calls them."""
+        renamed = {"option": "options", "map": "map_method"}
+        return {renamed.get(name, name): value for name, value in vars(self).items()} | {"options": self.option or None}
