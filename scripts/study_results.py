@@ -14,11 +14,10 @@ from pathlib import Path
 import polars as pl
 
 from miscal.study.aggregates import raw_against_learned
-from miscal.study.pages.summary import StudySummary, summarise
 from miscal.study.plan import METHODS
 from miscal.study.table_columns import TABLES
 from miscal.study.tables import LEARNED, of_method, read_tables, schema
-from miscal.study.verdict import certificates
+from miscal.study.verdict import StudySummary, certificates, summarise
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies"
 LEFT_OUT = ("layouts", "failures", "curves", "histograms", "deferral", "proxy_curves")

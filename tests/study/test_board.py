@@ -206,7 +206,7 @@ def test_what_hidden_error_would_have_been_found_is_said_of_both_ends():
 def test_values_of_texts_come_before_bins_of_equal_rank():
     sizes = {"a": 0.3, "b": 0.2, "c": 0.1, "d": 0.0}
     cells = [cell("a", value, size, 0.9, bin=value in "ab") for value, size in sizes.items()]
-    (matrix,) = matrices(made(groups=cells)["groups"])
+    (matrix,) = matrices(made(groups=cells)["groups"], made()["shared_findings"].clear())
     assert [line.value for line in matrix.lines] == ["c", "d", "a", "b"]
 
 

@@ -5,11 +5,32 @@ No figure, table or claim asks which kind its pairs are of: it takes its words f
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import polars as pl
 
 from miscal.base.vocabulary import ANSWER, EVENT, vocabulary
+
+BEYOND_CHANCE = "by a 95 % interval that excludes 0, not adjusted for the number of pairs"
+"""What counts as beyond chance where pairs are counted by their intervals."""
+
+
+def counted(n: int, what: str) -> str:
+    """Write a count of things.
+
+    >>> counted(3, "pair"), counted(1, "pair")
+    ('3 pairs', '1 pair')
+    """
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def of_pairs(k: int, n: int) -> str:
+    """Write how many of some pairs.
+
+    >>> of_pairs(3, 40), of_pairs(1, 1)
+    ('3 of 40 pairs', '1 of 1 pair')
+    """
+    return f"{k} of {counted(n, 'pair')}"
 
 
 @dataclass(frozen=True)
@@ -20,26 +41,20 @@ class StudyVocabulary:
     ----------
     probability, probabilities : str
         What models state.
-    rate : str
-        How often it comes true.
-    rate_meaning : str
-        What that rate is, for the heading of a column.
+    rate, rate_meaning : str
+        How often it comes true, and what that is, for the heading of a column.
     over, under : str
         Of probabilities that are higher, or lower, than how often they come true.
     error : str
         What is so of probabilities in which something is hidden, with its verb.
-    row, rows : str
-        What the models of a data set share.
-    judged : str
-        What two models did with the rows that they share.
+    row, rows, judged : str
+        What the models of a data set share, and what two models did with it.
     failing : str
         Whether two models are off in the same rows, as a question.
     left : str
         What deferral leaves to somebody else.
-    deferral : str
-        What coverage is, and what is counted among the rows that are covered; whole sentences.
-    errors : str
-        What is counted there, for an axis or a heading.
+    deferral, errors : str
+        What coverage is, and what is counted among the rows that are covered: in sentences, and for an axis.
     """
 
     probability: str
@@ -60,8 +75,6 @@ class StudyVocabulary:
     def fill(self, sentence: str) -> str:
         """Put words in the places of a sentence that name them in braces.
 
-        Examples
-        --------
         >>> EVENTS.fill("Points left of the line are {over} on average.")
         'Points left of the line are over-predicted on average.'
         """
@@ -70,9 +83,6 @@ class StudyVocabulary:
     def regime(self, name: str) -> str:
         """Return what a regime is called."""
         return {"over": self.over, "under": self.under}.get(name, "well calibrated")
-
-
-_ANSWER, _EVENT = vocabulary(ANSWER), vocabulary(EVENT)
 
 
 def _of(kind: str, **words: str) -> StudyVocabulary:
@@ -111,35 +121,25 @@ EVENTS = _of(
     errors="failed forecasts",
 )
 
-BOTH = StudyVocabulary(
+BOTH = replace(
+    ANSWERS,
     probability="probability",
     probabilities="probabilities",
     rate="accuracy or event rate",
     rate_meaning="share of right answers; where marked, how often the event happens",
-    over=f"{_ANSWER.over} or {_EVENT.over}",
-    under=f"{_ANSWER.under} or {_EVENT.under}",
+    over=f"{ANSWERS.over} or {EVENTS.over}",
+    under=f"{ANSWERS.under} or {EVENTS.under}",
     error="the probability is wrong",
-    row="question",
-    rows="questions",
     judged="judged",
-    failing="Do different models fail on the same questions?",
     left="answers or forecasts",
     deferral=f"{ANSWERS.deferral} Where the probability is that of an event, the answer is whether the event is "
     "likelier than not, and its confidence is that of this answer.",
-    errors="risk",
 )
 
 
 def vocabulary_of(pairs: pl.DataFrame) -> StudyVocabulary:
-    """Return the words for some pairs of a study.
+    """Return the words for rows of the table ``pairs``, whose column ``outcome`` says what each is of.
 
-    Parameters
-    ----------
-    pairs : polars.DataFrame
-        Rows of the table ``pairs``, whose column ``outcome`` says what each is of.
-
-    Examples
-    --------
     >>> vocabulary_of(pl.DataFrame({"outcome": ["event", "event"]})).rate
     'event rate'
     >>> vocabulary_of(pl.DataFrame({"outcome": ["event", "answer"]})).rate

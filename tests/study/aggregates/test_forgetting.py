@@ -4,8 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.study.aggregates.corrections import correction_transfer, field_agreement
-from miscal.study.aggregates.forgetting import forgetting
+from miscal.study.aggregates import correction_transfer, forgetting, forgetting_sentence
 from miscal.study.table_columns import TABLES
 from miscal.study.vocabulary import ANSWERS
 
@@ -40,21 +39,20 @@ def test_each_way_a_pair_can_go_is_counted():
         ]
     )
     found = forgetting(table, "auto")
-    told = {one.pair: (one.forgets, one.keeps) for one in found.pairs}
-    assert told == {
+    assert {one.pair: (one.forgets, one.keeps) for one in found} == {
         "both": (True, True), "forgets": (True, False), "keeps": (False, True), "noise": (False, False),
         "chance": (True, False), "bare": (False, False),
     }  # fmt: skip
-    assert (found.n_forget, found.n_keep, found.n_both) == (3, 2, 1)
-    assert "in 3 of 6 interpreted pairs" in found.sentence
-    assert found.pairs[-1].category is found.pairs[-1].outcome is None
-    assert found.pairs[-1].sign.rises
-    assert forgetting(table, "paper").n_both == 0
+    said = forgetting_sentence(found)
+    assert "in 3 of 6 interpreted pairs, and their outcome more often in 2; both hold in 1." in said
+    assert found[-1].category is found[-1].outcome is None
+    assert found[-1].sign.rises
+    assert "both hold in 0" in forgetting_sentence(forgetting(table, "paper"))
 
 
 def test_the_first_column_is_compared_above_chance():
     rows = rows_of("p", {"topic": (0.6, 0.2)}, null=0.1) + rows_of("p", {"purer": (0.99, 0.99)}, null=0.1)
-    (pair,) = forgetting(pl.DataFrame(rows), "auto").pairs
+    (pair,) = forgetting(pl.DataFrame(rows), "auto")
     assert pair.category.by == "topic"
     assert pair.category.raw == pytest.approx((0.6 - 0.1) / 0.9)
     assert pair.category.learned == pytest.approx((0.2 - 0.1) / 0.9)
@@ -62,33 +60,10 @@ def test_the_first_column_is_compared_above_chance():
 
 
 def test_empty_tables_say_that_nothing_is_known():
-    assert forgetting(empty("purity"), "auto").pairs == ()
-    assert "nothing is known" in forgetting(empty("purity"), "auto").sentence
-    assert field_agreement(empty("transfer_fields"), "auto").height == 0
-    found = correction_transfer(empty("transfer_corrections"), "auto")
-    assert (found.n, found.saved, found.saved_own) == (0, None, None)
-    assert found.sentence(ANSWERS) == "No correction was judged on another pair."
-
-
-def test_correlations_are_averaged_by_data_set():
-    rng = np.random.default_rng(0)
-    rows = [
-        {"method": method, "dataset": dataset, "what": what, "correlation": r, "sign_agreement": a}
-        for method in ("paper", "auto")
-        for dataset in ("one", "two")
-        for what in ("delta", "hidden")
-        for r, a in [*rng.random((3, 2)).tolist(), (None, 0.1)]
-    ]
-    found = field_agreement(pl.DataFrame(rows), "paper")
-    assert found.height == 4
-    for line in found.to_dicts():
-        same = [row for row in rows if all(row[k] == line[k] for k in ("dataset", "what")) and row["method"] == "paper"]
-        known = [row for row in same if row["correlation"] is not None]
-        assert line["n"] == len(known) == 3
-        assert line["mean"] == pytest.approx(sum(row["correlation"] for row in known) / 3)
-        assert line["lowest"] == min(row["correlation"] for row in known)
-        assert line["highest"] == max(row["correlation"] for row in known)
-        assert line["sign_agreement"] == pytest.approx(sum(row["sign_agreement"] for row in known) / 3)
+    assert forgetting(empty("purity"), "auto") == []
+    assert "nothing is known" in forgetting_sentence([])
+    said = correction_transfer(empty("transfer_corrections"), "auto", ANSWERS)
+    assert said == "No correction was judged on another pair."
 
 
 def test_corrections_are_counted_by_the_sign_of_their_interval():
@@ -101,9 +76,11 @@ def test_corrections_are_counted_by_the_sign_of_their_interval():
             "saved_high": saved + half, "log_loss_raw": raw, "log_loss_own": own,
         }
     )  # fmt: skip
-    found = correction_transfer(table, "auto")
-    assert found.n_better == sum(s > h for s, h in zip(saved[:30], half[:30], strict=True))
-    assert found.n_worse == sum(-s > h for s, h in zip(saved[:30], half[:30], strict=True))
-    assert found.saved == pytest.approx(sum(saved[:30]) / 30)
-    assert found.saved_own == pytest.approx(sum(raw[:30] - own[:30]) / 30)
-    assert found.sentence(ANSWERS).startswith("Of 30 corrections")
+    said = correction_transfer(table, "auto", ANSWERS)
+    better, worse = (sum(sign * s > h for s, h in zip(saved[:30], half[:30], strict=True)) for sign in (1, -1))
+    assert said.startswith(
+        f"Of 30 corrections that were judged on another pair, {better} lower its log loss and {worse} "
+    )
+    for mean in (sum(saved[:30]) / 30, sum(raw[:30] - own[:30]) / 30):
+        assert f"{'lowers' if mean >= 0 else 'raises'} " in said
+        assert f"by {abs(mean):.4f}" in said

@@ -16,9 +16,9 @@ from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
 from miscal.study.pages import write, write_pages
 from miscal.study.pages.sheets import sheet_names
-from miscal.study.pages.summary import summarise
 from miscal.study.paper_numbers import GAPS, NULLS, SEEDS
 from miscal.study.plan_file import read_plan
+from miscal.study.verdict import summarise
 from miscal.study.vocabulary import ANSWERS
 
 from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables

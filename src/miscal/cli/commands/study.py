@@ -144,7 +144,7 @@ def command(
 
 def _written(folder: Path) -> list[Path]:
     """Write the board to hand on; it draws nothing, but what it rests on does, and comes after hours of computing."""
-    from miscal.study.pages.board_files import CSV, write_board
+    from miscal.study.pages.board import CSV, write_board
 
     page = write_board(folder)
     return [page, page.with_name(CSV)]

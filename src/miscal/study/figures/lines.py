@@ -9,8 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from miscal.study.aggregates import null_numbers
-from miscal.study.aggregates.forgetting import OUTCOME, SIGN
+from miscal.study.aggregates import OUTCOME, SIGN, null_numbers
 from miscal.study.drawing import INK, MUTED, OKABE_ITO, OVER, RULE, UNDER, panel_figure, soft_grid, zero
 from miscal.study.figures.labels import dataset_titles, fitting, models_in, pair_names
 from miscal.study.paper_numbers import GAPS, reproduced

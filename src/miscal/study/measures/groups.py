@@ -16,9 +16,7 @@ from miscal.findings.ledger.sizes import left_by, residual_size
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.pairs_together import CommonGroup, ModelRows, common_groups
-
-RESIDUAL, SMECE, LOG_LOSS = "residual", "smece", "log_loss_corrected"
-"""Measures of the table ``board``."""
+from miscal.study.tables import LOG_LOSS, RESIDUAL, SMECE
 
 
 def measure_board(result: PairResult) -> TableRows:

@@ -15,6 +15,7 @@ from miscal.evidence.certificates import Certificate
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import FieldRows, PairResult, TableRows
+from miscal.study.tables import SOUGHT
 
 _CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
 _OF_LEARNED = (
@@ -154,10 +155,6 @@ def _learned(result: PairResult) -> dict[str, Any]:
         "seconds_field": summary.timing["field"],
         "seconds": sum(summary.timing.values()),
     }
-
-
-SOUGHT = 0.05
-"""Hidden error of a tenth of the rows that the table says how many rows would show."""
 
 
 def _detectable(certificate: Certificate) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from miscal.base.threads import one_thread
 from miscal.estimators.kernel import nearest
 from miscal.findings.enrichment import encode
-from miscal.study.aggregates.forgetting import OUTCOME, SIGN
+from miscal.study.aggregates import OUTCOME, SIGN
 from miscal.study.measures.spaces import unseen_spaces
 from miscal.study.pair_result import PairResult, TableRows
 

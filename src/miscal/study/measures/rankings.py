@@ -22,13 +22,10 @@ from numpy.typing import NDArray
 
 from miscal.calibration.metrics import log_losses
 from miscal.evidence.rankings import Ranking, rank
-from miscal.study.measures.groups import LOG_LOSS
 from miscal.study.measures.paired import PairedModels
 from miscal.study.pair_result import TableRows
 from miscal.study.pairs_together import ModelRows
-
-CALIBRATION_COST, HIDDEN_COST = "calibration_cost", "hidden_cost"
-"""Measures of the table ``rankings``, beside the log loss after correction."""
+from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS
 
 
 def _losses(one: ModelRows, confidence: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,26 +1,52 @@
-"""The board: what the first page of a study draws, intervals along an axis and the matrix of models by groups."""
+"""The board: what the first page of a study draws, and ``board.md`` and ``board.csv`` for those who hand it on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from miscal.report.formatting import change, metric, points
-from miscal.report.texts import short
-from miscal.study.answers import Answer, Bar
-from miscal.study.matrix import Cell, GroupLine, GroupMatrix, holds
-from miscal.study.pages.grid import report_link
-from miscal.study.tables import Tables
+import polars as pl
 
-MOST_LINES = 120
-"""Groups that the page draws of one data set; the table ``groups`` has all."""
+from miscal.base.files import disk_errors, replace_file, write_whole
+from miscal.base.markdown import escaped, table
+from miscal.data.writing import defused
+from miscal.report.formatting import DASH, change, metric, points
+from miscal.report.texts import short
+from miscal.study.answers import Answer, in_order, label, ranks
+from miscal.study.folder import n_planned
+from miscal.study.matrix import Cell, GroupLine, GroupMatrix, holds
+from miscal.study.pages.grids import report_link
+from miscal.study.tables import (
+    CALIBRATION_COST,
+    HIDDEN_COST,
+    LEARNED,
+    LOG_LOSS,
+    RESIDUAL,
+    SMECE,
+    Tables,
+    of_method,
+    read_tables,
+)
+from miscal.study.verdict import StudySummary, summarise
+from miscal.study.vocabulary import counted
+
+MARKDOWN, CSV = "board.md", "board.csv"
+MOST_LINES, MOST_DRAWN = 20, 120
+"""Groups of a data set in ``board.md``, and on the page; the table ``groups`` has all."""
+MOST_MODELS = 12
+"""Models up to which ``board.md`` has a column for each; a table of more is too wide to be read."""
+
 _STEPS = (0.02, 0.05, 0.10, 0.20)
 """Absolute hidden residuals at which a cell of the matrix takes a deeper colour."""
+_LONGEST = 4_000
+"""Characters of an answer: it names a few groups and models, none of which is long by itself."""
 
-_SHARED = " \N{BLACK DIAMOND}"
-"""After the words of a group in which all models, taken together, err."""
+_OF_PAIRS = (
+    *("pair", "dataset", "model", "method", "family", "billions", "n_test", "accuracy", "confidence", "log_loss"),
+    *("log_loss_saved", "log_loss_saved_low", "log_loss_saved_high"),
+    *("limit_hidden", "p_hidden", "detectable", "rows_for_5_points", "n_findings", "finding"),
+)
 
 
 class Interval(NamedTuple):
@@ -42,8 +68,7 @@ class Picture(NamedTuple):
     rows: list[Interval]
 
 
-@dataclass(frozen=True)
-class Shade:
+class Shade(NamedTuple):
     """A cell of the matrix as drawn: its text before and after, its colour, what pointing says, and a link."""
 
     text: str = ""
@@ -54,12 +79,8 @@ class Shade:
     href: str | None = None
 
 
-@dataclass(frozen=True)
-class DrawnMatrix:
-    """A matrix as drawn: models with their reports, and for each group its words and cells.
-
-    `left` groups are in the table alone.
-    """
+class DrawnMatrix(NamedTuple):
+    """A matrix as drawn: models with their reports, groups with their cells; `left` groups are in the table alone."""
 
     dataset: str
     models: Sequence[tuple[str, str | None]]
@@ -70,9 +91,6 @@ class DrawnMatrix:
 def title(tables: Tables) -> str:
     """Say how many models were asked on which data sets.
 
-    Examples
-    --------
-    >>> import polars as pl
     >>> title({"pairs": pl.DataFrame({"pair": ["a", "b"], "model": ["x", "y"], "dataset": ["mmlu", "mmlu"]})})
     '2 models on mmlu'
     """
@@ -81,7 +99,7 @@ def title(tables: Tables) -> str:
     if not models:
         return "No pair is finished yet"
     on = short(datasets[0], 60) if len(datasets) == 1 else f"{len(datasets)} data sets"
-    said = f"{models} model{'' if models == 1 else 's'} on {on}"
+    said = f"{counted(models, 'model')} on {on}"
     return said if pairs.height == models * len(datasets) else f"{said}, {pairs.height} pairs"
 
 
@@ -90,44 +108,31 @@ def picture(answer: Answer, method: str, out: Path) -> Picture | None:
     if not answer.bars:
         return None
     low = min(0.0, *(one.low for one in answer.bars))
-    high = max(0.0, *(one.high for one in answer.bars))
-    width = max(high - low, 1e-9)
-    place = lambda value: round(100 * (value - low) / width, 2)  # noqa: E731
-    return Picture(place(0.0), [_interval(one, answer, place, method, out) for one in answer.bars])
-
-
-def _interval(one: Bar, answer: Answer, place, method: str, out: Path) -> Interval:
+    width = max(max(0.0, *(one.high for one in answer.bars)) - low, 1e-9)
     write = points if answer.unit == "points" else metric if answer.ordered else change
-    side = "" if answer.ordered else "over" if one.high < 0 else "under" if one.low > 0 else ""
-    text = f"{write(one.value)} ({write(one.low)} to {write(one.high)})"
-    href = None if one.pair is None else report_link(out, one.pair, method)
-    said = f"{text}, {one.aside}" if one.aside else text
-    return Interval(one.name, said, place(one.low), place(one.high), place(one.value), side, href)
+    rows = []
+    for one in answer.bars:
+        side = "" if answer.ordered else "over" if one.high < 0 else "under" if one.low > 0 else ""
+        text = f"{write(one.value)} ({write(one.low)} to {write(one.high)})" + (f", {one.aside}" if one.aside else "")
+        href = None if one.pair is None else report_link(out, one.pair, method)
+        left, right, at = (round(100 * (value - low) / width, 2) for value in (one.low, one.high, one.value))
+        rows.append(Interval(one.name, text, left, right, at, side, href))
+    return Picture(round(100 * (0.0 - low) / width, 2), rows)
 
 
-def line_name(line: GroupLine) -> str:
-    """Name the group of a line of the matrix, with a diamond where all models, taken together, err.
-
-    Examples
-    --------
-    >>> line_name(GroupLine("subject", "law", ()))
-    'subject = law'
-    """
-    return f"{short(line.column, 30)} = {short(line.value, 50)}{_SHARED if line.shared else ''}"
+def _name(line: GroupLine) -> str:
+    """Name a group, with a diamond where all models, taken together, err."""
+    return line.name(50) + (" \N{BLACK DIAMOND}" if line.shared else "")
 
 
 def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:
-    """Write the cells of a matrix."""
-    lines = [(line_name(line), [_shade(one, out) for one in line.cells]) for line in matrix.lines[:MOST_LINES]]
-    left = max(0, len(matrix.lines) - MOST_LINES)
-    models = [(short(model, 40), _report(matrix, k, out)) for k, model in enumerate(matrix.models)]
-    return DrawnMatrix(matrix.dataset, models, lines, left)
-
-
-def _report(matrix: GroupMatrix, k: int, out: Path) -> str | None:
-    """Return the address of the report of a model's pair, which each of its cells names."""
-    pair = next(line.cells[k]["pair"] for line in matrix.lines if line.cells[k] is not None)
-    return report_link(out, pair, matrix.method)
+    """Write the cells of a matrix; a model links to the report of its pair, which each of its cells names."""
+    models = []
+    for k, model in enumerate(matrix.models):
+        pair = next(line.cells[k]["pair"] for line in matrix.lines if line.cells[k] is not None)
+        models.append((short(model, 40), report_link(out, pair, matrix.method)))
+    lines = [(_name(line), [_shade(one, out) for one in line.cells]) for line in matrix.lines[:MOST_DRAWN]]
+    return DrawnMatrix(matrix.dataset, models, lines, max(0, len(matrix.lines) - MOST_DRAWN))
 
 
 def _shade(cell: Cell | None, out: Path) -> Shade:
@@ -135,13 +140,113 @@ def _shade(cell: Cell | None, out: Path) -> Shade:
         return Shade()
     value, tested = cell["hidden"], cell["p_value"] is not None
     depth = sum(abs(value) >= step for step in _STEPS)
-    kind = f"{'over' if value < 0 else 'under'}-{depth}" if tested and depth else ""
-    told = f"{points(value)}, 95 % interval {points(cell['low'])} to {points(cell['high'])}, {cell['n']:,} rows"
-    told += f"; p {cell['p_adjusted']:.2g} after adjustment" if tested else "; too few rows to be tested"
+    hint = f"{points(value)}, 95 % interval {points(cell['low'])} to {points(cell['high'])}, {cell['n']:,} rows"
+    hint += f"; p {cell['p_adjusted']:.2g} after adjustment" if tested else "; too few rows to be tested"
+    after, link = "", None
     if cell["after"] is not None:
-        told += f"; {points(cell['after'])} after the correction"
-    link = None if cell["finding"] is None else report_link(out, cell["pair"], cell["method"])
-    if link is not None:
+        hint += f"; {points(cell['after'])} after the correction"
+        after = points(cell["after"], 0)
+    if cell["finding"] is not None and (link := report_link(out, cell["pair"], cell["method"])) is not None:
         link += f"#finding-{cell['finding']}"
-    after = "" if cell["after"] is None else points(cell["after"], 0)
-    return Shade(points(value, 0), after, kind, holds(cell), told, link)
+    kind = f"{'over' if value < 0 else 'under'}-{depth}" if tested and depth else ""
+    return Shade(points(value, 0), after, kind, holds(cell), hint, link)
+
+
+def write_board(out: str | Path) -> Path:
+    """Write ``board.md`` and ``board.csv`` of a study, from its tables alone; return the path of the first.
+
+    It has the answers, a table of ranks for each measure, and the matrix of models by groups in short; ``board.csv``
+    has a line for each pair, with every measure that pairs are compared by.
+
+    Raises
+    ------
+    FileError
+        If the folder has no tables, or cannot be written.
+    CorruptFile
+        If a table cannot be read.
+    """
+    folder = Path(out)
+    tables = read_tables(folder)
+    summary = summarise(tables, n_planned(folder, tables))
+    with disk_errors(str(folder)):
+        replace_file(folder / MARKDOWN, board_markdown(tables, summary).encode())
+        write_whole(folder / CSV, defused(board_table(tables, summary.method)).write_csv)
+    return folder / MARKDOWN
+
+
+def board_table(tables: Tables, method: str) -> pl.DataFrame:
+    """Put the measures of each pair into one row.
+
+    There are columns of the table ``pairs``; of each measure of the table ``board`` its value and ends (``residual``,
+    ``residual_low``, ``residual_high``); and of each measure of the table ``rankings`` value, ends and ranks
+    (``hidden_cost_best_rank``). Null where a pair has none.
+    """
+    whole, ends = of_method(tables["pairs"], method, LEARNED).select(_OF_PAIRS), ("low", "high")
+    for name, measures, more in (
+        ("board", (RESIDUAL, SMECE), ends),
+        ("rankings", (CALIBRATION_COST, HIDDEN_COST, LOG_LOSS), (*ends, "best_rank", "worst_rank")),
+    ):
+        for measure in measures:
+            columns = {measure: "value"} | {f"{measure}_{end}": end for end in more}
+            own = of_method(tables[name], method).filter(measure=measure).select("pair", **columns)
+            whole = whole.join(own, on="pair", how="left")
+    return whole
+
+
+def board_markdown(tables: Tables, summary: StudySummary) -> str:
+    """Write the board as markdown in which no name can become markup, a mention or a link."""
+    blocks = [f"# {escaped(title(tables))}"]
+    if summary.n_pairs != summary.n_planned:
+        blocks.append(f"{summary.n_pairs} of {summary.n_planned} pairs of the plan are finished.")
+    blocks += ["\n".join(f"- **{escaped(one.question)}** {escaped(one.sentence, _LONGEST)}" for one in summary.answers)]
+    blocks += [block for answer in summary.answers for block in _ranking(tables, answer, summary.method)]
+    blocks += [block for matrix in summary.matrices for block in _matrix(matrix, summary)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _ranking(tables: Tables, answer: Answer, method: str) -> Iterator[str]:
+    """Write the table of a question that ranks models, and what is presumed; nothing for another question."""
+    own = in_order(of_method(tables["rankings"], method), answer.name)
+    if own.is_empty():
+        return
+    yield f"## {escaped(answer.question)}"
+    rows = [
+        [ranks(one), label(tables, one), metric(one["value"]), f"{metric(one['low'])} to {metric(one['high'])}"]
+        for one in own.iter_rows(named=True)
+    ]
+    yield table(("rank", "model", "log loss per row", "95 % interval"), rows, numbers=(2,))
+    yield escaped(answer.note, _LONGEST)
+
+
+def _matrix(matrix: GroupMatrix, summary: StudySummary) -> Iterator[str]:
+    words, each, lines = summary.words, len(matrix.models) <= MOST_MODELS, matrix.lines[:MOST_LINES]
+    yield f"## {escaped(f'Models by groups on {short(matrix.dataset, 80)}')}"
+    if each:
+        heads, cells = matrix.models, [map(_cell, line.cells) for line in lines]
+        said = (
+            f"How much higher the {words.rate} is than on rows of equal {words.probability}, in points; a star marks "
+        )
+        said += "what holds"
+    else:
+        heads, cells = ("models lower", "models higher", "models"), [_counts(line) for line in lines]
+        said = f"Models whose {words.rate} is lower, or higher, than on their rows of equal {words.probability}, where "
+        said += "that holds"
+    rows = [[_name(line), *own] for line, own in zip(lines, cells, strict=True)]
+    yield table(["group", *heads], rows, numbers=range(1, len(heads) + 1))
+    diamond = "; a diamond marks groups in which all models, taken together, err"
+    left = len(matrix.lines) - len(lines)
+    more = f" The table groups has {left} more groups." if left else ""
+    shared = diamond if any(line.shared for line in lines) else ""
+    yield escaped(f"{said} after adjustment over all cells{shared}.{more}")
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None or cell["hidden"] is None:
+        return DASH
+    return f"{points(cell['hidden'], 0)}{'*' if holds(cell) else ''}"
+
+
+def _counts(line: GroupLine) -> tuple[str, str, str]:
+    marked = [one["hidden"] for one in line.marked]
+    models = sum(one is not None for one in line.cells)
+    return str(sum(value < 0 for value in marked)), str(sum(value > 0 for value in marked)), str(models)

@@ -2,172 +2,143 @@
 
 from __future__ import annotations
 
-from miscal.report.formatting import DASH, MINUS, percent
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from typing import Any
+
+import polars as pl
+
+from miscal.report.formatting import DASH, metric, percent
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_numbers
-from miscal.study.claims.audits import epochs_of
-from miscal.study.pages.grid import Grid, GridCell, Heading, p, score, spread, whole
-from miscal.study.pages.study_grids import named
+from miscal.study.pages.grids import NAMES, Column, Grid, GridCell, Row, grid, p, score, spread, whole
 from miscal.study.tables import LEARNED, Tables, of_method
 
-_NAMES = (Heading("Model", number=False), Heading("Data set", number=False))
-_PAPER, _HERE = "paper", "here"
-PERMUTED = "permuted"
-"""The paper's null."""
+
+def _beside(title: str, theirs: Callable[[Any], GridCell], ours: Callable[..., GridCell], names: str = "") -> tuple:
+    """Describe the paper's column, written of its entry, with a dash without one; and ours."""
+    cited = Column(f"{title}, paper", lambda entry: GridCell(DASH) if entry is None else theirs(entry), "cited")
+    return cited, Column(f"{title}, here", ours, names)
 
 
-def null_grid(tables: Tables, method: str, null: str = PERMUTED) -> Grid | None:
-    """Table 2: spread and gap on the data and under a null; the paper's is that of permuted labels."""
+def _with_cited(tables: Tables, found: pl.DataFrame, entries: Mapping[paper.PaperPair, Any]) -> list[Row]:
+    """Return rows of pairs with the paper's entry; None where the pair is not the paper's, or it reports nothing."""
+    pairs = {row["pair"]: paper.reproduced(row) for row in tables["pairs"].unique("pair", keep="first").to_dicts()}
+    return [row | {"cited": entries.get(pairs.get(row["pair"]))} for row in found.to_dicts()]
+
+
+def null_grids(tables: Tables, method: str) -> list[tuple[str, Grid]]:
+    """Table 2: spread and gap on the data and under each null; the paper's is that of permuted labels."""
+    nulls = sorted(set(tables["nulls"]["null"]))
+    return [(method, found) for null in nulls if (found := _null_grid(tables, method, null)) is not None]
+
+
+def _null_grid(tables: Tables, method: str, null: str) -> Grid | None:
     found = null_numbers(tables["nulls"], method, null)
-    if found.is_empty():
-        return None
-    columns = (
-        *_NAMES, *_beside("Std of field"), *_beside("Std under the null"), *_beside("Gap"),
-        *_beside("Gap under the null"), Heading("p of std"), Heading("p of gap"),
-    )  # fmt: skip
-    epochs = {row["pair"]: row for row in epochs_of(tables, method, null).drop_nulls().iter_rows(named=True)}
-    if epochs:
-        columns += (Heading("Kept epoch", hint="how long learning went on"), Heading("Kept epoch under the null"))
-    rows = []
-    for row in found.iter_rows(named=True):
-        cited = _cited(paper.NULLS, tables, row) if null == PERMUTED else None
-        rows.append(
-            [named(row["model"]), named(row["dataset"]),
-             score(cited and cited.delta_std), score(row["delta_std"]),
-             _spread(cited and cited.null_delta_std), spread(row["delta_std_null_mean"], row["delta_std_null_std"]),
-             score(cited and cited.gap), score(row["gap"]),
-             _spread(cited and cited.null_gap), spread(row["gap_null_mean"], row["gap_null_std"]),
-             p(row["delta_std_p"]), p(row["gap_p"]), *(_epochs(epochs.get(row["pair"])) if epochs else ())]
-        )  # fmt: skip
-    draws = found["n_draws"].max()
+    columns = [
+        *NAMES,
+        *_beside("Std of field", lambda cited: score(cited.delta_std), score, "delta_std"),
+        *_beside("Std under the null", lambda cited: spread(*astuple(cited.null_delta_std)), spread,
+                 "delta_std_null_mean delta_std_null_std"),
+        *_beside("Gap", lambda cited: score(cited.gap), score, "gap"),
+        *_beside("Gap under the null", lambda cited: spread(*astuple(cited.null_gap)), spread,
+                 "gap_null_mean gap_null_std"),
+        Column("p of std", p, "delta_std_p"), Column("p of gap", p, "gap_p"),
+    ]  # fmt: skip
+    epochs = ["epoch", "epoch_null_mean", "epoch_null_std"]
+    if found.drop_nulls(epochs).height:
+        columns += [
+            Column("Kept epoch", whole, "epoch", "how long learning went on"),
+            Column("Kept epoch under the null", lambda mean, std: _briefly(mean, std, 1),
+                   "epoch_null_mean epoch_null_std"),
+        ]  # fmt: skip
     note = (
-        f"Under the null: mean and standard deviation over refits (here up to {draws}, in the paper 20). With n refits "
-        "a p-value cannot be below 1 / (n + 1): 20 refits give at least 0.048, so that no adjustment over the paper's "
-        "six pairs can reach 0.05. Gaps are cut off at 0."
+        f"Under the null: mean and standard deviation over refits (here up to {found['n_draws'].max()}, in the paper "
+        "20). With n refits a p-value cannot be below 1 / (n + 1): 20 refits give at least 0.048, so that no "
+        "adjustment over the paper's six pairs can reach 0.05. Gaps are cut off at 0."
     )
-    return Grid("Table 2", columns, rows, note)
+    return grid("Table 2", _with_cited(tables, found, paper.NULLS if null == "permuted" else {}), columns, note)
 
 
 def seed_grid(tables: Tables, method: str) -> Grid | None:
     """Table 3: how alike the fields of different seeds are."""
     found = seed_numbers(tables["seeds"], tables["seed_pairs"], method)
-    if found.is_empty():
-        return None
     shown = {"correlation": "Correlation", "sign_agreement": "Equal signs", "gap": "Gap", "delta_std": "Std of field"}
-    columns = (
-        *_NAMES, *(column for title in shown.values() for column in _beside(title)), Heading("Seeds"),
-        Heading("Undefined", hint="pairs of seeds without a correlation, because a field is constant"),
-    )  # fmt: skip
-    rows = []
-    for row in found.iter_rows(named=True):
-        cited = _cited(paper.SEEDS, tables, row)
-        cells = [named(row["model"]), named(row["dataset"])]
-        for name in shown:
-            theirs = getattr(cited, name) if cited else None
-            cells += [_briefly(theirs.mean, theirs.std) if theirs else GridCell(DASH),
-                      _briefly(row[f"{name}_mean"], row[f"{name}_std"])]  # fmt: skip
-        undefined = GridCell(f"{row['n_undefined']} of {row['n_seed_pairs']}", row["n_undefined"])
-        rows.append([*cells, whole(row["n_seeds"]), undefined])
+    columns = [*NAMES]
+    for name, title in shown.items():
+        columns += _beside(title, lambda cited, name=name: _briefly(*astuple(getattr(cited, name))), _briefly,
+                           f"{name}_mean {name}_std")  # fmt: skip
+    columns += [
+        Column("Seeds", whole, "n_seeds"),
+        Column("Undefined", _of, "n_undefined n_seed_pairs",
+               "pairs of seeds without a correlation, because a field is constant"),
+    ]  # fmt: skip
     note = (
         "Means and standard deviations over seeds, or over pairs of seeds for correlation and signs. Where a field is "
         "constant, its pairs of seeds have no correlation: they are left out of both and counted."
     )
-    return Grid("Table 3", columns, rows, note)
+    return grid("Table 3", _with_cited(tables, found, paper.SEEDS), columns, note)
 
 
 def threshold_grid(tables: Tables, method: str) -> Grid | None:
     """Table 4: what depends on epsilon."""
-    found = threshold_numbers(tables["thresholds"], method)
-    if found.is_empty():
-        return None
-    columns = (
-        Heading("Epsilon"), *_beside("Median smECE gap"), *_beside("Median Brier gap"),
-        *_beside("Share of rows: quartiles"), *_beside("Pairs with gap > 0.06"),
-    )  # fmt: skip
-    rows = []
-    for row in found.iter_rows(named=True):
-        cited = paper.THRESHOLDS.get(round(row["epsilon"], 6))
-        sizes = [row[name] for name in ("share_quarter", "share_median", "share_three_quarters")]
-        rows.append(
-            [GridCell(f"{row['epsilon']:g}", row["epsilon"]),
-             score(cited and cited.smece_gap), score(row["smece_gap"]),
-             score(cited and cited.brier_gap), score(row["brier_gap"]),
-             _quartiles(cited.sizes if cited else None), _quartiles(sizes),
-             GridCell(f"{cited.n_pairs} of {paper.N_PAIRS}" if cited else DASH, cited and cited.n_pairs),
-             GridCell(f"{row['n']} of {row['n_pairs']}", row["n"])]
-        )  # fmt: skip
-    note = "Medians and quartiles are of the pairs with a gap above 0.06 at that epsilon. The paper's shares are no \
-reference: they contradict its table 5b."
-    return Grid("Table 4", columns, rows, note)
+    found = threshold_numbers(tables["thresholds"], method).to_dicts()
+    rows = [row | {"cited": paper.THRESHOLDS.get(round(row["epsilon"], 6))} for row in found]
+    return grid("Table 4", rows, [
+        Column("Epsilon", lambda epsilon: GridCell(f"{epsilon:g}", epsilon), "epsilon"),
+        *_beside("Median smECE gap", lambda cited: score(cited.smece_gap), score, "smece_gap"),
+        *_beside("Median Brier gap", lambda cited: score(cited.brier_gap), score, "brier_gap"),
+        *_beside("Share of rows: quartiles", lambda cited: _quartiles(*cited.sizes), _quartiles,
+                 "share_quarter share_median share_three_quarters"),
+        *_beside("Pairs with gap > 0.06", lambda cited: _of(cited.n_pairs, paper.N_PAIRS), _of, "n n_pairs"),
+    ], "Medians and quartiles are of the pairs with a gap above 0.06 at that epsilon. The paper's shares are no "
+       "reference: they contradict its table 5b.")  # fmt: skip
 
 
 def gap_grid(tables: Tables, method: str) -> Grid | None:
     """Table 5: gap and share of rows of every pair, with bootstrap intervals."""
-    pairs = of_method(tables["pairs"], method, LEARNED)
-    if pairs.is_empty():
-        return None
-    columns = (*_NAMES, *_beside("Gap"), *_beside("Share of rows in the worst slice"))
-    rows = []
-    for row in pairs.iter_rows(named=True):
-        gap, size = _cited(paper.GAPS, tables, row), _cited(paper.SIZES, tables, row)
-        cited = paper.reproduced(row) is not None
-        rows.append(
-            [named(row["model"]), named(row["dataset"]),
-             score(gap.mean, gap.low, gap.high) if gap else GridCell(DASH),
-             score(row["gap_boot_mean_clipped"], _cut(row["gap_low"]), _cut(row["gap_high"])),
-             _sized(size.mean, size.low, size.high) if size else GridCell("none" if cited else DASH),
-             _slice(row)]
-        )  # fmt: skip
+    rows = _with_cited(tables, of_method(tables["pairs"], method, LEARNED), _GAPS)
+    columns = [
+        *NAMES,
+        *_beside("Gap", lambda cited: score(*astuple(cited[0])), _cut_off,
+                 "gap_boot_mean_clipped gap_low gap_high"),
+        *_beside("Share of rows in the worst slice",
+                 lambda cited: _sized(*astuple(cited[1])) if cited[1] else GridCell("none"),
+                 _slice),
+    ]  # fmt: skip
     note = (
         "Bootstrap means with 95 % intervals, the field and its slices held fixed, and the gap of each draw cut off at "
         "0, as the paper's appears to be. These percentiles lie above 0 even for a calibrated model, so that they are "
         "no test; the table of pairs has the interval that is one. A pair without a gap has no slice with enough rows. "
         "\u201cnone (gap \u2264 0)\u201d: no slice is worse calibrated than the whole; the paper has a dash there."
     )
-    return Grid("Table 5", columns, rows, note)
+    return grid("Table 5", rows, columns, note)
 
 
-def _epochs(row: dict | None) -> tuple[GridCell, GridCell]:
-    if row is None:
-        return GridCell(DASH), GridCell(DASH)
-    mean, std = row["null_mean"], row["null_std"]
-    return whole(round(row["observed"])), GridCell(f"{mean:.1f} \u00b1 {std:.1f}", mean)
+_GAPS = {pair: (gap, paper.SIZES[pair]) for pair, gap in paper.GAPS.items()}
 
 
-def _beside(title: str) -> tuple[Heading, Heading]:
-    return Heading(f"{title}, {_PAPER}"), Heading(f"{title}, {_HERE}")
+def _of(n: int, of: int) -> GridCell:
+    return GridCell(f"{n} of {of}", n)
 
 
-def _cited(table, tables: Tables, row):
-    """Return the paper's entry of a row's pair; None where the pair is not the paper's, or it reports nothing of it."""
-    known = paper.reproduced(tables["pairs"].filter(pair=row["pair"]).row(0, named=True))
-    return table.get(known)
-
-
-def _spread(cited: paper.Refits | None) -> GridCell:
-    return spread(cited.mean, cited.std) if cited else GridCell(DASH)
-
-
-def _briefly(mean: float | None, std: float | None) -> GridCell:
+def _briefly(mean: float | None, std: float | None, digits: int = 2) -> GridCell:
     """Write a mean and a standard deviation with the two decimals of the paper's Table 3."""
     if mean is None:
         return GridCell(DASH)
-    text = f"{mean:.2f}" if std is None else f"{mean:.2f} \u00b1 {std:.2f}"
-    return GridCell(text.replace("-", MINUS), mean)
+    return GridCell(metric(mean, digits) + ("" if std is None else f" \u00b1 {metric(std, digits)}"), mean)
 
 
-def _quartiles(sizes) -> GridCell:
-    if sizes is None or sizes[1] is None:
-        return GridCell(DASH)
-    return GridCell(" / ".join(percent(size, 0) for size in sizes), sizes[1])
+def _quartiles(*sizes: float | None) -> GridCell:
+    return GridCell(DASH) if sizes[1] is None else GridCell(" / ".join(percent(size, 0) for size in sizes), sizes[1])
 
 
-def _cut(value: float | None) -> float | None:
-    """Cut off at 0; quantiles may be cut off after they are taken."""
-    return None if value is None else max(0.0, value)
+def _cut_off(mean: float | None, *ends: float | None) -> GridCell:
+    """Write a gap cut off at 0; quantiles may be cut off after they are taken."""
+    return score(mean, *(None if end is None else max(0.0, end) for end in ends))
 
 
-def _slice(row: dict) -> GridCell:
+def _slice(row: Row) -> GridCell:
     if row["gap"] is not None and row["gap"] <= 0:
         return GridCell("none (gap \u2264 0)")
     return _sized(row["share_worst"], row["share_low"], row["share_high"])

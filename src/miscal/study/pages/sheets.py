@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from miscal.discovery.measurements import EXTREME
 from miscal.discovery.slice_numbers import CurveNumbers
 from miscal.report import probability_axes as all_axes
-from miscal.report.drawing import Bar, Dot, Scale, round_ticks
-from miscal.report.formatting import DASH, metric
+from miscal.report.drawing import Bar, Scale, round_ticks
+from miscal.report.formatting import metric, points
 from miscal.report.probability_axes import ProbabilityAxes
 from miscal.study.figures.labels import models_in
-from miscal.study.pages.grid import report_link
+from miscal.study.pages.grids import report_link
 from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, REGIONS, Tables
 from miscal.study.vocabulary import StudyVocabulary
@@ -33,41 +34,6 @@ _ROUNDING = 1e-9
 """By how much edges that are equal may differ."""
 
 
-@dataclass(frozen=True)
-class SheetDiagram:
-    """Reliability of one region; without dots where it has too few rows."""
-
-    name: str
-    label: str
-    dots: Sequence[Dot]
-    n: int | None
-    smece: str
-
-
-@dataclass(frozen=True)
-class FieldBars:
-    """The histogram of a field, coloured by the sides of the band that counts as well calibrated."""
-
-    bars: Sequence[Bar]
-    ticks: Sequence[tuple[float, str]]
-    marks: Sequence[float]
-
-
-@dataclass(frozen=True)
-class ModelRow:
-    """One pair under one method, as its data set's sheet shows it."""
-
-    model: str
-    method: str
-    n: int | None
-    std: float | None
-    unsupported: float | None
-    href: str | None
-    diagrams: Sequence[SheetDiagram]
-    field: FieldBars | None
-    errors: Sequence[tuple[str, Sequence[str]]]
-
-
 def axes_of(tables: Tables, dataset: str) -> ProbabilityAxes:
     """Return the axes of a data set's diagrams: in log-odds where most probabilities lie near 0 or 1."""
     known = tables["curves"].filter(pl.col("dataset") == dataset).drop_nulls(["confidence", "accuracy", "n"])
@@ -80,82 +46,56 @@ def axes_of(tables: Tables, dataset: str) -> ProbabilityAxes:
 
 def model_rows(
     tables: Tables, dataset: str, out: Path, words: StudyVocabulary, axes: ProbabilityAxes
-) -> list[ModelRow]:
-    """Return the rows of a data set's sheet: by method, then by family and size.
+) -> list[dict[str, Any]]:
+    """Return the rows of a data set's sheet, one for each pair under each method: by method, then by family and size.
 
-    Parameters
-    ----------
-    tables : mapping of str to polars.DataFrame
-    dataset : str
-    out : Path
-        Folder of the study; a row links to its pair's report where there is one.
-    words : StudyVocabulary
-    axes : ProbabilityAxes
-        From :func:`axes_of`.
+    A row links to its pair's report where there is one. Diagrams have no dots where a region has too few rows.
     """
-    own = {name: tables[name].filter(pl.col("dataset") == dataset) for name in _NEEDED}
-    pairs = own["pairs"].filter(pl.col("geometry") == LEARNED)
-    models = models_in(pairs)
-    ends = _ends(own["histograms"])
-    rows = sorted(
-        pairs.iter_rows(named=True), key=lambda row: (METHODS.index(row["method"]), models.index(row["model"]))
-    )
-    return [_row(own, row, ends, out, words, axes) for row in rows]
-
-
-_NEEDED = ("pairs", "corrections", "curves", "regions", "histograms")
-
-
-def _row(
-    own: Tables,
-    pair: dict,
-    ends: tuple[float, float] | None,
-    out: Path,
-    words: StudyVocabulary,
-    axes: ProbabilityAxes,
-) -> ModelRow:
-    here = (pl.col("pair") == pair["pair"]) & (pl.col("method") == pair["method"])
-    mine = {name: table.filter(here) for name, table in own.items()}
-    learned = pl.col("geometry") == LEARNED
-    return ModelRow(
-        model=pair["model"],
-        method=pair["method"],
-        n=pair["n_test"],
-        std=pair["delta_std"],
-        unsupported=pair["share_unsupported"],
-        href=report_link(out, pair["pair"], pair["method"], above="../"),
-        diagrams=[_diagram(mine["curves"], mine["regions"], name, words, axes) for name in DIAGRAMS],
-        field=_bars(mine["histograms"].filter(learned), ends, pair["epsilon"]),
-        errors=_errors(mine["corrections"].filter(learned)),
-    )
+    needed = ("pairs", "corrections", "curves", "regions", "histograms")
+    own = {name: tables[name].filter(dataset=dataset) for name in needed}
+    for name in ("pairs", "corrections", "histograms"):
+        own[name] = own[name].filter(geometry=LEARNED)
+    models, ends = models_in(own["pairs"]), _ends(own["histograms"])
+    pairs = own["pairs"].to_dicts()
+    found = []
+    for pair in sorted(pairs, key=lambda row: (METHODS.index(row["method"]), models.index(row["model"]))):
+        mine = {name: table.filter(pair=pair["pair"], method=pair["method"]) for name, table in own.items()}
+        found.append({
+            "model": pair["model"], "method": pair["method"], "n": pair["n_test"], "std": pair["delta_std"],
+            "unsupported": pair["share_unsupported"],
+            "href": report_link(out, pair["pair"], pair["method"], above="../"),
+            "diagrams": [_diagram(mine["curves"], mine["regions"], name, words, axes) for name in DIAGRAMS],
+            "field": _bars(mine["histograms"], ends, pair["epsilon"]),
+            "errors": _errors(mine["corrections"]),
+        })  # fmt: skip
+    return found
 
 
 def _diagram(
     curves: pl.DataFrame, regions: pl.DataFrame, name: str, words: StudyVocabulary, axes: ProbabilityAxes
-) -> SheetDiagram:
-    here = (pl.col("column") == "regime") & (pl.col("value") == name)
-    curve = curves.filter(here).drop_nulls(["confidence", "accuracy", "low", "high"]).sort("bin")
-    numbers = CurveNumbers(
-        **{column: tuple(curve[column].to_list()) for column in ("confidence", "accuracy", "low", "high", "n")}
-    )
-    region = regions.filter(here)
+) -> dict[str, Any]:
+    """Return the reliability of one region."""
+    columns = ("confidence", "accuracy", "low", "high", "n")
+    curve = curves.filter(column="regime", value=name).drop_nulls(columns[:4]).sort("bin")
+    numbers = CurveNumbers(**{column: tuple(curve[column].to_list()) for column in columns})
+    region = regions.filter(column="regime", value=name)
     n, error = (region["n"][0], region["smece"][0]) if region.height else (None, None)
     label = "All rows" if name == "all" else words.regime(name).capitalize()
-    return SheetDiagram(name, label, axes.dots(numbers), n, metric(error))
+    return {"name": name, "label": label, "dots": axes.dots(numbers), "n": n, "smece": metric(error)}
 
 
 def _ends(histograms: pl.DataFrame) -> tuple[float, float] | None:
     """Both ends of the fields of a data set, so that its histograms can be compared."""
-    total = pl.col("n").sum().over("pair", "method")
-    held = histograms.filter(pl.col("geometry") == LEARNED).filter(pl.col("n") >= SPARSE * total, pl.col("n") > 0)
+    held = histograms.filter(pl.col("n") >= SPARSE * pl.col("n").sum().over("pair", "method"), pl.col("n") > 0)
     if held.is_empty():
         return None
     widest = max(abs(held["left"].min() or 0.0), abs(held["right"].max() or 0.0), 0.05)
     return -widest, widest
 
 
-def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: float | None) -> FieldBars | None:
-    if histogram.is_empty() or ends is None:
+def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: float | None) -> dict[str, Any] | None:
+    """Return the histogram of a field, coloured by the sides of the band that counts as well calibrated."""
+    if ends is None:
         return None
     held = histogram.filter(
         pl.col("n") > 0, pl.col("left") >= ends[0] - _ROUNDING, pl.col("right") <= ends[1] + _ROUNDING
@@ -169,10 +109,7 @@ def _bars(histogram: pl.DataFrame, ends: tuple[float, float] | None, epsilon: fl
         for row in held.sort("left").iter_rows(named=True)
     ]  # fmt: skip
     marks = [x(edge) for edge in (-epsilon, epsilon) if ends[0] < edge < ends[1]] if epsilon else []
-    ticks = [
-        (x(value), f"{100 * value:+.0f}".replace("-", "\u2212").replace("+0", "0")) for value in round_ticks(*ends, 4)
-    ]
-    return FieldBars(bars, ticks, marks)
+    return {"bars": bars, "ticks": [(x(value), points(value, 0)) for value in round_ticks(*ends, 4)], "marks": marks}
 
 
 def _side(left: float, right: float, epsilon: float | None) -> str:
@@ -187,16 +124,11 @@ def _side(left: float, right: float, epsilon: float | None) -> str:
 
 
 def _errors(corrections: pl.DataFrame) -> list[tuple[str, list[str]]]:
-    values = {
-        (row["calibrator"], row["region"]): row["smece"]
-        for row in corrections.select("calibrator", "region", "smece").iter_rows(named=True)
-    }
+    """Return the calibration errors of each correction, by region."""
+    values = {(row["calibrator"], row["region"]): row["smece"] for row in corrections.iter_rows(named=True)}
     if not values:
         return []
-    return [
-        (label, [metric(values[key]) if (key := (name, region)) in values else DASH for region in REGIONS])
-        for name, label in _CORRECTIONS.items()
-    ]
+    return [(label, [metric(values.get((name, region))) for region in REGIONS]) for name, label in _CORRECTIONS.items()]
 
 
 def sheet_names(datasets: Iterable[str]) -> dict[str, str]:

@@ -5,30 +5,24 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
-
-import polars as pl
+from typing import Any
 
 from miscal.base.files import disk_errors, replace_file
 from miscal.report.frame import render_page
-from miscal.study.aggregates.corrections import correction_transfer
-from miscal.study.aggregates.forgetting import forgetting
+from miscal.study.aggregates import correction_transfer, forgetting, forgetting_sentence
 from miscal.study.claims import PaperClaim
 from miscal.study.drawing import look, write
-from miscal.study.figures import FIGURES, StudyFigure
+from miscal.study.figures import FIGURES
 from miscal.study.figures.labels import datasets_in
 from miscal.study.folder import n_planned, n_planned_by_method, planned
-from miscal.study.pages import board, board_grids, paper_grids, sheets, study_grids
-from miscal.study.pages.grid import Grid
-from miscal.study.pages.sheets import sheet_names
-from miscal.study.pages.summary import StudySummary, as_json, summarise
+from miscal.study.pages import board, grids, paper_grids, sheets
 from miscal.study.paper_numbers import SOURCE
 from miscal.study.plan import METHODS
 from miscal.study.tables import REGIONS, Tables, read_tables
-from miscal.study.verdict import sentences
+from miscal.study.verdict import StudySummary, as_json, sentences, summarise
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 
 HERE = Path(__file__).parent / "templates"
@@ -39,24 +33,6 @@ PAPER = "paper.html"
 
 _WIDE = 400
 """Width of a figure, in points, from which a phone scrolls it instead of shrinking it."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A figure on the page: its data, and whether it is too wide for a phone."""
-
-    name: str
-    data: str
-    wide: bool
-
-
-@dataclass(frozen=True)
-class FigureSection:
-    """A figure's section: what stands on the page, and the names of what is linked."""
-
-    figure: StudyFigure
-    shown: Sequence[Shown]
-    linked: Sequence[str]
 
 
 def write_pages(out: str | Path, *, paper: bool = False) -> Path:
@@ -96,39 +72,42 @@ wrote
     summary = summarise(tables, n_planned(folder, tables), by_method, planned(folder), paper=paper)
     with disk_errors(str(folder)):
         drawn = _draw(tables, folder / "figures", summary.words) if summary.of_paper else []
-        names = sheet_names(datasets_in(tables["pairs"]))
+        names = sheets.sheet_names(datasets_in(tables["pairs"]))
         (folder / "datasets").mkdir(exist_ok=True)
         for dataset, name in names.items():
-            replace_file(folder / "datasets" / f"{name}.html", _sheet(tables, dataset, folder).encode())
+            replace_file(folder / "datasets" / f"{name}.html", _sheet(tables, dataset, folder))
         content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / "summary.json", (content + "\n").encode())
-        page, of_paper = folder / "index.html", folder / PAPER
         if summary.of_paper:
-            replace_file(of_paper, _paper(tables, summary, by_method, drawn, names, folder).encode())
+            replace_file(folder / PAPER, _paper(tables, summary, by_method, drawn, names, folder))
         else:
-            of_paper.unlink(missing_ok=True)
-        replace_file(page, _index(tables, summary, names, folder).encode())
-    return page
+            (folder / PAPER).unlink(missing_ok=True)
+        replace_file(folder / "index.html", _index(tables, summary, names, folder))
+    return folder / "index.html"
 
 
-def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[FigureSection]:
+def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[dict[str, Any]]:
+    """Draw the figures; a section for each: the figure, the drawings on the page, and the names of what is linked."""
     folder.mkdir(exist_ok=True)
     sections = []
     with look():
         for figure in FIGURES:
             names = [write(drawing, folder, name) for name, drawing in figure.draw(tables)]
             if names:
-                sections.append(FigureSection(figure.in_words(words), [_shown(folder, names[0])], names[1:]))
+                shown = [_shown(folder, names[0])]
+                sections.append({"figure": figure.in_words(words), "shown": shown, "linked": names[1:]})
     return sections
 
 
-def _shown(folder: Path, name: str) -> Shown:
+def _shown(folder: Path, name: str) -> dict[str, Any]:
+    """Return a drawing's data, and whether it is too wide for a phone."""
     drawing = (folder / f"{name}.svg").read_bytes()
     width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', drawing)
-    return Shown(name, base64.b64encode(drawing).decode(), width is not None and float(width[1]) > _WIDE)
+    wide = width is not None and float(width[1]) > _WIDE
+    return {"name": name, "data": base64.b64encode(drawing).decode(), "wide": wide}
 
 
-def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> str:
+def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> bytes:
     return _page(
         "index.html",
         title=board.title(tables),
@@ -137,10 +116,10 @@ def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Pa
         words=summary.words,
         answers=[(one, board.picture(one, summary.method, out)) for one in summary.answers],
         matrices=[board.drawn(one, out) for one in summary.matrices],
-        firsts=board_grids.firsts_grid(tables, summary.method),
-        board=board_grids.board_grid(tables, out, summary.words),
+        firsts=grids.firsts_grid(tables, summary.method),
+        board=grids.board_grid(tables, out, summary.words),
         sheets=names,
-        failures=study_grids.failures_grid(tables),
+        failures=grids.failures_grid(tables),
         paper=summary.of_paper,
     )
 
@@ -149,41 +128,45 @@ def _paper(
     tables: Tables,
     summary: StudySummary,
     by_method: Mapping[str, int],
-    drawn: list[FigureSection],
+    drawn: list[dict[str, Any]],
     names: dict[str, str],
     out: Path,
-) -> str:
+) -> bytes:
     methods, words = [verdict.method for verdict in summary.verdicts], summary.words
-    names_drawn = {section.figure.name for section in drawn}
-    nulls = sorted(set(tables["nulls"]["null"].to_list()))
+    names_drawn = {section["figure"].name for section in drawn}
+
+    def each(make: Callable[..., grids.Grid | None], *given: Any) -> list[tuple[str, grids.Grid]]:
+        return [(method, found) for method in methods if (found := make(tables, method, *given)) is not None]
+
+    def said(name: str, say: Callable[[str], str]) -> list[str]:
+        held = set(tables[name]["method"])
+        return [f"Method {method}: {say(method)}" for method in methods if method in held]
+
     return _page(
         PAPER,
         summary=summary,
         words=words,
         sentences={verdict.method: sentences(verdict, words) for verdict in summary.verdicts},
-        pairs=study_grids.pairs_grid(tables, by_method, out, words),
+        pairs=grids.pairs_grid(tables, by_method, out, words),
         figures=drawn,
         beside=_beside(summary),
         missing=[figure.in_words(words).title for figure in FIGURES if figure.name not in names_drawn],
-        nulls=_each(methods, lambda method: [paper_grids.null_grid(tables, method, null) for null in nulls]),
-        seeds=_each(methods, lambda method: [paper_grids.seed_grid(tables, method)]),
-        thresholds=_each(methods, lambda method: [paper_grids.threshold_grid(tables, method)]),
-        gaps=_each(methods, lambda method: [paper_grids.gap_grid(tables, method)]),
-        methods=study_grids.methods_grid(tables, words),
-        certificates=_each(methods, lambda method: [study_grids.certificates_grid(tables, by_method, method)]),
-        deferral=_each(methods, lambda method: [study_grids.deferral_grid(tables, method, words)]),
-        fields=_each(methods, lambda method: [study_grids.fields_grid(tables, method, words)]),
-        elsewhere=_each(methods, lambda method: [study_grids.elsewhere_grid(tables, method)]),
-        correction_sentences=_sentences(
-            tables["transfer_corrections"],
-            methods,
-            lambda method: correction_transfer(tables["transfer_corrections"], method).sentence(words),
+        nulls=[one for method in methods for one in paper_grids.null_grids(tables, method)],
+        seeds=each(paper_grids.seed_grid),
+        thresholds=each(paper_grids.threshold_grid),
+        gaps=each(paper_grids.gap_grid),
+        methods=grids.methods_grid(tables, words),
+        certificates=each(grids.certificates_grid, by_method),
+        deferral=each(grids.deferral_grid, words),
+        fields=each(grids.fields_grid, words),
+        elsewhere=each(grids.elsewhere_grid),
+        correction_sentences=said(
+            "transfer_corrections",
+            lambda method: correction_transfer(tables["transfer_corrections"], method, words),
         ),
-        neighbour_sentences=_sentences(
-            tables["purity"], methods, lambda method: forgetting(tables["purity"], method).sentence
-        ),
-        purity=_each(methods, lambda method: [study_grids.purity_grid(tables, method)]),
-        failures=study_grids.failures_grid(tables),
+        neighbour_sentences=said("purity", lambda method: forgetting_sentence(forgetting(tables["purity"], method))),
+        purity=each(grids.purity_grid),
+        failures=grids.failures_grid(tables),
         sheets=names,
         source=SOURCE,
     )
@@ -198,30 +181,20 @@ def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[PaperClaim]
     return beside
 
 
-def _each(methods: list[str], make) -> list[tuple[str, Grid]]:
-    """Return each method's tables that have rows, beside the method."""
-    return [(method, grid) for method in methods for grid in make(method) if grid is not None]
-
-
-def _sentences(table: pl.DataFrame, methods: list[str], find) -> list[str]:
-    """Return the sentence of each method that the table has rows of."""
-    held = set(table["method"].to_list())
-    return [f"Method {method}: {find(method)}" for method in methods if method in held]
-
-
-def _sheet(tables: Tables, dataset: str, out: Path) -> str:
-    words = vocabulary_of(tables["pairs"].filter(pl.col("dataset") == dataset))
+def _sheet(tables: Tables, dataset: str, out: Path) -> bytes:
+    words = vocabulary_of(tables["pairs"].filter(dataset=dataset))
     axes = sheets.axes_of(tables, dataset)
     rows = sheets.model_rows(tables, dataset, out, words, axes)
     return _page(
         "dataset.html",
         dataset=dataset,
         words=words,
-        by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row.method == method])],
+        by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row["method"] == method])],
         axes=axes,
         regions=REGIONS,
     )
 
 
-def _page(template: str, **values) -> str:
-    return render_page(template, _STYLES, _PROGRAMS, folder=HERE, version=metadata.version("miscal"), **values)
+def _page(template: str, **values: Any) -> bytes:
+    page = render_page(template, _STYLES, _PROGRAMS, folder=HERE, version=metadata.version("miscal"), **values)
+    return page.encode()
