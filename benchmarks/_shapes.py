@@ -32,7 +32,6 @@ _SHARES = {
 _LEVELS = 4_000
 _END = 0.05
 """Share of the rows by which an end of an interval may be off."""
-_LEAST_JACCARD = 0.8
 _HOURS = 1
 """Hours by which an end of a stretch of the day may be off."""
 
@@ -62,7 +61,9 @@ class Planted:
     names: frozenset[str]
 
     def told(self, condition: Condition, effect: str, rows: np.ndarray) -> bool:
-        """Whether a finding is the planted group, described exactly."""
+        """Whether a finding is the planted group, described exactly; where no candidate is it, whether it is of it."""
+        if self.shape in (THREE, SLANTED):
+            return effect != "slope" and self.is_of(condition, rows)
         if frozenset(condition.columns) != self.names or (effect == "slope") != (self.shape == SLOPE):
             return False
         if self.shape == CYCLE:
@@ -70,8 +71,6 @@ class Planted:
         if self.shape == TREND:
             return isinstance(condition, Trend)
         inside = self.group != 0
-        if self.shape == SLANTED:
-            return bool((rows & inside).sum() >= _LEAST_JACCARD * (rows | inside).sum())
         if self.shape != DATES:
             return bool((rows == inside).all())
         rank = np.argsort(np.argsort(self.columns["opened"])) / len(rows)

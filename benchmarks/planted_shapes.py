@@ -8,7 +8,7 @@ written, without a field and without clusters of inputs; E[y | f] is cross-fitte
 
     dates     both ends within 5 % of the rows
     hours     both ends within one hour, told as hours of the day
-    slanted   a Jaccard index of rows of 0.8 or more, told by the two columns
+    three values, slanted   are no candidates: a finding of mostly the same rows
     trend     told as a trend of the column
     slope in a group   told as a slope of the value
 

@@ -1,4 +1,4 @@
-"""Groups of every shape are found by what they are: cycles, ordered levels, three values, slanted lines, trends."""
+"""Groups of every shape are found by what they are: cycles, ordered levels, trends."""
 
 import numpy as np
 import pytest
@@ -25,15 +25,6 @@ def kinds(rng):
     return {f"kind{j}": np.array([f"v{v}" for v in rng.integers(0, k, N)], object) for j, k in enumerate((3, 4, 5))}
 
 
-def test_three_values_together_are_one_finding():
-    columns = kinds(np.random.default_rng(0))
-    inside = np.logical_and.reduce([columns[name] == "v1" for name in columns])
-    assert 80 < inside.sum() < 120
-    [one] = told(columns, 0.5 - 3.0 * inside)
-    assert one.description == "kind0 = v1 and kind1 = v1 and kind2 = v1"
-    assert one.n == inside.sum()
-
-
 def test_hours_that_pass_midnight_are_one_finding():
     rng = np.random.default_rng(1)
     opened = np.datetime64("2021-01-01", "s") + rng.integers(0, 400 * 86_400, N).astype("m8[s]")
@@ -48,18 +39,6 @@ def test_a_range_of_ordered_levels_is_one_finding():
     age = rng.integers(0, 5, N)
     [one] = told({**kinds(rng), "age": levels[age]}, np.where((age == 1) | (age == 2), -0.6, 0.4))
     assert one.description == "age = 18-25 or 26-40"
-
-
-def test_a_slanted_line_is_told_by_its_two_columns():
-    rng = np.random.default_rng(3)
-    columns = {**kinds(rng), "income": rng.lognormal(3.4, 0.5, N), "debt": rng.gamma(2, 3, N)}
-    total = columns["income"] - 4 * columns["debt"]
-    inside = total < np.quantile(total, 0.2)
-    one, *_ = told(columns, np.where(inside, -1.0, 0.4))
-    assert set(one.columns) == {"income", "debt"}
-    assert one.condition.kind == "slanted"
-    assert "− " in one.description
-    assert one.description.endswith(tuple("0123456789"))
 
 
 @pytest.mark.parametrize("sign", [-1, 1])

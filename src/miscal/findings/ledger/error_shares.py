@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from miscal.findings.ledger.groups import CLUSTER, COMBINED, TREND, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, TREND, VALUE, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 
@@ -30,24 +30,19 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     --------
     >>> from miscal.findings.ledger.groups import TERM
     >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
-    [0.4, 0.4, 0.2]
+    [0.36, 0.36, 0.28]
     >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
-    [0.72, 0.18, 0.05, 0.05]
+    [0.65, 0.25, 0.05, 0.05]
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """
-    clusters, combined = kinds == CLUSTER, np.isin(kinds, COMBINED)
+    clusters = kinds == CLUSTER
     # there is one trend of a column: it stands among its values
     values = np.isin(kinds, (VALUE, TREND))
-    others = ~clusters & ~values & ~combined
+    others = ~clusters & ~values
     share, left = np.zeros(len(kinds)), 1.0
     # each gets its share of what is left, or all of it where there is nothing else
-    parts = [
-        (clusters, settings.cluster_share_of_error),
-        (combined, settings.combined_share_of_error),
-        (values, settings.value_share),
-        (others, 1.0),
-    ]
+    parts = [(clusters, settings.cluster_share_of_error), (values, settings.value_share), (others, 1.0)]
     for place, (some, of_left) in enumerate(parts):
         if some.any():
             alone = not any(other.any() for other, _ in parts[place + 1 :])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,17 +23,15 @@ from miscal.findings.conditions.kinds.term import Term
 from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.bins import Bins, bins_of, spans
 from miscal.findings.ledger.clusters import Clusters
-from miscal.findings.ledger.combinations import slanted, triples, two_thresholds
 from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.stretches import stretches
 from miscal.findings.ledger.trends import TrendRows, trend_of
 
-VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM, CLUSTER = range(9)
+VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM, CLUSTER = range(7)
 """Kinds of groups, the better name first."""
 
-COMBINED = (THRESHOLDS, TRIPLE, SLANTED)
-"""Kinds that several columns make together, of which there are many."""
+_QUARTERS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +45,7 @@ class Groups:
     also : tuple of m tuples of Condition
         Other conditions that hold for exactly the same rows.
     kinds : int array of shape (m,)
-        VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TRIPLE, SLANTED, TERM or CLUSTER.
+        VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM or CLUSTER.
     member : SideBySide
         m columns: 1 where a row is in a group.
     trends : dict of int to TrendRows
@@ -204,9 +202,7 @@ def named_groups(
     found.columns = cells
     found.add_trends(columns)
     found.add_pairs(cells)
-    found.add_triples(cells)
-    found.add_all(THRESHOLDS, two_thresholds(numbers, settings))
-    found.add_all(SLANTED, slanted(numbers, settings))
+    found.add_all(THRESHOLDS, _two_thresholds(numbers, settings))
     if text is not None:
         found.add_terms(text)
     return found.groups()
@@ -313,15 +309,6 @@ class _Found:
         for condition, rows in groups:
             self.add(condition, kind, rows)
 
-    def add_triples(self, cells: Sequence[ColumnGroups]) -> None:
-        some = cells[: self.settings.combined_columns]
-        least = max(self.settings.min_rows, int(np.ceil(self.settings.triple_share * self.n)))
-        codes, widths = [part.codes for part in some], [len(part.cells) for part in some]
-        for _, three in triples(codes, widths, least, self.settings.max_triples):
-            conditions = tuple(some[place].cells[cell] for place, cell in three)
-            rows = np.logical_and.reduce([some[place].rows(cell) for place, cell in three])
-            self.add(Both(conditions), TRIPLE, rows)
-
     def add_terms(self, text: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
 
@@ -424,6 +411,29 @@ def _pairs(
     for place in np.flatnonzero(counts >= least):
         i, j = divmod(int(place), width)
         yield int(counts[place]), one, i, two, j
+
+
+def _two_thresholds(
+    columns: Mapping[str, np.ndarray], settings: LedgerSettings
+) -> Iterator[tuple[Condition, np.ndarray]]:
+    """Yield the rows beyond a quarter of one number and a quarter of another, for every two of the columns named first.
+
+    Pairs of all would be too many, and of many rows they would take much memory.
+    """
+    n, many = len(next(iter(columns.values()), ())), settings.combined_numbers
+    while many > 2 and n * many * (many - 1) / 2 > settings.combined_rows:
+        many -= 1
+    sides = {name: list(_sides(name, values)) for name, values in list(columns.items())[:many]}
+    for one, two in combinations(sides, 2):
+        for (left, inside), (right, within) in product(sides[one], sides[two]):
+            yield Both((left, right)), inside & within
+
+
+def _sides(name: str, values: np.ndarray) -> Iterator[tuple[Condition, np.ndarray]]:
+    bins = bins_of(name, values, _QUARTERS, date=False)
+    for end in range(1, bins.count):
+        yield bins.condition(0, end - 1), (bins.codes >= 0) & (bins.codes < end)
+        yield bins.condition(end, bins.count - 1), bins.codes >= end
 
 
 class ReadsColumns(Protocol):

@@ -34,8 +34,8 @@ _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
     FAMILY_WISE: (
         "family-wise: Bonferroni over all candidates at every step of a forward choice, with a fifth of the error for "
-        "slopes of values, a tenth of the rest for clusters of inputs, a tenth of what is then left for combinations "
-        f"of columns beyond pairs, and four fifths of what remains for values of columns; {_GIVEN_ABOVE}"
+        "slopes of values, a tenth of the rest for clusters of inputs, and of what is then left 72 % for values of "
+        f"columns and 28 % for intervals, pairs and terms; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "

@@ -13,8 +13,7 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
 by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
-inputs get a tenth of the error, combinations of columns beyond pairs a tenth of the rest, and values of columns most of
-what is then left (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
+inputs get a tenth of the error, and values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
 mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
 it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
 column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
@@ -60,7 +59,7 @@ from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.error_shares import error_shares, slope_places, value_cells
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, COMBINED, INTERVAL, SLANTED, TERM, THRESHOLDS, VALUE, Groups
+from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, Groups
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, holds_zero, shrinkage, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
@@ -327,9 +326,9 @@ class _Scan:
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _behind_interval(self, interval: int, able: np.ndarray, strength: np.ndarray) -> int | None:
-        """Trend of a column of an interval or line, if it is nearly as strong: it tells of the whole column at once."""
+        """Trend of a column of an interval or thresholds, if it is nearly as strong: it tells of the whole column at once."""
         kind, condition = self.kinds[interval], self.groups.conditions[self.of[interval]]
-        if kind not in (INTERVAL, THRESHOLDS, SLANTED):
+        if kind not in (INTERVAL, THRESHOLDS):
             return None
         axes = (condition.axis,) if kind == INTERVAL else condition.columns
         least = strength[interval] - self.settings.alias_distance
@@ -449,7 +448,7 @@ class _Scan:
         # another stretch of the same column is no other name
         axes = self.groups.axes[self.of]
         apart = np.array([axis is None or axis != axes[best] for axis in axes[alike]], bool)
-        named = (g for g in alike[apart].tolist() if g != best and self.kinds[g] not in (CLUSTER, *COMBINED))
+        named = (g for g in alike[apart].tolist() if g != best and self.kinds[g] not in (CLUSTER, THRESHOLDS))
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 

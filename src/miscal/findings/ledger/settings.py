@@ -22,7 +22,7 @@ class LedgerSettings:
     adjustment: str = FAMILY_WISE
     """``"family-wise"``, or ``"fdr"``: `significance` is then the expected share of false ones among the candidates
     rejected, of which the findings are a condensation. It finds more where much is hidden, and promises less."""
-    value_share: float = 0.8
+    value_share: float = 0.72
     """Share of the error of named groups that values of columns get; intervals, pairs and terms, of which there are
     many more, have the rest. Named subjects would otherwise pay for a thousand terms."""
     cluster_share_of_error: float = 0.1
@@ -31,9 +31,6 @@ class LedgerSettings:
     slope_share_of_error: float = 0.2
     """Share of the error of named groups that slopes get: the cut of a value rises by about 0.06 standard errors. At 0
     no slope is a candidate. Not tuned."""
-    combined_share_of_error: float = 0.1
-    """Share of the error that combinations of columns get beside pairs (three values, two thresholds, slanted lines),
-    where there are other named groups: of some thousands of them, one is found from a standard score of 5 on."""
     cut_share_of_error: float = 0.1
     """Share of the error kept for cuts on the estimated hidden field, where they are judged. Not tuned."""
     few_rows: int = 3_000
@@ -54,21 +51,12 @@ class LedgerSettings:
     pair_share: float = 0.0075
     """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance. A
     group of 1 % of all cases may be 0.9 % of the rows."""
-    triple_share: float = 0.01
-    """Share of the rows that three values together need."""
     max_pairs: int = 3_000
     """Pairs at most, the largest first: the order is fixed before any outcome is seen."""
-    combined_columns: int = 20
-    """Columns, those named first, of which three are taken together: time grows with the third power."""
-    max_triples: int = 2_000
-    """Values of three columns at most, the largest groups first."""
     combined_numbers: int = 6
     """Columns of numbers, those named first, of which two are taken together."""
     combined_rows: int = 1_000_000
-    """Rows times pairs of such columns at most, beyond which fewer columns are taken: the groups of a pair hold thirty
-    times the rows of the table, 120 bytes a row."""
-    slanted_shares: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
-    """Shares of the rows on one side of a slanted line."""
+    """Rows times pairs of such columns at most, beyond which fewer columns are taken: they take much memory."""
     bins: int = 40
     """Bins of equal counts that intervals are made of; more bins place an end better and cost candidates. An interval
     of a tenth of the rows may lie half a bin off at either end: of 20 bins, the best then held a quarter other rows."""

@@ -79,7 +79,6 @@ class Stacked:
             min_rows=int(np.ceil(base.min_rows * per_question)),
             identifier_share=base.identifier_share / per_question,
             slope_share_of_error=0.0,
-            combined_columns=0,
             combined_numbers=0,
         )
 
