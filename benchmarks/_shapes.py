@@ -13,9 +13,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from miscal.findings.conditions import Condition
-from miscal.findings.conditions.kinds.cycle import Cycle, part_of
-from miscal.findings.conditions.kinds.trend import Trend
+from miscal.findings.conditions import Condition, Cycle, Trend
+from miscal.findings.conditions.column_kinds import part_of
 from miscal.findings.ledger import Groups, named_groups
 
 ROWS = 10_000

@@ -42,7 +42,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Value
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
 from miscal.findings.ledger.groups import VALUE

@@ -7,8 +7,8 @@ import miscal
 from miscal.data.splits import in_canonical_order
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import expected_outcome
+from miscal.findings.conditions import Trend
 from miscal.findings.conditions.frame import Frame
-from miscal.findings.conditions.kinds.trend import Trend
 
 from .test_statements import world
 

@@ -12,7 +12,7 @@ from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim
 from miscal.evidence.limits import Bound
 from miscal.findings import Subregime
-from miscal.findings.conditions.kinds.trend import Trend
+from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import MENDED, fate_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from miscal.base.document import Measure
 from miscal.base.vocabulary import Vocabulary
-from miscal.findings.conditions.kinds.trend import Trend
+from miscal.findings.conditions import Trend
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.mending import fate_words, together_words
 from miscal.findings.slope_wording import rises, says

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from miscal.base.vocabulary import Vocabulary
-from miscal.findings.conditions.kinds.missing import Missing
-from miscal.findings.conditions.kinds.trend import Trend
+from miscal.findings.conditions import Missing, Trend
 from miscal.findings.ledger import ColumnValue, Finding
 from miscal.report.drawing import Scale
 from miscal.report.formatting import points

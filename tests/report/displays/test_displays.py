@@ -11,7 +11,7 @@ import pytest
 from miscal import DecisionDisplay, FieldDisplay, FindingsDisplay, MapDisplay, ReliabilityDisplay
 from miscal.base.document import Measure
 from miscal.base.errors import InputError
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Value
 from miscal.findings.ledger import ColumnValue, Finding
 
 pytest.importorskip("matplotlib")

@@ -12,7 +12,7 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Value
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import RunRows, match_rows

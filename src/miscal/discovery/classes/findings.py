@@ -10,7 +10,7 @@ import numpy as np
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Value
 from miscal.findings.ledger import (
     SHIFT,
     Finding,

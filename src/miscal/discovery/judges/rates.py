@@ -20,8 +20,7 @@ from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import pass_rate, rate_influences
 from miscal.evidence.rankings import rank
 from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
-from miscal.findings.conditions import Frame
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger import SHIFT
 
 MOST_VALUES = 20

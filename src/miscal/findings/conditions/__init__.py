@@ -1,26 +1,42 @@
 """Conditions: a group of rows as a value, which says what rows of any table belong to it.
 
 A finding is stored as such a value; every sentence about it is written from the value, and no code reads a sentence.
-To add a kind, put a module into :mod:`miscal.findings.conditions.kinds`; it is found there.
+A new kind is one class, beside the others in `column_kinds` or `other_kinds`.
 """
 
+from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
 from miscal.findings.conditions.composition import Alike, Composition, Mixed, Mostly, TermShare, described, phrase
-from miscal.findings.conditions.condition import Condition, Stored, TermNumbers, kinds, read_condition
+from miscal.findings.conditions.condition import KINDS, Condition, Stored, TermNumbers, read_condition
 from miscal.findings.conditions.frame import TEXT, Frame
+from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, Cut, NoneOf, Several, Term
 
 __all__ = [
+    "KINDS",
     "TEXT",
     "Alike",
+    "AnyOf",
+    "Both",
+    "Cluster",
     "Composition",
     "Condition",
+    "Cut",
+    "Cycle",
     "Frame",
+    "Levels",
+    "Missing",
     "Mixed",
     "Mostly",
+    "NoneOf",
+    "Period",
+    "Several",
+    "Span",
     "Stored",
+    "Term",
     "TermNumbers",
     "TermShare",
+    "Trend",
+    "Value",
     "described",
-    "kinds",
     "phrase",
     "read_condition",
 ]

@@ -5,9 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
-from inspect import isabstract
-from pkgutil import iter_modules
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -46,8 +43,14 @@ class TermNumbers:
         return self._numbers.setdefault(term, len(self._numbers) + 1)
 
 
+KINDS: dict[str, type[Condition]] = {}
+"""Every kind of condition, by its name in JSON."""
+
+
 class Condition(ABC):
     """What the rows of a group have in common. Every kind is a frozen dataclass; equal values are equal groups.
+
+    Its fields are what its JSON holds: text, numbers, tuples of these, and other conditions (``Stored``).
 
     Attributes
     ----------
@@ -59,6 +62,11 @@ class Condition(ABC):
 
     kind: ClassVar[str]
     on_field: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        """Register a kind by its name."""
+        if "kind" in vars(cls):
+            KINDS[cls.kind] = cls
 
     @property
     @abstractmethod
@@ -118,32 +126,6 @@ def _adapter(kind: type[Condition]) -> TypeAdapter:
     return TypeAdapter(kind)
 
 
-@cache
-def kinds() -> dict[str, type[Condition]]:
-    """Find every kind of condition, by its name in JSON.
-
-    Returns
-    -------
-    dict of str to class
-        In the order of the modules that define them.
-
-    Examples
-    --------
-    >>> {"term", "value"} <= set(kinds())
-    True
-    """
-    from miscal.findings.conditions import kinds as package
-
-    modules = [import_module(f"{package.__name__}.{info.name}") for info in iter_modules(package.__path__)]
-    found = [value for module in modules for value in vars(module).values() if _is_kind(value, module.__name__)]
-    return {kind.kind: kind for kind in found}
-
-
-def _is_kind(value: Any, module: str) -> bool:
-    is_condition = isinstance(value, type) and issubclass(value, Condition) and not isabstract(value)
-    return is_condition and value.__module__ == module
-
-
 def read_condition(content: Any) -> Condition:
     """Make a condition from its JSON.
 
@@ -164,11 +146,11 @@ def read_condition(content: Any) -> Condition:
     """
     if isinstance(content, Condition):
         return content
-    if not isinstance(content, dict) or content.get("kind") not in kinds():
+    if not isinstance(content, dict) or content.get("kind") not in KINDS:
         given = content.get("kind") if isinstance(content, dict) else type(content).__name__
-        raise ValueError(f"kind must be one of {', '.join(sorted(kinds()))}; got {given!r}")
+        raise ValueError(f"kind must be one of {', '.join(sorted(KINDS))}; got {given!r}")
     fields = {name: value for name, value in content.items() if name != "kind"}
-    return _adapter(kinds()[content["kind"]]).validate_python(fields)
+    return _adapter(KINDS[content["kind"]]).validate_python(fields)
 
 
 Stored = Annotated[Condition, PlainValidator(read_condition), PlainSerializer(Condition.to_dict)]

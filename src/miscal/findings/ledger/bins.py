@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miscal.findings.conditions import Condition
+from miscal.findings.conditions import Condition, Period, Span
 from miscal.findings.conditions.frame import written
-from miscal.findings.conditions.kinds.period import Period
-from miscal.findings.conditions.kinds.span import Span
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""

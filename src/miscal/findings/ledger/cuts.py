@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import centred, shuffle_variances
-from miscal.findings.conditions.kinds.cut import Cut
+from miscal.findings.conditions import Cut
 from miscal.findings.ledger.exact import law_of_right, strata_within
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, Tested, shrinkage, size, standard_score

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csc_array
 
-from miscal.findings.conditions import Alike, Condition, Mixed, Mostly, TermShare
-from miscal.findings.conditions.kinds.any_of import AnyOf
-from miscal.findings.conditions.kinds.both import Both
+from miscal.findings.conditions import Alike, AnyOf, Both, Condition, Mixed, Mostly, TermShare
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, TREND, VALUE, ColumnGroups, Groups
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 

@@ -14,13 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csc_array
 
-from miscal.findings.conditions import Condition
+from miscal.findings.conditions import Both, Condition, Missing, NoneOf, Term, Value
 from miscal.findings.conditions.frame import numbers_of, written
-from miscal.findings.conditions.kinds.both import Both
-from miscal.findings.conditions.kinds.missing import Missing
-from miscal.findings.conditions.kinds.none_of import NoneOf
-from miscal.findings.conditions.kinds.term import Term
-from miscal.findings.conditions.kinds.value import Value
 from miscal.findings.ledger.bins import Bins, bins_of, spans
 from miscal.findings.ledger.clusters import Clusters
 from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide

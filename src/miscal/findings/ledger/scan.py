@@ -13,8 +13,9 @@ test of outcome by group given confidence. Groups chosen before are projected ou
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
 by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
-inputs get a tenth of the error, and values of columns most of the rest (Holm, 1979, on weights). A cluster waits as long as a value of a column is beyond the cut: one that
-mixes several values may be stronger than each, but says less. Where columns have values to describe it by and none do,
+inputs get a tenth of the error, and values of columns most of the rest (Holm, 1979, on weights). A cluster waits as
+long as a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less.
+Where columns have values to describe it by and none do,
 it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
 column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
 chosen that share rows.
@@ -326,7 +327,7 @@ class _Scan:
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _behind_interval(self, interval: int, able: np.ndarray, strength: np.ndarray) -> int | None:
-        """Trend of a column of an interval or thresholds, if it is nearly as strong: it tells of the whole column at once."""
+        """Trend of a column of an interval, if it is nearly as strong: it tells of the whole column at once."""
         kind, condition = self.kinds[interval], self.groups.conditions[self.of[interval]]
         if kind not in (INTERVAL, THRESHOLDS):
             return None

@@ -7,12 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from miscal.findings.conditions import Condition
+from miscal.findings.conditions import Condition, Cycle, Levels, Span
+from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, part_of
 from miscal.findings.conditions.frame import numbers_of, written
-from miscal.findings.conditions.kinds.cycle import DAYS, PARTS, Cycle, part_of
-from miscal.findings.conditions.kinds.levels import Levels
-from miscal.findings.conditions.kinds.period import MONTHS
-from miscal.findings.conditions.kinds.span import Span
 
 Stretch = tuple[Condition, np.ndarray]
 """A condition and its rows, bool (n,)."""

@@ -15,8 +15,8 @@ from scipy.stats import rankdata
 
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.conditions import Trend
 from miscal.findings.conditions.frame import written
-from miscal.findings.conditions.kinds.trend import Trend
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.sizes import GroupTest, size
 

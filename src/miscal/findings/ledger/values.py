@@ -12,8 +12,7 @@ from miscal.base.document import Measure, Part, Text
 from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
-from miscal.findings.conditions import Condition, Stored
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Condition, Stored, Value
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import hidden_size, left_by, residual_size

@@ -42,7 +42,7 @@ class FieldDisplay(Display):
     Examples
     --------
     >>> from miscal.base.document import Measure
-    >>> from miscal.findings.conditions.kinds.value import Value
+    >>> from miscal.findings.conditions import Value
     >>> off = Measure(value=-0.2, interval=(-0.3, -0.1))
     >>> law = ColumnValue(column="topic", condition=Value("topic", "law", "text"), n=90, share=0.1, accuracy=0.5,
     ...                   confidence=0.7, residual=off, hidden=off, mark="finding", finding=1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from miscal.base.document import Measure
 from miscal.calibration.metrics import log_losses
-from miscal.findings.conditions.kinds.value import Value
+from miscal.findings.conditions import Value
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.sizes import left_by, residual_size

@@ -1,0 +1,222 @@
+"""Kinds of conditions on texts and inputs, on the estimated field, and on several conditions together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from miscal.base.number_wording import percent
+from miscal.findings.conditions.condition import Condition, Mask, Stored, Wording
+from miscal.findings.conditions.frame import TEXT, Frame
+
+
+@dataclass(frozen=True)
+class Term(Condition):
+    """The rows whose text has a term, in any case: ``'"court" in the text'``.
+
+    `term` is in lower case; None where the run leaves texts out, and `number` is then what it is called.
+
+    Examples
+    --------
+    >>> Term("court").rows(Frame(2, text=["The Court of Appeal", "courtyard"])).tolist()
+    [True, False]
+    >>> Term("court").redacted(lambda term: 1).words
+    'term 1 of the texts (left out)'
+    """
+
+    kind: ClassVar[str] = "term"
+    columns: ClassVar[tuple[str, ...]] = (TEXT,)
+    term: str | None
+    number: int | None = None
+
+    @property
+    def wording(self) -> Wording:
+        if self.term is None:
+            return Wording("", f"term {self.number}", " of the texts (left out)")
+        return Wording("", f'"{self.term}"', " in the text")
+
+    def lacks(self, frame: Frame) -> str | None:
+        if self.term is None:
+            return "the run leaves texts out, and so does not say which term it is"
+        return "the rows have no texts" if frame.text is None else None
+
+    def rows(self, frame: Frame) -> Mask:
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        member = CountVectorizer(binary=True, vocabulary=[self.term]).transform(frame.text)
+        return member.toarray()[:, 0] > 0
+
+    def redacted(self, number: Callable[[str], int]) -> Term:
+        return self if self.term is None else Term(None, number(self.term))
+
+
+@dataclass(frozen=True)
+class Cluster(Condition):
+    """The rows whose inputs lie nearest to some centres that the run stored: ``"a cluster of 120 similar inputs"``.
+
+    It holds `n` rows of the run: those of the centres `members`, from 0, of `scale` centres
+    (:class:`~miscal.findings.input_clusters.InputClusters`).
+    """
+
+    kind: ClassVar[str] = "cluster"
+    columns: ClassVar[tuple[str, ...]] = ()
+    n: int
+    scale: int
+    members: tuple[int, ...]
+
+    @property
+    def wording(self) -> Wording:
+        return Wording("", f"a cluster of {self.n:,} similar inputs")
+
+    @property
+    def phrase(self) -> str:
+        return self.words
+
+    def lacks(self, frame: Frame) -> str | None:
+        if frame.X is None:
+            return "the rows have no inputs"
+        if frame.clusters is None or self.scale not in frame.clusters.centres:
+            return "the centres of the cluster are not stored"
+        return None
+
+    def rows(self, frame: Frame) -> Mask:
+        return np.isin(frame.cluster_of(self.scale), self.members)
+
+
+@dataclass(frozen=True)
+class Cut(Condition):
+    """The rows at one end of the hidden field: ``"the 10 % of rows with the lowest estimated hidden residual"``.
+
+    `share` is of the rows of each block of the run. New rows, whose hidden field the saved model estimates, are at most
+    `bound` (or at least, at the highest end): the quantile of the honest hidden field of the run. Of the rows of the
+    run, `blocks` has the number of each block that was judged, and its own bound; `drawn` are those at the bound of
+    their block that belong to the cut, for of rows with one value some were drawn.
+
+    Examples
+    --------
+    >>> worst = Cut("lowest", 0.1, -0.2, ((1, -0.25),), (7,))
+    >>> worst.rows(Frame(3, hidden=np.array([-0.3, -0.2, 0.1]))).tolist()
+    [True, True, False]
+    """
+
+    kind: ClassVar[str] = "cut"
+    columns: ClassVar[tuple[str, ...]] = ()
+    on_field: ClassVar[bool] = True
+    end: Literal["lowest", "highest"]
+    share: float
+    bound: float
+    blocks: tuple[tuple[int, float], ...]
+    drawn: tuple[int, ...]
+
+    @property
+    def wording(self) -> Wording:
+        return Wording("", f"the {percent(self.share)} of rows with the {self.end} estimated hidden residual")
+
+    @property
+    def phrase(self) -> str:
+        return self.words
+
+    def lacks(self, frame: Frame) -> str | None:
+        return "the hidden residual of the rows is not estimated" if frame.hidden is None else None
+
+    def rows(self, frame: Frame) -> Mask:
+        side = 1 if self.end == "lowest" else -1
+        hidden = side * frame.hidden
+        if frame.block is None or frame.row is None:
+            return hidden <= side * self.bound
+        inside = np.isin(frame.row, self.drawn)
+        for block, bound in self.blocks:
+            inside |= (frame.block == block) & (hidden < side * bound)
+        return inside
+
+
+@dataclass(frozen=True)
+class Several(Condition):
+    """A condition made of several others, at least one."""
+
+    conditions: tuple[Stored, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(column for one in self.conditions for column in one.columns))
+
+    def lacks(self, frame: Frame) -> str | None:
+        return next((lacking for one in self.conditions if (lacking := one.lacks(frame)) is not None), None)
+
+    def redacted(self, number: Callable[[str], int]) -> Self:
+        return type(self)(tuple(one.redacted(number) for one in self.conditions))
+
+
+@dataclass(frozen=True)
+class Both(Several):
+    """The rows that meet several conditions at once: ``"subject = law and year = 2001"``.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions.column_kinds import Missing
+    >>> Both((Missing("year"), Missing("place"))).words
+    'year = (missing) and place = (missing)'
+    """
+
+    kind: ClassVar[str] = "both"
+
+    @property
+    def wording(self) -> Wording:
+        return Wording("", " and ".join(one.words for one in self.conditions))
+
+    def rows(self, frame: Frame) -> Mask:
+        return np.logical_and.reduce([one.rows(frame) for one in self.conditions])
+
+
+@dataclass(frozen=True)
+class AnyOf(Several):
+    """The rows that meet at least one of several conditions: ``"subject = law or history"``.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions.column_kinds import Value
+    >>> AnyOf((Value("subject", "law", "text"), Value("subject", "history", "text"))).words
+    'subject = law or history'
+    """
+
+    kind: ClassVar[str] = "any_of"
+
+    @property
+    def wording(self) -> Wording:
+        parts = [one.wording for one in self.conditions]
+        before, _, after = parts[0]
+        if all((part.before, part.after) == (before, after) for part in parts):
+            return Wording(before, " or ".join(part.own for part in parts), after)
+        return Wording("", " or ".join(one.words for one in self.conditions))
+
+    def rows(self, frame: Frame) -> Mask:
+        return np.logical_or.reduce([one.rows(frame) for one in self.conditions])
+
+
+@dataclass(frozen=True)
+class NoneOf(Several):
+    """The rows that meet none of several conditions: ``"subject other than law"``.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions.column_kinds import Value
+    >>> others = NoneOf((Value("subject", "law", "text"),))
+    >>> others.words, others.rows(Frame(3, {"subject": np.array(["law", "art", None], object)})).tolist()
+    ('subject other than law', [False, True, True])
+    """
+
+    kind: ClassVar[str] = "none_of"
+
+    @property
+    def wording(self) -> Wording:
+        before, own, after = AnyOf(self.conditions).wording
+        if before.endswith("= "):
+            other = "not " if own.startswith("(") else "other than "  # not (missing)
+            return Wording(f"{before.removesuffix('= ')}{other}", own, after)
+        return Wording("", f"anything but {before}{own}{after}")
+
+    def rows(self, frame: Frame) -> Mask:
+        return ~AnyOf(self.conditions).rows(frame)
