@@ -39,6 +39,7 @@ from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.calibration.survey_design import SurveyDesign, average, shares
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
+from miscal.estimators.estimate import regimes_of
 from miscal.evidence.anytime import running_interval, unit_sums
 from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
@@ -46,12 +47,12 @@ from miscal.evidence.drift import drift
 from miscal.evidence.kernel_score import kernel_score
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
-from miscal.findings import cut
+from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
 from miscal.findings.decisions import Thresholds, decide
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, SequentialField, find, named_groups
-from miscal.findings.ledger.scan import error_shares
+from miscal.findings.ledger.groups import error_shares
 from miscal.findings.ledger.sizes import hidden_interval
 
 ALL, TEST = "all", "test"
@@ -208,7 +209,7 @@ def learned_in_turn(asked: Asked, X: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def residuals(asked: Asked) -> Told:
     """The residual of a regime of the field, its visible part, and the hidden part of a regime of the hidden field."""
     rows, told = asked.rows, Told()
-    regions = [cut(rows.delta) == "over", cut(rows.hidden) == "under"]
+    regions = [regimes_of(rows.delta, EPSILON) == "over", regimes_of(rows.hidden, EPSILON) == "under"]
     known = rows.correct, rows.confidence, asked.expected
     over, under = judge(LabelledRows(*known, design=asked.design), regions, [-1, 1])
     for name, said, region, error, hypothesis in (
@@ -259,7 +260,7 @@ def smooth_error(asked: Asked) -> Told:
 def errors(asked: Asked) -> Told:
     """Calibration errors and the worst-slice gap."""
     rows, told = asked.rows, Told()
-    y, f, regime = rows.correct, rows.confidence, cut(rows.delta)
+    y, f, regime = rows.correct, rows.confidence, regimes_of(rows.delta, EPSILON)
     draws = {"n_draws": ERROR_DRAWS, "random_state": asked.seed}
     counted, truth = {"groups": rows.group, "sample_weight": rows.weight}, true_errors(asked.world, asked.kind)
     whole = measure_smece(y, f, **counted, **draws)
@@ -282,7 +283,7 @@ def errors(asked: Asked) -> Told:
 def true_errors(world: str, kind: str) -> dict[str, float]:
     """Errors of a world, those of the slices of the field too."""
     rows = population(world, kind)
-    f, regime = rows.confidence, cut(rows.delta)
+    f, regime = rows.confidence, regimes_of(rows.delta, EPSILON)
     weight = shares(rows.weight, len(f))
 
     def error(residual: np.ndarray, inside: np.ndarray) -> float:

@@ -33,7 +33,8 @@ from scipy.special import expit, logit
 from _script import limit_threads, options, results, show, target
 from miscal.data.readers import read_triples
 from miscal.discovery.discover import discover
-from miscal.findings import EPSILON, cut, default_epsilon
+from miscal.estimators.estimate import regimes_of
+from miscal.findings import EPSILON, default_epsilon
 
 FIELDS = ("set", "rate", "rows", "seed")
 FILES = {
@@ -61,7 +62,7 @@ def one_set(name: str, rate: float, rows: int, seed: int, *, folder: Path) -> di
     for rule in RULES:
         band = band_of(rule, f)
         # a band of its own for each row is cut as one is that is the same for all
-        regime = cut(delta / band / 2, 0.5)
+        regime = regimes_of(delta / band / 2, 0.5)
         cuts[rule] = {
             "band": float(np.mean(band)), "good": float(np.mean(regime == "good")),
             **{side: _ratio(y, f, regime == side) for side in ("over", "under")},

@@ -28,16 +28,17 @@ import sys
 import time
 
 import numpy as np
+from miscal.discovery.evidence import Evidence
 from scipy.stats import binomtest
 
 from _findings import recovery
 from _script import limit_threads, mean, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepared
-from miscal.discovery.fitted_rows import Evidence
-from miscal.discovery.run_claim import claim_of
+from miscal.discovery.summarise import claim_of
+from miscal.estimators.estimate import regimes_of
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.findings import EPSILON, cut
+from miscal.findings import EPSILON
 from miscal.study.synthetic.worlds import rare_regime
 
 FIELDS = ("evidence", "d", "n", "share", "strength", "draw")
@@ -63,7 +64,7 @@ def one_draw(evidence: Evidence, d: int, n: int, share: float, strength: float, 
         "p_hidden": claim.certificate.p_value, "p_field": claim.certificate.p_field,
         "p_structure": claim.certificate.p_structure, "limit": claim.certificate.hidden.low > 0,
         "planted": int(planted.sum()),
-        **(judged(cut(hidden, EPSILON, supported), planted, sign) if strength else {}),
+        **(judged(regimes_of(hidden, EPSILON, supported), planted, sign) if strength else {}),
         "size": float(np.abs(world.delta[world.regime == 1]).mean()) if (world.regime == 1).any() else None,
         "r": recovery(delta, truth),
     }  # fmt: skip

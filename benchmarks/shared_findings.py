@@ -45,8 +45,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Value
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
-from miscal.findings.ledger.groups import VALUE
-from miscal.findings.ledger.scan import error_shares
+from miscal.findings.ledger.groups import VALUE, error_shares
 from miscal.findings.residuals import holm
 from miscal.findings.shared import SHARED, ModelAnswers, ModelTests, find_shared, stacked
 from miscal.findings.shared.shared_findings import SHARE_OF_SHARED

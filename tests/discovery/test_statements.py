@@ -16,8 +16,7 @@ from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import MENDED, fate_of
-from miscal.findings.mending import together_words
-from miscal.findings.verdict import sized
+from miscal.findings.verdict import sized, together_words
 
 LEVEL = 0.05
 

@@ -11,8 +11,7 @@ from miscal.base.errors import InputError
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_SLICE_ROWS, net_benefit, threshold_grid
-from miscal.findings.decision_wording import decision_sentence, started
-from miscal.findings.decisions import Thresholds, decide, promise
+from miscal.findings.decisions import Thresholds, decide, decision_sentence, promise, started
 from miscal.findings.ledger import find, named_groups
 
 N = 600

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.estimators.estimate import regimes_of
 from miscal.evidence.conditional import outcome_given_confidence, strata
-from miscal.findings import cut, judge_regimes
+from miscal.findings import judge_regimes
 from miscal.findings.judging import Confirmed, _shuffled, hidden_residual, judge
 from miscal.findings.residuals import proportion_residual
 
@@ -104,6 +105,6 @@ def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_mo
     rng, false, draws = np.random.default_rng(n), 0, 300
     for _ in range(draws):
         y, f, expected, hidden = crossfitted(rng, n)
-        regimes = judge_regimes(LabelledRows(y, f, expected), cut(hidden, 0.02)).values()
+        regimes = judge_regimes(LabelledRows(y, f, expected), regimes_of(hidden, 0.02)).values()
         false += any(one.confirmed.hidden for one in regimes)
     assert false / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
 from miscal.findings.enrichment import Column, Enriched, Label, encode, enrich, odds_ratio
-from miscal.findings.feature_rules import feature_rules
 from miscal.findings.naming import (
     Clause,
     Keywords,
+    feature_rules,
     keywords,
     metadata_clause,
     mixture,

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import binomtest
 
 from miscal.base.document import MeasureAgainstNull
-from miscal.base.errors import InputError
-from miscal.findings import binomial_residual, cut
+from miscal.estimators.estimate import regimes_of
+from miscal.findings import EPSILON, binomial_residual
 from miscal.findings.residuals import holm
 
 FIELD = arrays(float, st.integers(1, 40), elements=st.floats(-1, 1))
@@ -17,7 +17,7 @@ FIELD = arrays(float, st.integers(1, 40), elements=st.floats(-1, 1))
 
 @given(FIELD, st.floats(0, 0.9))
 def test_a_regime_is_the_sign_of_a_field_that_is_large_enough(delta, epsilon):
-    regime = cut(delta, epsilon)
+    regime = regimes_of(delta, epsilon)
     np.testing.assert_array_equal(regime == "over", delta < -epsilon)
     np.testing.assert_array_equal(regime == "under", delta > epsilon)
     np.testing.assert_array_equal(regime == "good", np.abs(delta) <= epsilon)
@@ -26,31 +26,16 @@ def test_a_regime_is_the_sign_of_a_field_that_is_large_enough(delta, epsilon):
 @given(FIELD)
 def test_turning_the_field_round_swaps_over_and_under(delta):
     swap = {"over": "under", "under": "over", "good": "good"}
-    assert cut(-delta).tolist() == [swap[name] for name in cut(delta)]
+    assert regimes_of(-delta, EPSILON).tolist() == [swap[name] for name in regimes_of(delta, EPSILON)]
 
 
 def test_a_row_without_support_has_no_regime():
-    regime = cut([-0.3, 0.3, 0.0], local=[False, True, False])
+    regime = regimes_of(np.array([-0.3, 0.3, 0.0]), EPSILON, np.array([False, True, False]))
     assert regime.tolist() == [None, "under", None]
 
 
 def test_the_border_is_well_calibrated_in_double_precision():
-    assert cut([-0.05, 0.05, np.nextafter(0.05, 1)]).tolist() == ["good", "good", "under"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"delta": [0.1, np.nan]}, r"delta: 1 of 2 values are not finite \(row 1\)"),
-        ({"delta": [[0.1]]}, "one-dimensional"),
-        ({"delta": [0.1], "epsilon": 1.0}, r"epsilon must be in \[0, 1\)"),
-        ({"delta": [0.1], "epsilon": float("nan")}, "epsilon"),
-        ({"delta": [0.1, 0.2], "local": [True]}, "lengths differ"),
-    ],
-)
-def test_a_field_that_cannot_be_cut_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        cut(**arguments)
+    assert regimes_of(np.array([-0.05, 0.05, np.nextafter(0.05, 1)]), EPSILON).tolist() == ["good", "good", "under"]
 
 
 @pytest.mark.promise("V6")

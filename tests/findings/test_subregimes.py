@@ -11,7 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 from miscal.base.document import MeasureAgainstNull
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
-from miscal.findings import Confirmed, FindingsSettings, cut, find_subregimes
+from miscal.estimators.estimate import regimes_of
+from miscal.findings import EPSILON, Confirmed, FindingsSettings, find_subregimes
 
 SUBJECTS = np.array(["law", "physics", "cooking", "chess"])
 WORDS = ["court jury verdict", "quark boson energy", "onion garlic butter", "rook bishop castle"]
@@ -70,7 +71,7 @@ def found_in(world: dict[str, Any], **changes):
         encoder=SimpleNamespace(names=given["feature_names"]),
     )
     rows = LabelledRows(y, f, given["expected"], given["delta"], given["hidden"], triples.row)
-    regime = given.get("regime", cut(given["delta"]))
+    regime = given.get("regime", regimes_of(given["delta"], EPSILON))
     options = {key: given[key] for key in ("cut_on", "tested", "by", "settings") if key in given}
     return find_subregimes(triples, rows, given["coordinates"], regime, **options)
 
@@ -92,7 +93,7 @@ def test_planted_parts_are_recovered_on_test_rows_too(world, found):
 
 
 def test_rows_of_the_good_regime_have_no_subregime(world, found):
-    good = cut(world["delta"]) == "good"
+    good = regimes_of(world["delta"], EPSILON) == "good"
     assert all(name is None for name in found.name[good])
     assert all(name is not None for name in found.name[~good])
 
@@ -172,7 +173,7 @@ def test_outcomes_of_rows_cut_on_and_delta_of_rows_tested_change_nothing(world, 
     test = world["tested"]
     assert found_in(world, correct=np.where(test, world["correct"], 1 - world["correct"])).table == found.table
     delta = np.where(test, 0.5 * world["delta"], world["delta"])
-    assert found_in(world, delta=delta, regime=cut(world["delta"])).table == found.table
+    assert found_in(world, delta=delta, regime=regimes_of(world["delta"], EPSILON)).table == found.table
 
 
 def test_the_settings_bound_size_and_number_of_parts(world):
@@ -182,7 +183,7 @@ def test_the_settings_bound_size_and_number_of_parts(world):
 
 
 def test_rows_without_support_belong_to_no_part(world):
-    regime = cut(world["delta"], local=np.arange(4000) % 2 == 0)
+    regime = regimes_of(world["delta"], EPSILON, local=np.arange(4000) % 2 == 0)
     assert all(name is None for name in found_in(world, regime=regime).name[1::2])
 
 
@@ -269,13 +270,13 @@ def test_parts_of_the_hidden_field_are_confirmed_by_it():
     rates = confidence - 0.2 + hidden
     world |= {"confidence": confidence, "expected": confidence - 0.2, "hidden": hidden, "delta": hidden - 0.2}
     world["correct"] = (np.random.default_rng(2).random(4000) < rates).astype(float)
-    by_hidden = found_in(world, regime=cut(hidden), by="hidden").table
+    by_hidden = found_in(world, regime=regimes_of(hidden, EPSILON), by="hidden").table
     assert {part.field for part in by_hidden} == {"hidden"}
     assert {part.parent for part in by_hidden} == {"over", "under"}
     assert all(part.confirmed and part.confirmed_parts.hidden for part in by_hidden)
     better = [part for part in by_hidden if part.parent == "under"]
     assert not any(part.confirmed_parts.total for part in better)
-    by_total = found_in(world, regime=cut(world["delta"])).table
+    by_total = found_in(world, regime=regimes_of(world["delta"], EPSILON)).table
     assert {part.parent for part in by_total} == {"over"}
 
 

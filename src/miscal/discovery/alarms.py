@@ -45,13 +45,9 @@ _NO_VARIANCE = 1e-24
 class Ranking:
     """How well confidence ranks right answers above wrong ones.
 
-    Attributes
-    ----------
-    area : float
-        Area under the ROC curve, in [0, 1]: the share of pairs of a right and a wrong answer in which the right one has
-        the higher confidence, ties counted half. 0.5 for a ranking that says nothing.
-    interval : tuple of float
-        Its 95 % limits, low and high, in [0, 1].
+    `area`: area under the ROC curve, in [0, 1]: the share of pairs of a right and a wrong answer in which the right one
+    has the higher confidence, ties counted half. 0.5 for a ranking that says nothing. `interval`: its 95 % limits, low
+    and high, in [0, 1].
     """
 
     area: float
@@ -67,19 +63,8 @@ def alarms(
 ) -> tuple[str, ...]:
     """Say what suggests that something else was taken for confidence or outcome.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        All rows, at least one.
-    correct_column, confidence_column : str, optional
-        The columns that they come from.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
-
-    Returns
-    -------
-    tuple of str
-        Sentences; none where there is nothing to check.
+    `rows`: all rows, at least one. `correct_column, confidence_column`: the columns that they come from. Returns
+    sentences; none where there is nothing to check.
 
     Examples
     --------
@@ -136,12 +121,7 @@ def _ranks(ranked: Ranking, where: str, words: Vocabulary) -> str:
 def little_told(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
     """Say where confidence tells rows apart hardly or not at all, which it may do and be calibrated: a base rate does.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        All rows, at least one.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
+    `rows`: all rows, at least one.
 
     Examples
     --------
@@ -208,16 +188,9 @@ def ranking(rows: LabelledRows) -> Ranking | None:
     area of one half a limit misses in 1.9 to 2.8 % of draws (20 right and 80 wrong answers, 50 and 50, 500 and 500;
     2.5 % is nominal); with 20 right answers and an area of 0.8, the lower one in 7.5 %.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        Where they hang together, the variance is larger by the design effect of the placements
-        (:mod:`miscal.calibration.survey_design`). Where they count unequally, a pair counts for the product of two.
-
-    Returns
-    -------
-    Ranking or None
-        None where fewer than ten answers are right, or fewer than ten are wrong.
+    `rows`: where they hang together, the variance is larger by the design effect of the placements
+    (:mod:`miscal.calibration.survey_design`). Where they count unequally, a pair counts for the product of two. Returns
+    none where fewer than ten answers are right, or fewer than ten are wrong.
 
     Examples
     --------
@@ -264,14 +237,7 @@ def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> 
 def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     """Say which columns tell the outcome as only what comes after it, and were therefore left out.
 
-    Parameters
-    ----------
-    readings : sequence of ColumnReading
-
-    Returns
-    -------
-    tuple of str
-        A sentence for each leak, and one for those that are one together.
+    Returns a sentence for each leak, and one for those that are one together.
 
     Examples
     --------

@@ -30,19 +30,8 @@ Tables = Mapping[str, tuple[ColumnValue, ...]]
 class ColumnTable:
     """The table of one column.
 
-    Attributes
-    ----------
-    column : str
-    evidence : str
-        Which rows it is of: ``"all"`` rows, or the ``"test"`` rows alone.
-    n : int
-        Their number.
-    values : tuple of ColumnValue
-        In the order in which they are shown.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
-    epsilon : float or None
-        Half-width of the band of the run that counts as well calibrated.
+    `evidence`: which rows it is of: ``"all"`` rows, or the ``"test"`` rows alone. `n`: their number. `values`: in the
+    order in which they are shown. `epsilon`: Half-width of the band of the run that counts as well calibrated.
     """
 
     column: str
@@ -62,10 +51,7 @@ class ColumnTable:
 def columns_table(values: Iterable[ColumnValue]) -> "pl.DataFrame":
     """Write the values of columns down, a row each.
 
-    Returns
-    -------
-    polars.DataFrame
-        The content of ``columns.parquet``; no rows where no column is named.
+    Returns the content of ``columns.parquet``; no rows where no column is named.
     """
     import polars as pl
 
@@ -93,11 +79,6 @@ def schema() -> "dict[str, Any]":
 
 def tables_of(frame: "pl.DataFrame", *, name: str = "columns.parquet") -> Tables:
     """Read the tables of columns back; messages call the file `name`.
-
-    Raises
-    ------
-    CorruptFile
-        If it lacks a column, or holds what is no condition.
 
     Examples
     --------

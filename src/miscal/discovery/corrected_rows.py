@@ -45,13 +45,8 @@ def _column(name: str) -> str:
 def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None = None) -> pl.DataFrame:
     """Correct new rows.
 
-    Parameters
-    ----------
-    field : Estimator
-    rows : NewRows
-    classes : SavedClasses, optional
-        Of several classes: `corrected` is then the corrected probability of the top label, and the table has those of
-        all classes. ``delta`` is in any case what the field estimates.
+    `classes`: of several classes: `corrected` is then the corrected probability of the top label, and the table has
+    those of all classes. ``delta`` is in any case what the field estimates.
     """
     f, n = rows.confidence, len(rows)
     known = np.isfinite(f)

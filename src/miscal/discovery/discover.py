@@ -36,9 +36,10 @@ from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model,
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
 from miscal.discovery.tables import field_table, map_table
+from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
-from miscal.findings import Subregimes, averages, cut, default_epsilon, find_subregimes
+from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
@@ -51,34 +52,22 @@ if TYPE_CHECKING:
 class Discovery:
     """Everything that a discovery found.
 
-    Attributes
-    ----------
-    summary : Summary
-        The numbers, as in ``summary.json``.
-    table : polars.DataFrame
-        One row per input row, in order, with the columns of ``field.parquet``: ``row``, ``split``, ``fold``,
+    `summary`: the numbers, as in ``summary.json``.
+    `table`: one row per input row, in order, with the columns of ``field.parquet``: ``row``, ``split``, ``fold``,
         ``confidence``, ``correct``, ``delta``, ``mass``, ``regime``, ``subregime``, ``hidden_regime``,
         ``hidden_subregime``, ``corrected``, ``visible``, ``hidden``, ``supported``. All values are honest. ``delta``
         estimates E[y - f], in [-1, 1]: positive means under-confident.
-    map : polars.DataFrame
-        Two-dimensional positions of the rows (a sample, if there are many), for the report.
-    model : MiscalibrationField
-        The fitted field; ``model.calibrate(X, confidence=f)`` corrects new confidences.
-    encoder : object or None
-        The step that makes X from text or columns; None if the triples have no such step.
-    findings : polars.DataFrame
-        The ledger of findings, the strongest first: named groups that are right more or less often than rows of equal
-        confidence, with the columns of ``findings.parquet``.
-    columns : polars.DataFrame
-        Every value of every named column, with its numbers and what the findings say of it: the columns of
+    `map`: Two-dimensional positions of the rows (a sample, if there are many), for the report.
+    `model`: the fitted field; ``model.calibrate(X, confidence=f)`` corrects new confidences.
+    `encoder`: the step that makes X from text or columns; None if the triples have no such step.
+    `findings`: the ledger of findings, the strongest first: named groups that are right more or less often than rows of
+        equal confidence, with the columns of ``findings.parquet``.
+    `columns`: every value of every named column, with its numbers and what the findings say of it: the columns of
         ``columns.parquet``.
-    clusters : InputClusters or None
-        How inputs were clustered, by which new rows are placed in findings; None where they were not.
-    classes : SavedClasses or None
-        Of several classes: the correction of their probabilities. What it makes of the top label is the corrected
-        confidence.
-    scale : JudgeScale or None
-        Of a judge whose scores are no probabilities: what they stand for.
+    `clusters`: how inputs were clustered, by which new rows are placed in findings; None where they were not.
+    `classes`: of several classes: the correction of their probabilities. What it makes of the top label is the
+        corrected confidence.
+    `scale`: of a judge whose scores are no probabilities: what they stand for.
     """
 
     summary: Summary
@@ -115,68 +104,9 @@ def discover(
 ) -> Discovery:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
-    Parameters
-    ----------
-    triples : Triples
-        Inputs, confidences and outcomes. Where they carry a split it is used as it is.
-    method : {"auto", "paper"}, default "auto"
-        The estimator.
-    options : mapping of str to object, optional
-        Settings of the method, as for :class:`miscal.MiscalibrationField`: ``{"neighbours": 50}`` for "paper", say.
-    seed : int, default 0
-        Of the split or the folds, the fit, the null draws and the bootstrap. The same seed gives the same result.
-    epsilon : float, optional
-        Half-width of the band of delta that counts as well calibrated, in [0, 1). By default 0.05; of events half of
-        the mean probability, or of what is missing to 1, where that is less.
-    min_rows : int, default 30
-        The fewest rows of a regime whose gap is measured, at least 1. The paper measures regimes of any size: 1
-        reproduces it, but the gap of few rows says more about chance than about them.
-    evidence : {"all", "test", "time"}, optional
-        Which rows are evaluated. "all": every row is judged by fits that never saw its outcome, and every number is of
-        all rows; the default for "auto" where the triples carry no split. "test": the rows of the split 'test' alone,
-        from which nothing is learned; the default for "paper" and where the triples carry a split. Without one, rows
-        are split 80/10/10 by `seed`, equal inputs and groups on one side. "time": rows are cut into five blocks of
-        time, and those of every block but the first, which only teaches, are judged by what was learned of earlier
-        ones.
-    adjustment : {"family-wise", "fdr"}, default "family-wise"
-        What the ledger of findings promises. "family-wise": where nothing is hidden, at most one run in twenty names
-        anything. "fdr": of the groups beyond the cut, which the findings sum up, at most one in twenty is expected to
-        be false; it names more and promises less.
-    sample : int, optional
-        Learn the field from so many rows, drawn at random (groups and equal inputs whole). All rows are still evaluated
-        and are corrected: the others never took part. By default all rows are learned from, or 200,000 of more than
-        500,000. With evidence "test" there is no sample.
-    n_jobs : int, optional
-        Processes for the fit; by default as many as the processors this process may use.
-    device : {"auto", "cpu", "cuda"}, default "auto"
-        Where method "paper" trains: "auto" is the GPU where there is one, else the CPU. Method "auto" has no use for a
-        GPU; a warning of the summary says so where one is asked for.
-    map_method : {"auto", "pca", "tsne", "umap"}, default "auto"
-        Layout of the two-dimensional maps.
-    redact_text : bool, default False
-        Leave out texts and the terms made of them. Groups that terms describe are still tested and counted. The model
-        may hold the words that its inputs are made of: then a warning says so.
-    threshold : float or sequence of float in (0, 1), optional
-        Thresholds at which decisions are made: answers of at least such a confidence are accepted, say. What acting
-        there leads to is told beside a grid of thresholds that the confidences choose; the first one is told first.
-    cost : (float, float), optional
-        What a miss costs (a row below the threshold whose outcome is 1, a false negative), and what a needless action
-        costs (a false positive); above 0, in any unit. The threshold that they imply is told first, and the net benefit
-        of every threshold is computed.
-    progress : callable, optional
-        Called with a :class:`~miscal.discovery.progress.Progress` as each stage starts and ends, and after every fit of
-        the field: the stage, how much of it is done, the seconds that the run still takes, and what was found.
-
-    Returns
-    -------
-    Discovery
-        Summary, table, map and model.
-
-    Raises
-    ------
-    InputError
-        If there are too few rows in all or in a split, one outcome only, a setting is out of range, a GPU is asked for
-        that is not there, or texts to be left out are metadata too.
+    The options are those of :func:`miscal.discover`, which says what each means. Where triples carry a split it is used
+    as it is. `progress` is called with a :class:`~miscal.discovery.progress.Progress` as each stage starts and ends,
+    and after every fit of the field.
 
     Examples
     --------
@@ -227,7 +157,7 @@ def discover(
         with clock.stage("regimes") as part:
             estimate = rows.estimate
             regime, hidden_regime = (
-                cut(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
+                regimes_of(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
             words = vocabulary(triples.kind)
             shares = [f"{words.regime(name)} on {percent(np.mean(regime == name))}" for name in ("over", "under")]

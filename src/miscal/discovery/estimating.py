@@ -48,20 +48,8 @@ _STREAM = 33
 def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:
     """Say which rows are evaluated: what the user asked for, or the default.
 
-    Parameters
-    ----------
-    triples : Triples
-        A split that they carry is the user's.
-    method : {"auto", "paper"}
-        The estimator. "paper" chooses on one validation split, so that its default is ``"test"``.
-    evidence : {"all", "test", "time"}, optional
-        What the user asked for.
-
-    Raises
-    ------
-    InputError
-        If all rows are to be evaluated, or rows in the order of time, although some were set apart as test rows; if
-        they cannot be judged in the order of time; or the value is another.
+    `triples`: a split that they carry is the user's. `method`: the estimator. "paper" chooses on one validation split,
+    so that its default is ``"test"``. `evidence`: what the user asked for.
 
     Examples
     --------
@@ -85,14 +73,9 @@ def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evi
 def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, NDArray[np.int64], tuple[str, ...]]:
     """Give triples a split if the evidence needs one and they have none, and check that they can be learned from.
 
-    Returns
-    -------
-    triples : Triples
-        In canonical order; with a split exactly if the test rows alone are evaluated.
-    order : ndarray of int64, shape (n,)
-        Where each row stood among those of weight above 0.
-    warnings : tuple of str
-        Of equal inputs, and of where they are; of rows of weight 0.
+    Returns `triples`: in canonical order; with a split exactly if the test rows alone are evaluated; `order`, int64
+    (n,): where each row stood among those of weight above 0; `warnings`: of equal inputs, and of where they are; of
+    rows of weight 0.
     """
     triples, dropped = weighed(triples)
     triples, order = in_canonical_order(triples)
@@ -178,16 +161,9 @@ def fit_rows(
 ) -> FittedRows:
     """Fit the field, and estimate it at every row without any row's own outcome.
 
-    Parameters
-    ----------
-    triples : Triples
-        From :func:`prepared`.
-    method, options, seed, n_jobs, device
-        As for :func:`miscal.discovery.discover.discover`.
-    sample : int, optional
-        Learn from so many rows, drawn at random; all rows must be evaluated.
-    evidence : {"all", "test", "time"}, optional
-        From :func:`evidence_of`; by default as the split says.
+    `triples`: from :func:`prepared`. `method, options, seed, n_jobs, device`: as for
+    :func:`miscal.discovery.discover.discover`. `sample`: learn from so many rows, drawn at random; all rows must be
+    evaluated. `evidence`: from :func:`evidence_of`; by default as the split says.
     """
     model = MiscalibrationField(method, random_state=seed, n_jobs=n_jobs, options=options, device=device)
     if sample is not None:
@@ -278,15 +254,9 @@ def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
 class Refit:
     """The field of the evaluation rows, learned once more.
 
-    Attributes
-    ----------
-    estimate : FieldEstimate
-        Honest, of the evaluation rows, in their order.
-    epoch : int or None
-        Epoch that was kept of the chosen setting, from 1; None where the method has no epochs, or each fold chooses
-        its own.
-    proxies : tuple of float
-        Validation Brier score of f + delta after each epoch of the chosen setting; empty where `epoch` is None.
+    `estimate`: honest, of the evaluation rows, in their order. `epoch`: epoch that was kept of the chosen setting, from
+    1; None where the method has no epochs, or each fold chooses its own. `proxies`: validation Brier score of f + delta
+    after each epoch of the chosen setting; empty where `epoch` is None.
     """
 
     estimate: FieldEstimate
@@ -321,19 +291,9 @@ def fit_again(
 def expected_outcome(triples: Triples, seed: int, confidence: np.ndarray | None = None) -> np.ndarray:
     """Regress the outcome on the confidence with other rows: E[y | f].
 
-    Parameters
-    ----------
-    triples : Triples
-        With a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
-    seed : int
-        Of the folds.
-    confidence : ndarray of float64, shape (n,), optional
-        A corrected confidence of the rows, to regress on in place of their own.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        In [0, 1].
+    `triples`: with a split, all rows but its test rows are learned from; without one, the folds that a row is not in.
+    `seed`: of the folds. `confidence`, float64 (n,): a corrected confidence of the rows, to regress on in place of
+    their own. Returns float64 (n,): in [0, 1].
     """
     # folds are dealt as a run deals them, in whatever order the rows come
     triples, order = in_canonical_order(triples)
@@ -373,19 +333,10 @@ def corrections_by_name(
 ) -> dict[str, np.ndarray]:
     """Correct every row by each method.
 
-    Parameters
-    ----------
-    triples : Triples
-    corrected : ndarray of float64, shape (n,)
-        Confidences corrected by the field, in [0, 1].
-    parts : sequence of (mask, mask)
-        Of each part the first mask, bool (n,), says which rows the global maps learn from, the second which they
-        correct. Rows that no part corrects keep their confidence.
-
-    Returns
-    -------
-    dict of str to ndarray of float64, shape (n,)
-        Confidences by the name of the correction: "raw" (uncorrected), "miscal" (the field's) and those of `COMPARED`.
+    `corrected`, float64 (n,): confidences corrected by the field, in [0, 1]. `parts`: of each part the first mask, bool
+    (n,), says which rows the global maps learn from, the second which they correct. Rows that no part corrects keep
+    their confidence. Returns str (n,): confidences by the name of the correction: "raw" (uncorrected), "miscal" (the
+    field's) and those of `COMPARED`.
     """
     found = {"raw": triples.confidence, "miscal": corrected, **{name: triples.confidence.copy() for name in COMPARED}}
     for name in COMPARED:

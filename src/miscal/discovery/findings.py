@@ -39,20 +39,10 @@ if TYPE_CHECKING:
 class Ledger:
     """The findings of a run.
 
-    Attributes
-    ----------
-    findings : tuple of Finding
-        The strongest first.
-    accounted : tuple of Finding
-        Values of columns that differ by themselves and that the findings account for.
-    method : FindingsMethod
-        How they were chosen.
-    clusters : InputClusters or None
-        How inputs were clustered, by which a new row is placed; None where they were not.
-    values : tuple of ColumnValue
-        Every value of every named column.
-    members : tuple of bool arrays of shape (n,)
-        The rows of each finding, among all rows of the run.
+    `findings`: the strongest first. `accounted`: values of columns that differ by themselves and that the findings
+    account for. `method`: how they were chosen. `clusters`: how inputs were clustered, by which a new row is placed;
+    None where they were not. `values`: every value of every named column. `members`, bool (n,): the rows of each
+    finding, among all rows of the run.
     """
 
     findings: tuple[Finding, ...]
@@ -73,17 +63,9 @@ def write_ledger(
 ) -> Ledger:
     """Test named groups and clusters of inputs of the rows that may be evaluated, and the ends of the hidden field.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        With honest estimates, and E[y | f] of each.
-    own_split : bool
-        Whether the user set the test rows apart: then they alone are evaluated.
-    seed : int
-        Of the folds, of the clusters, and of the order of rows of equal confidence.
-    error : float, default 1.0
-        Share of the family-wise error that it may spend.
-    settings : LedgerSettings, optional
+    `rows`: with honest estimates, and E[y | f] of each. `own_split`: whether the user set the test rows apart: then
+    they alone are evaluated. `seed`: of the folds, of the clusters, and of the order of rows of equal confidence.
+    `error`: share of the family-wise error that it may spend.
     """
     # named groups and clusters are fixed before any outcome is seen: all rows may be evaluated, unless some were set
     # apart, or E[y | f] is only to be learned from what came before
@@ -146,10 +128,7 @@ def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None
 def findings_table(findings: Sequence[Finding]) -> "pl.DataFrame":
     """Write findings down, a row each.
 
-    Returns
-    -------
-    polars.DataFrame
-        The content of ``findings.parquet``; no rows where nothing was found.
+    Returns the content of ``findings.parquet``; no rows where nothing was found.
     """
     import polars as pl
 

@@ -35,47 +35,29 @@ TIME: Evidence = "time"
 class FittedRows:
     """The rows of a run, a field fitted to them, honest estimates of each, and what was found of them.
 
-    Attributes
-    ----------
-    triples : Triples
-        With their split; without one where all rows are evaluated.
-    model : MiscalibrationField
-        The field that is saved: fitted on train and validation rows, or on all rows where all are evaluated.
-    estimate : FieldEstimate
-        Honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model; with evidence "time" by
-        fits on earlier blocks.
-    expected : ndarray of float64, shape (n,)
-        E[y | f] at each row, learned from rows outside its fold; from those that are not test rows, if there are such;
-        with evidence "time" from earlier blocks.
-    expected_corrected : ndarray of float64, shape (n,)
-        E[y | corrected confidence] at each row, learned from the same other rows.
-    corrections : dict of str to ndarray of float64, shape (n,)
-        Confidences by the name of the correction, none of which has seen the outcome of an evaluation row;
-        ``"raw"`` has none.
-    fold : ndarray of int64, shape (n,), or None
-        Fold of each row where all are evaluated; with evidence "time" its block, of which 0 only teaches.
-    forward : FieldEstimate or None
-        Where all rows are evaluated: estimates by fits on earlier folds only, for tests that are exact.
-    block : ndarray of int64, shape (n,), or None
-        The fold where `forward` is known, else -1.
-    sample : ndarray of bool, shape (n,), or None
-        The rows that the field was learned from, where they are a sample. The other rows are the last fold, and the
-        last block: their values come from the field that is saved.
-    blanked : BlankedRows, or None
-        Some evaluation rows, with columns blank.
-    changed : ndarray of float64, or None
-        Their corrected confidences, as honest as those of `estimate`.
-    by_time : bool
-        Whether folds are blocks of time, each judged by the blocks before it.
-    evaluation_rows : LabelledRows
-        The evaluation rows, built from the others.
-    regime, hidden_regime : ndarray of object, shape (n,)
-        ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported: cut on the field, and on its
-        hidden part. These and the following are None until they are found.
-    subregimes, hidden_subregimes : Subregimes
-        Named parts of each.
-    ledger : Ledger
-        The findings.
+    `triples`: with their split; without one where all rows are evaluated.
+    `model`: the field that is saved: fitted on train and validation rows, or on all rows where all are evaluated.
+    `estimate`: honest estimates of all rows: by K-fold; of the rows of a split 'test' by the model; with evidence
+        "time" by fits on earlier blocks.
+    `expected`, float64 (n,): E[y | f] at each row, learned from rows outside its fold; from those that are not test
+        rows, if there are such; with evidence "time" from earlier blocks.
+    `expected_corrected`, float64 (n,): E[y | corrected confidence] at each row, learned from the same other rows.
+    `corrections`, str (n,): confidences by the name of the correction, none of which has seen the outcome of an
+        evaluation row; ``"raw"`` has none.
+    `fold`, int64 (n,): fold of each row where all are evaluated; with evidence "time" its block, of which 0 only
+        teaches.
+    `forward`: where all rows are evaluated: estimates by fits on earlier folds only, for tests that are exact.
+    `block`, int64 (n,): the fold where `forward` is known, else -1.
+    `sample`, bool (n,): the rows that the field was learned from, where they are a sample. The other rows are the last
+        fold, and the last block: their values come from the field that is saved.
+    `blanked`: some evaluation rows, with columns blank.
+    `changed`: their corrected confidences, as honest as those of `estimate`.
+    `by_time`: whether folds are blocks of time, each judged by the blocks before it.
+    `evaluation_rows`: the evaluation rows, built from the others.
+    `regime, hidden_regime`, object (n,): ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported:
+        cut on the field, and on its hidden part. These and the following are None until they are found.
+    `subregimes, hidden_subregimes`: named parts of each.
+    `ledger`: the findings.
     """
 
     triples: Triples
@@ -131,13 +113,8 @@ class FittedRows:
     def labelled(self, inside: np.ndarray, estimate: FieldEstimate | None = None, **known: np.ndarray) -> LabelledRows:
         """Build the rows of a mask, and estimate from these how strongly the outcomes of a group hang together.
 
-        Parameters
-        ----------
-        inside : ndarray of bool, shape (n,)
-        estimate : FieldEstimate, optional
-            Of all rows; by default the honest estimate by all other rows.
-        **known : ndarray of shape (n,)
-            Columns of :class:`LabelledRows` that differ from what the run holds.
+        `inside`, bool (n,). `estimate`: of all rows; by default the honest estimate by all other rows. `**known`, (n,):
+        columns of :class:`LabelledRows` that differ from what the run holds.
         """
         triples, estimate = self.triples, estimate or self.estimate
         columns = {"correct": triples.correct, "confidence": triples.confidence, "expected": self.expected}

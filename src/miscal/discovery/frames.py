@@ -23,24 +23,10 @@ def frame_of_rows(
 ) -> Frame:
     """Put together what findings ask of rows.
 
-    Parameters
-    ----------
-    metadata : mapping of str to array of shape (n,)
-    X : array of shape (n, d)
-        Inputs, as the encoder makes them.
-    encoder : encoder, optional
-        What made X, and can tell the columns of a table from it; None for arrays.
-    text : sequence of n str, optional
-        Texts whose terms findings may name.
-    clusters : InputClusters, optional
-        How the run clustered its inputs.
-    hidden : array of shape (n,), optional
-        Estimated hidden field, learned from other rows.
-
-    Returns
-    -------
-    Frame
-        Columns that are inputs have the values that the model sees.
+    `metadata`, str (n,). `X`, (n, d): inputs, as the encoder makes them. `encoder`: what made X, and can tell the
+    columns of a table from it; None for arrays. `text`: texts whose terms findings may name. `clusters`: how the run
+    clustered its inputs. `hidden`, (n,): estimated hidden field, learned from other rows. Returns columns that are
+    inputs have the values that the model sees.
 
     Examples
     --------

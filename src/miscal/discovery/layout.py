@@ -53,12 +53,7 @@ MapMethod = Literal["auto", "pca", "tsne", "umap"]
 class Layout:
     """Positions of rows on a plane.
 
-    Attributes
-    ----------
-    positions : ndarray of float64, shape (n, 2)
-        Where each row lies; no unit.
-    method : str
-        What made them: ``pca``, ``tsne`` or ``umap``.
+    `positions`, float64 (n, 2): where each row lies; no unit. `method`: what made them: ``pca``, ``tsne`` or ``umap``.
     """
 
     positions: np.ndarray
@@ -68,19 +63,8 @@ class Layout:
 def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:
     """Choose the rows a map shows.
 
-    Parameters
-    ----------
-    n : int
-        Rows there are.
-    seed : int
-        Of the sample.
-    limit : int, default 20000
-        Rows to show at most.
-
-    Returns
-    -------
-    ndarray of int64, shape (min(n, limit),)
-        Row positions, ascending: all of them, or a uniform sample.
+    `n`: rows there are. `seed`: of the sample. `limit`: rows to show at most. Returns int64 (min(n, limit): row
+    positions, ascending: all of them, or a uniform sample.
 
     Examples
     --------
@@ -95,26 +79,10 @@ def shown_rows(n: int, *, seed: int, limit: int = MAX_ROWS) -> np.ndarray:
 def lay_out(X: np.ndarray, *, method: MapMethod = "auto", seed: int = 0) -> Layout:
     """Lay rows out on a plane.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-        Rows, finite.
-    method : {"auto", "pca", "tsne", "umap"}, default "auto"
-        auto takes t-SNE, or principal components where fewer than 50 rows differ. Above 1,000 distinct rows, t-SNE
-        places the others between those that it laid out. UMAP needs the extra ``miscal[interpret]``, and can take
-        longer than the fit.
-    seed : int, default 0
-        Of t-SNE, of UMAP, and of the samples that they and PCA learn from.
-
-    Returns
-    -------
-    Layout
-        The same for the same input and seed; a direction without variance is 0.
-
-    Raises
-    ------
-    InputError
-        If UMAP is asked for and not installed.
+    `X`, float (n, d): rows, finite. `method`: auto takes t-SNE, or principal components where fewer than 50 rows
+    differ. Above 1,000 distinct rows, t-SNE places the others between those that it laid out. UMAP needs the extra
+    ``miscal[interpret]``, and can take longer than the fit. `seed`: of t-SNE, of UMAP, and of the samples that they and
+    PCA learn from. Returns the same for the same input and seed; a direction without variance is 0.
 
     Examples
     --------
@@ -174,19 +142,10 @@ def _umap(X: np.ndarray, seed: int) -> np.ndarray:
 def principal_components(X: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
     """Project rows on their first principal components.
 
-    Parameters
-    ----------
-    X : ndarray of float, shape (n, d)
-        Rows, finite. Columns are centred, not scaled.
-    k : int
-        Components wanted; those that X does not have are 0.
-    seed : int, default 0
-        Of the solver, and of the sample that fits the components when there are over 20,000 rows (fewer if wide).
-
-    Returns
-    -------
-    ndarray of float64, shape (n, k)
-        Scores. Each component's largest loading is positive, so that the picture does not flip.
+    `X`, float (n, d): rows, finite. Columns are centred, not scaled. `k`: components wanted; those that X does not have
+    are 0. `seed`: of the solver, and of the sample that fits the components when there are over 20,000 rows (fewer if
+    wide). Returns float64 (n, k): scores. Each component's largest loading is positive, so that the picture does not
+    flip.
     """
     from sklearn.decomposition import PCA
 

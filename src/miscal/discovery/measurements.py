@@ -58,10 +58,7 @@ def share_extreme(rows: LabelledRows) -> float:
 def global_numbers(rows: LabelledRows, everyone: LabelledRows | None = None, *, seed: int) -> Global:
     """Measure the evaluation rows; accuracy and confidence, which nothing is learned for, are of all rows.
 
-    Parameters
-    ----------
-    everyone : LabelledRows, optional
-        All rows, where others do not evaluated.
+    `everyone`: all rows, where others do not evaluated.
     """
     of = dict.fromkeys(metrics.METRICS, rows)
     if everyone is not None:
@@ -103,12 +100,7 @@ def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
 def weight_numbers(weights: np.ndarray | None, column: str | None = None) -> WeightNumbers | None:
     """Say how unequally rows count; None where they count alike because no weights are named.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n,), > 0, or None
-        Of the evaluation rows.
-    column : str, optional
-        That names them.
+    `weights`, float64 (n,): of the evaluation rows. `column`: that names them.
 
     Examples
     --------
@@ -127,19 +119,9 @@ def field_numbers(
 ) -> FieldNumbers:
     """Describe the estimated field over the evaluation rows.
 
-    Parameters
-    ----------
-    supported : ndarray of bool, shape (n,)
-        Whether enough of the rows learned from lie nearby.
-    visible : ndarray of float64, shape (n,)
-        The visible part of the field, in [-1, 1]; positive: under-confident.
-    structure : bool
-        Whether the estimator claims local structure.
-
-    Returns
-    -------
-    FieldNumbers
-        The correlation is null where delta or the confidence is constant.
+    `supported`, bool (n,): whether enough of the rows learned from lie nearby. `visible`, float64 (n,): the visible
+    part of the field, in [-1, 1]; positive: under-confident. `structure`: whether the estimator claims local structure.
+    Returns the correlation is null where delta or the confidence is constant.
     """
     weights = rows.weight
     return FieldNumbers(
@@ -158,10 +140,7 @@ def field_numbers(
 def regime_numbers(rows: LabelledRows, regime: np.ndarray, *, seed: int | None) -> tuple[Regime, ...]:
     """Measure each regime on evaluation rows: over, good, under; the numbers of an empty one are null.
 
-    Parameters
-    ----------
-    seed : int or None
-        Of the bootstrap and of the null draws of smECE; None leaves smECE out.
+    `seed`: of the bootstrap and of the null draws of smECE; None leaves smECE out.
     """
     return tuple(_regime(name, rows, regime == name, one, seed) for name, one in judge_regimes(rows, regime).items())
 
@@ -195,10 +174,7 @@ def smooth_ece(rows: LabelledRows, *, seed: int) -> SmoothEce:
 def comparison(rows: LabelledRows, predictions: Mapping[str, np.ndarray], regime: np.ndarray) -> dict[str, Comparison]:
     """Score corrections on all evaluation rows and on each regime of the uncorrected field.
 
-    Parameters
-    ----------
-    predictions : mapping of str to ndarray of float64, shape (n,)
-        Their corrected confidences by name of the correction.
+    `predictions`, str (n,): their corrected confidences by name of the correction.
     """
     slices = {"all": np.ones(len(rows), dtype=bool), **{name: regime == name for name in REGIMES}}
     return {
@@ -216,17 +192,8 @@ def score(rows: LabelledRows) -> Score:
 def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) -> dict[str, Gain]:
     """Subtract the losses of miscal's correction from those of each other correction, row by row.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        The n evaluation rows.
-    predictions : mapping of str to ndarray of float64, shape (n,)
-        Their corrected confidences by name of the correction, miscal's among them.
-
-    Returns
-    -------
-    dict of str to Gain
-        Mean differences with 95 % intervals; positive where miscal's correction is better.
+    `rows`: the n evaluation rows. `predictions`, str (n,): their corrected confidences by name of the correction,
+    miscal's among them. Returns mean differences with 95 % intervals; positive where miscal's correction is better.
 
     Examples
     --------
@@ -251,12 +218,8 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
 def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_SLICE_ROWS) -> Curves:
     """Compute reliability curves of all evaluation rows and of the two miscalibrated regimes, before and after.
 
-    Parameters
-    ----------
-    corrected : ndarray of float64, shape (n,)
-        Their confidences after the correction.
-    min_rows : int, default 30
-        The fewest rows of a slice whose curve is computed.
+    `corrected`, float64 (n,): their confidences after the correction. `min_rows`: the fewest rows of a slice whose
+    curve is computed.
     """
     slices = {"all": np.ones(len(rows), dtype=bool), "over": regime == "over", "under": regime == "under"}
     kinds = {"raw": rows, "corrected": replace(rows, confidence=corrected)}
@@ -280,15 +243,9 @@ def reliability(rows: LabelledRows, *, min_rows: int = MIN_SLICE_ROWS) -> CurveN
 def histogram(delta: np.ndarray, regime: np.ndarray, epsilon: float) -> Histogram:
     """Count the test rows' delta in bins that span it evenly around 0, by regime.
 
-    Parameters
-    ----------
-    epsilon : float
-        Half-width of the band that counts as well calibrated, of which at least twice as much is spanned.
-
-    Returns
-    -------
-    Histogram
-        40 bins from -m to m, m the absolute value that one row in a thousand exceeds; such rows are in the outer bins.
+    `epsilon`: Half-width of the band that counts as well calibrated, of which at least twice as much is spanned.
+    Returns 40 bins from -m to m, m the absolute value that one row in a thousand exceeds; such rows are in the outer
+    bins.
 
     Examples
     --------
@@ -315,14 +272,8 @@ def gap(
 ) -> GapNumbers:
     """Measure the worst-slice gap; null where neither regime has enough rows.
 
-    Parameters
-    ----------
-    min_rows : int, default 30
-        Rows that a regime needs.
-    whole : Global
-        From :func:`global_numbers`, of the same rows and seed.
-    regimes : sequence of Regime
-        From :func:`regime_numbers`, of the same rows and seed. The intervals of smECE of both are not drawn again.
+    `min_rows`: rows that a regime needs. `whole`: from :func:`global_numbers`, of the same rows and seed. `regimes`:
+    from :func:`regime_numbers`, of the same rows and seed. The intervals of smECE of both are not drawn again.
     """
     measured = {"all": whole.smece.interval, **{part.name: part.smece.interval for part in regimes}}
     known = {name: ends for name, ends in measured.items() if ends is not None}

@@ -28,11 +28,7 @@ _STREAM = 71
 class BlankedRows:
     """Some rows, once for each column with that column blank.
 
-    Attributes
-    ----------
-    columns : tuple of c str
-    row : ndarray of int64, shape (m,)
-        Positions of the rows.
+    `row`, int64 (m,): positions of the rows.
     """
 
     columns: tuple[str, ...]
@@ -66,20 +62,9 @@ def costs(
 ) -> dict[str, Measure]:
     """Measure by how much the log loss changes where a column is blank in every row.
 
-    Parameters
-    ----------
-    blanked : BlankedRows or None
-    changed : ndarray of float64, shape (c * m,), or None
-        Confidences corrected without each column, one column after the other.
-    every : LabelledRows
-        All n rows.
-    corrected : ndarray of float64, shape (n,)
-        Their confidences corrected with all columns.
-
-    Returns
-    -------
-    dict of str to Measure
-        Mean differences by column, with 95 % intervals; positive where the correction is worse without it.
+    `changed`, float64 (c * m,): confidences corrected without each column, one column after the other. `every`: all n
+    rows. `corrected`, float64 (n,): their confidences corrected with all columns. Returns mean differences by column,
+    with 95 % intervals; positive where the correction is worse without it.
 
     Examples
     --------

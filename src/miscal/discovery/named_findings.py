@@ -25,27 +25,10 @@ from miscal.findings.ledger import Found, find, named_groups
 def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = None, seed: int = 0) -> Found:
     """Write the ledger of the groups that columns name, and the tables of these columns.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Outcomes, 0 or 1.
-    y_prob : array-like of shape (n,)
-        Probabilities in [0, 1].
-    by : frame or mapping of columns of n rows, or array-like of shape (n,)
-        What names groups. Values without a name are called by that of their series, or "by".
-    sample_weight : array-like of shape (n,), optional
-        Non-negative; rows of weight 0 are left out.
-    seed : int, default 0
-
-    Returns
-    -------
-    Found
-        Findings, the strongest first, tested together as those of a run are; and every value of the columns.
-
-    Raises
-    ------
-    InputError
-        If an array is empty, not finite or out of range, lengths differ, or a column holds lists or objects.
+    `y_true`, (n,): outcomes, 0 or 1. `y_prob`, (n,): probabilities in [0, 1]. `by`, (n,): what names groups. Values
+    without a name are called by that of their series, or "by". `sample_weight`, (n,): Non-negative; rows of weight 0
+    are left out. Returns findings, the strongest first, tested together as those of a run are; and every value of the
+    columns.
 
     Examples
     --------

@@ -25,12 +25,7 @@ MOST_FINDINGS = 6
 def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
     """Measure each period of time on the evaluation rows; None where no times are known.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        With times, and their findings.
-    column : str or None
-        Name of the column of times.
+    `rows`: with times, and their findings. `column`: name of the column of times.
     """
     if rows.triples.time is None:
         return None
@@ -56,16 +51,8 @@ def over_time(rows: FittedRows, column: str | None) -> OverTime | None:
 def periods_of(time: NDArray) -> tuple[str | None, NDArray]:
     """Cut times into periods: the shortest with at most 40 periods, and 50 rows in each on average where that can be.
 
-    Parameters
-    ----------
-    time : (n,) array of datetime64 or float64
-
-    Returns
-    -------
-    period : str or None
-        One of :data:`miscal.data.periods.PERIODS`; None where times are numbers.
-    starts : (n,) array
-        When the period of each row began.
+    `time`, (n,) array of datetime64 or float64. Returns `period`: one of :data:`miscal.data.periods.PERIODS`; None
+    where times are numbers; `starts`, (n,) array: when the period of each row began.
 
     Examples
     --------

@@ -39,20 +39,13 @@ _LEAST_TIMED = 0.5
 class Progress:
     """How far a discovery has come.
 
-    Attributes
-    ----------
-    stage : str
-        The stage that runs: one of `STAGES`, or "reading" or "report" in the command.
-    share : float
-        How much of this stage is done: 0 where it starts, 1 where it has ended. The field tells every fit in between,
-        the other stages nothing.
-    seconds : float
-        That this stage has taken so far.
-    left : float or None
-        Estimate of the seconds until the end of the run; None where nothing is known of it. It rests on the numbers of
-        rows and columns, and from the first fit on, on how long the fits took.
-    found : str
-        What the stage found, in a few words; empty before its end and where there is nothing to tell.
+    `stage`: the stage that runs: one of `STAGES`, or "reading" or "report" in the command.
+    `share`: how much of this stage is done: 0 where it starts, 1 where it has ended. The field tells every fit in
+        between, the other stages nothing.
+    `seconds`: that this stage has taken so far.
+    `left`: estimate of the seconds until the end of the run; None where nothing is known of it. It rests on the numbers
+        of rows and columns, and from the first fit on, on how long the fits took.
+    `found`: what the stage found, in a few words; empty before its end and where there is nothing to tell.
     """
 
     stage: str
@@ -70,14 +63,8 @@ Tell = Callable[[Progress], None]
 class RunningStage:
     """A stage that runs: it may tell how far it is, and say at its end what it found.
 
-    Attributes
-    ----------
-    name : str
-        Of the stage.
-    tell : callable
-        Called with the share of the stage that is done.
-    found : str
-        What was found; set it before the stage ends.
+    `name`: of the stage. `tell`: called with the share of the stage that is done. `found`: what was found; set it
+    before the stage ends.
     """
 
     name: str
@@ -88,10 +75,7 @@ class RunningStage:
 def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
     """Return about how long the stages take on two idle cores.
 
-    Returns
-    -------
-    dict of str to float
-        Seconds by stage, of those with method "auto" and evidence of all rows.
+    Returns seconds by stage, of those with method "auto" and evidence of all rows.
 
     Examples
     --------
@@ -112,15 +96,9 @@ def expected_seconds(n: int, n_columns: int) -> dict[str, float]:
 class Clock:
     """Announces the stages of a discovery as they start and end, times them, and estimates what is left.
 
-    Attributes
-    ----------
-    tell : callable
-        Called with a :class:`Progress`.
-    expected : dict of str to float
-        About how long each stage takes, as from :func:`expected_seconds`, in the order of the stages; without an entry
-        for "field" nothing is said of the time left before a fit is done.
-    seconds : dict of str to float
-        What the stages took.
+    `tell`: called with a :class:`Progress`. `expected`: about how long each stage takes, as from
+    :func:`expected_seconds`, in the order of the stages; without an entry for "field" nothing is said of the time left
+    before a fit is done. `seconds`: what the stages took.
     """
 
     tell: Tell
@@ -131,10 +109,7 @@ class Clock:
     def stage(self, name: str) -> Iterator[RunningStage]:
         """Announce a stage and time it.
 
-        Yields
-        ------
-        RunningStage
-            For the stage to say how far it is and what it found.
+        Returns for the stage to say how far it is and what it found.
         """
         start = time.monotonic()
 
@@ -152,19 +127,8 @@ class Clock:
     def left(self, name: str, share: float, passed: float) -> float | None:
         """Estimate the seconds until the end of the run.
 
-        Parameters
-        ----------
-        name : str
-            The stage that runs.
-        share : float
-            How much of it is done, in [0, 1].
-        passed : float
-            Seconds that it has taken.
-
-        Returns
-        -------
-        float or None
-            None where the stage has no expected length and has not told how far it is.
+        `name`: the stage that runs. `share`: how much of it is done, in [0, 1]. `passed`: seconds that it has taken.
+        Returns None where the stage has no expected length and has not told how far it is.
         """
         done = self.seconds
         if share:

@@ -22,11 +22,6 @@ SETTING = "redact_text"
 def check_redactable(triples: Triples) -> None:
     """Refuse rows whose texts are told twice: once as texts, and once more as metadata.
 
-    Raises
-    ------
-    InputError
-        If a metadata column holds the texts.
-
     Examples
     --------
     >>> rows = dict(confidence=[0.5, 0.9], correct=[1, 0], text=["a b", "c d"])
@@ -51,10 +46,7 @@ def without_texts(triples: Triples) -> Triples:
 def without_terms(ledger: Ledger) -> Ledger:
     """Return the same findings with numbers in place of the terms of the texts.
 
-    Returns
-    -------
-    Ledger
-        With as many findings, of the same numbers. Aliases that are terms are left out.
+    Returns with as many findings, of the same numbers. Aliases that are terms are left out.
     """
     number = TermNumbers()
     findings, accounted = (tuple(one.redacted(number) for one in part) for part in (ledger.findings, ledger.accounted))
@@ -64,16 +56,8 @@ def without_terms(ledger: Ledger) -> Ledger:
 def redacted(summary: Summary) -> Summary:
     """Return the summary of a run without words of its texts.
 
-    Parameters
-    ----------
-    summary : Summary
-        Of a run that tells its texts.
-
-    Returns
-    -------
-    Summary
-        The same numbers. Parts are called by their numbers, because words of the texts may have named them, and terms
-        of the texts in findings by theirs; the verdict is written anew.
+    `summary`: of a run that tells its texts. Returns the same numbers. Parts are called by their numbers, because words
+    of the texts may have named them, and terms of the texts in findings by theirs; the verdict is written anew.
     """
     number = TermNumbers()
     findings, accounted = (
@@ -90,15 +74,7 @@ def redacted(summary: Summary) -> Summary:
 def kept_by_model(triples: Triples) -> tuple[str, ...]:
     """Warn of the words that the saved model holds.
 
-    Parameters
-    ----------
-    triples : Triples
-        With the step that makes x.
-
-    Returns
-    -------
-    tuple of str
-        One sentence, or none where the model holds no words.
+    `triples`: with the step that makes x. Returns one sentence, or none where the model holds no words.
     """
     words = getattr(triples.encoder, "terms", None)
     if not words:

@@ -56,13 +56,7 @@ class GivenRows:
         return all(column_of(self.table, name).equals(column_of(other.table, name)) for name in shared)
 
     def write(self, folder: Path) -> None:
-        """Write them into the folder of a run.
-
-        Raises
-        ------
-        MismatchError
-            If the embeddings were changed.
-        """
+        """Write them into the folder of a run."""
         if self.table is not None:
             self.table.write_parquet(folder / ROWS_FILE, compression="zstd")
         if self.embeddings is not None:
@@ -84,15 +78,8 @@ def _digest(values: np.ndarray) -> str:
 class RunMemory:
     """What a run that was made in this process needs no folder for.
 
-    Attributes
-    ----------
-    found : Discovery
-    triples : Triples
-        The rows, as they were given to the discovery.
-    rows : GivenRows
-        What a folder must keep so that they can be read again from it.
-    given : object
-        The data as they were given: a frame, a path, triples.
+    `triples`: the rows, as they were given to the discovery. `rows`: what a folder must keep so that they can be read
+    again from it. `given`: the data as they were given: a frame, a path, triples.
     """
 
     found: Discovery
@@ -105,22 +92,10 @@ class RunMemory:
 class RunContent:
     """What a run holds: made in this process, read back from its folder, or both.
 
-    Attributes
-    ----------
-    summary : Summary
-        ``summary.json``.
-    table : polars.DataFrame
-        ``field.parquet``: one row per input row, as :attr:`miscal.discovery.discover.Discovery.table`.
-    map : polars.DataFrame
-        ``map.parquet``.
-    findings : polars.DataFrame
-        ``findings.parquet``.
-    columns : polars.DataFrame
-        ``columns.parquet``; without rows where the run was made before there was such a file.
-    path : Path or None
-        The folder; None where there is none yet.
-    memory : RunMemory or None
-        None where it was read back.
+    `summary`: ``summary.json``. `table`: ``field.parquet``: one row per input row, as
+    :attr:`miscal.discovery.discover.Discovery.table`. `map`: ``map.parquet``. `findings`: ``findings.parquet``.
+    `columns`: ``columns.parquet``; without rows where the run was made before there was such a file. `path`: the
+    folder; None where there is none yet. `memory`: none where it was read back.
     """
 
     summary: Summary
@@ -167,10 +142,7 @@ class RunContent:
     def triples(self, **changed: Any) -> Triples:
         """Return the rows of the run; read again where it was read back, refusing data that changed since.
 
-        Parameters
-        ----------
-        **changed
-            Options of reading that may be others than in the run.
+        `**changed`: options of reading that may be others than in the run.
         """
         rows = reread(self.source, **changed) if self.memory is None else self.memory.triples
         return rows if rows.group is not None else self._with_units(rows)
@@ -204,13 +176,7 @@ class RunContent:
         return open_table(where, encoding=options["encoding"], csv_escape=options.get("csv_escape"))
 
     def data_with(self, column: str) -> Table:
-        """Open the table with a column that the run may not have read: of a run in memory, the data as they were given.
-
-        Raises
-        ------
-        MismatchError
-            If they were changed since.
-        """
+        """Open the table with a column that may not have been read: of a run in memory, the data as they were given."""
         table = self.data()
         if column in table.columns or self.memory is None or not accepts(self.memory.given):
             return table
@@ -265,24 +231,7 @@ def sealed_summary(folder: str | Path) -> Summary:
 def read_run(folder: str | Path) -> RunContent:
     """Read a run folder back, after checking that nothing in it has changed.
 
-    Parameters
-    ----------
-    folder : str or Path
-        What `miscal discover` wrote.
-
-    Returns
-    -------
-    RunContent
-        Summary and tables.
-
-    Raises
-    ------
-    FileError
-        If it is not a run folder.
-    CorruptFile
-        If a file is damaged or was changed.
-    MismatchError
-        If a newer miscal wrote it.
+    `folder`: what `miscal discover` wrote. Returns summary and tables.
     """
     folder = Path(folder)
     summary = sealed_summary(folder)

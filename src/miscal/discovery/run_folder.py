@@ -32,26 +32,9 @@ OURS = frozenset({*CHECKED, MANIFEST, "model", "report.html"})
 def run_folder(out: str | Path, *, overwrite: bool = False, reads: Collection[Any] = ()) -> Iterator[Path]:
     """Yield an empty folder that becomes ``out`` when the block ends well, and vanishes when it does not.
 
-    Parameters
-    ----------
-    out : str or Path
-        The run folder to make. Missing parents are made.
-    overwrite : bool, default False
-        Replace an existing run folder, after the new one is complete.
-    reads : collection
-        Paths that the run is made from; the others are ignored.
-
-    Yields
-    ------
-    Path
-        The folder to write into: a hidden sibling of ``out``.
-
-    Raises
-    ------
-    InputError
-        If ``out`` exists and ``overwrite`` is off, or is not a run folder.
-    LockedError
-        If another process is writing ``out``.
+    `out`: the run folder to make. Missing parents are made. `overwrite`: replace an existing run folder, after the new
+    one is complete. `reads`: paths that the run is made from; the others are ignored. Returns the folder to write into:
+    a hidden sibling of ``out``.
 
     Examples
     --------
@@ -71,12 +54,8 @@ def run_folder(out: str | Path, *, overwrite: bool = False, reads: Collection[An
 def seal(folder: str | Path, *, but: Collection[str] = ()) -> None:
     """Write the manifest of a run folder: the sha256 of each file that must not change.
 
-    Parameters
-    ----------
-    folder : str or Path
-        The folder, with its files in place.
-    but : collection of str
-        Files that are about to be replaced. Left out until they are, so that the run is whole at every moment.
+    `folder`: the folder, with its files in place. `but`: files that are about to be replaced. Left out until they are,
+    so that the run is whole at every moment.
     """
     folder = Path(folder)
     sums = {name: digest(folder / name) for name in CHECKED if name not in but and (folder / name).exists()}
@@ -84,15 +63,7 @@ def seal(folder: str | Path, *, but: Collection[str] = ()) -> None:
 
 
 def check_seal(folder: str | Path) -> None:
-    """Refuse a folder that is not a run, or whose files changed since they were written.
-
-    Raises
-    ------
-    FileError
-        If it is not a run folder.
-    CorruptFile
-        If a file is missing or differs from the manifest.
-    """
+    """Refuse a folder that is not a run, or whose files changed since they were written."""
     folder = Path(folder)
     for name, wanted in _manifest(folder).items():
         path = folder / name

@@ -60,24 +60,10 @@ def summarise(
 ) -> Summary:
     """Measure on the evaluation rows what was estimated, and write it down.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        All rows of the run.
-    seed : int
-        Of null draws and bootstrap.
-    epsilon : float
-        Half-width of the band of delta that counts as well calibrated.
-    min_rows : int
-        The fewest rows of a regime whose gap is measured.
-    warnings : sequence of str
-        What was unusual about the rows and the split.
-    map_info : MapInfo
-        How the map was made.
-    thresholds : Thresholds, optional
-        What was asked of decisions.
-    several : ClassRun, optional
-        What is known of several classes.
+    `rows`: all rows of the run. `seed`: of null draws and bootstrap. `epsilon`: Half-width of the band of delta that
+    counts as well calibrated. `min_rows`: the fewest rows of a regime whose gap is measured. `warnings`: what was
+    unusual about the rows and the split. `map_info`: how the map was made. `thresholds`: what was asked of decisions.
+    `several`: what is known of several classes.
     """
     thresholds = thresholds or Thresholds()
     triples, evaluated, model, tested = rows.triples, rows.evaluated, rows.model, rows.evaluation_rows

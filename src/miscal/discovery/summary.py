@@ -349,32 +349,14 @@ class Summary(Document):
 
 
 def read_summary(path: str | Path) -> Summary:
-    """Read ``summary.json``, given by its path or by the run folder that holds it.
-
-    Raises
-    ------
-    FileError
-        If there is no such file.
-    MismatchError
-        If another miscal wrote it, in another layout.
-    CorruptFile
-        If it is not JSON, or not a summary.
-    """
+    """Read ``summary.json``, given by its path or by the run folder that holds it."""
     path = Path(path)
     path = path / "summary.json" if path.is_dir() else path
     return parse_summary(_read_text(path), name=str(path))
 
 
 def parse_summary(text: str, *, name: str = "summary.json") -> Summary:
-    """Parse the JSON text of a summary; messages call it `name`.
-
-    Raises
-    ------
-    MismatchError
-        If another miscal wrote it, in another layout.
-    CorruptFile
-        If it is not JSON, or not a summary.
-    """
+    """Parse the JSON text of a summary; messages call it `name`."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -33,10 +33,7 @@ MAP_COLUMNS = (
 def field_table(rows: FittedRows) -> "pl.DataFrame":
     """Write down the field at every row.
 
-    Returns
-    -------
-    polars.DataFrame
-        The content of ``field.parquet``, one row per input row, in order.
+    Returns the content of ``field.parquet``, one row per input row, in order.
     """
     import polars as pl
 
@@ -76,23 +73,9 @@ def map_table(
 ) -> tuple["pl.DataFrame", MapInfo]:
     """Lay the rows out on a plane, by their inputs and by their learned coordinates.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        All rows of the run.
-    table : polars.DataFrame
-        From :func:`field_table`.
-    method : {"auto", "pca", "tsne", "umap"}
-        As for :func:`miscal.discovery.layout.lay_out`.
-    seed : int
-        Of the rows shown and of the layout.
-
-    Returns
-    -------
-    map : polars.DataFrame
-        The content of ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown.
-    info : MapInfo
-        How it was made.
+    `rows`: all rows of the run. `table`: from :func:`field_table`. `method`: as for
+    :func:`miscal.discovery.layout.lay_out`. `seed`: of the rows shown and of the layout. Returns `map`: the content of
+    ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown; `info`: how it was made.
     """
     triples = rows.triples
     shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))

@@ -14,11 +14,6 @@ from miscal.data.triples import Triples
 def refuse_no_order(triples: Triples) -> None:
     """Refuse rows without times, of one time, or in groups that span blocks of time.
 
-    Raises
-    ------
-    InputError
-        Saying which of the three, and the remedy.
-
     Examples
     --------
     >>> refuse_no_order(Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0]))
@@ -45,13 +40,7 @@ def refuse_no_order(triples: Triples) -> None:
 
 
 def check_first_block(triples: Triples) -> None:
-    """Refuse rows whose first block of time is too small to teach.
-
-    Raises
-    ------
-    InputError
-        If it has fewer than 50 rows, or one outcome only.
-    """
+    """Refuse rows whose first block of time is too small to teach."""
     first = triples.correct[triples.time_block == 0]
     if len(first) < MIN_SPLIT["train"] or first.min() == first.max():
         raise InputError(

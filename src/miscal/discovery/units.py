@@ -40,13 +40,9 @@ _FOLDS, _TREES, _COMPONENTS, _STREAM = 3, 60, 32, 41
 def with_units(triples: Triples, seed: int) -> Triples:
     """Return triples that know what they are counted by.
 
-    Parameters
-    ----------
-    triples : Triples
-        Groups that they carry are the user's. Otherwise `candidate_groups` holds the columns that may mark units; None:
-        rows are counted one by one.
-    seed : int
-        Of the folds, and of the rows that are asked where there are more than 20,000.
+    `triples`: groups that they carry are the user's. Otherwise `candidate_groups` holds the columns that may mark
+    units; None: rows are counted one by one. `seed`: of the folds, and of the rows that are asked where there are more
+    than 20,000.
 
     Examples
     --------

@@ -6,11 +6,10 @@ from miscal.discovery.classes.wording import classes_sentence
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
-from miscal.findings.decision_wording import decision_sentence, started
+from miscal.findings.decisions import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE, Finding
 from miscal.findings.ledger.sizes import MENDED, holds_zero
-from miscal.findings.mending import mending_sentence, together_words
-from miscal.findings.slope_wording import slope_sentence, slopes_left
+from miscal.findings.verdict import mending_sentence, slope_sentence, slopes_left, together_words
 
 
 def verdict_of(summary: Summary) -> str:

@@ -2,14 +2,12 @@
 
 What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows`, a :class:`~miscal.evidence.claim.Claim` and a
 frozen :class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts,
-enrichment, naming and residuals are formulas; judging tests regions; cut, subregimes, places and verdict put them
+enrichment, naming and residuals are formulas; judging tests regions; subregimes and verdict put them
 together.
 """
 
-from miscal.findings.cut import cut
 from miscal.findings.enrichment import Enriched
-from miscal.findings.judging import Confirmed, Judged, judge_regimes
-from miscal.findings.places import Place, places
+from miscal.findings.judging import Confirmed, Judged, Place, judge_regimes, places
 from miscal.findings.residuals import binomial_residual, holm
 from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings, default_epsilon
 from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
@@ -27,7 +25,6 @@ __all__ = [
     "Subregimes",
     "averages",
     "binomial_residual",
-    "cut",
     "default_epsilon",
     "find_subregimes",
     "holm",

@@ -19,6 +19,8 @@ from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Measure, Part, Probability, Share
 from miscal.base.errors import InputError
+from miscal.base.number_wording import rate, threshold_text
+from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics import MIN_SLICE_ROWS, implied_threshold, net_benefit_gain, threshold_grid
 from miscal.calibration.metrics.decisions import mean_net_benefit
@@ -39,21 +41,11 @@ Source = Literal["given", "cost", "grid"]
 class Promise(Part):
     """What the confidences of some rows promise, and what was observed.
 
-    Attributes
-    ----------
-    n : int
-        Rows.
-    share : float
-        Of all rows that could be on this side, in [0, 1]: of a finding, of its own rows; by weight where rows count
-        unequally, as all means.
-    promised : float or None
-        Mean confidence, in [0, 1]; None where there are no rows.
-    observed : Measure
-        Mean outcome, in [0, 1], with its interval: at 95 %, or of a finding at a level that allows for its choice.
-    p_value : float or None
-        Whether the promise was kept, of these rows alone; None where there are none.
-    p_adjusted : float or None
-        The same, allowing for all thresholds and both sides (Holm, 1979); of a finding for its choice too.
+    `n`: rows. `share`: of all rows that could be on this side, in [0, 1]: of a finding, of its own rows; by weight
+    where rows count unequally, as all means. `promised`: mean confidence, in [0, 1]; None where there are no rows.
+    `observed`: mean outcome, in [0, 1], with its interval: at 95 %, or of a finding at a level that allows for its
+    choice. `p_value`: whether the promise was kept, of these rows alone; None where there are none. `p_adjusted`: the
+    same, allowing for all thresholds and both sides (Holm, 1979); of a finding for its choice too.
     """
 
     n: NonNegativeInt
@@ -83,14 +75,8 @@ class Promise(Part):
 class NetBenefit(Part):
     """Net benefit of a threshold (:func:`miscal.calibration.metrics.net_benefit`), in right actions per row.
 
-    Attributes
-    ----------
-    before, after : float
-        By the confidences as given, and by the corrected ones.
-    all : float
-        Of acting on all rows; that of acting on none is 0.
-    gain : Measure
-        after - before, with its paired 95 % interval.
+    `before, after`: by the confidences as given, and by the corrected ones. `all`: of acting on all rows; that of
+    acting on none is 0. `gain`: after - before, with its paired 95 % interval.
     """
 
     before: FiniteFloat
@@ -102,16 +88,9 @@ class NetBenefit(Part):
 class BrokenPromise(Part):
     """A finding of which the model breaks its promise at a threshold.
 
-    Attributes
-    ----------
-    finding : int
-        Its place among the findings, from 0.
-    below : bool
-        Whether it is told of its rows below the threshold, or of those at or above it.
-    before : Promise
-        Of its rows on that side by the confidences as given.
-    after : Promise or None
-        The same by the corrected confidences; None where fewer than 30 of its rows are on that side then.
+    `finding`: its place among the findings, from 0. `below`: whether it is told of its rows below the threshold, or of
+    those at or above it. `before`: of its rows on that side by the confidences as given. `after`: the same by the
+    corrected confidences; None where fewer than 30 of its rows are on that side then.
     """
 
     finding: NonNegativeInt
@@ -123,26 +102,16 @@ class BrokenPromise(Part):
 class Decision(Part):
     """What acting on the rows at or above a threshold leads to.
 
-    Attributes
-    ----------
-    threshold : float
-        In (0, 1).
-    source : {"given", "cost", "grid"}
-        Who asked for it.
-    start : bool
-        Whether it is the one that is told first: that of the costs, else the first one given, else the one at which the
-        correction changes what is done with most rows; those that it changes by little do not count.
-    before, after : Promise
-        Of the rows that are acted on by the confidences as given, and by the corrected ones.
-    before_below, after_below : Promise
-        Of the others.
-    raised, lowered : int
-        Rows that the correction moves to the threshold or above it, and below it.
-    net_benefit : NetBenefit or None
-        None where no costs were given.
-    findings : tuple of BrokenPromise
-        The findings whose promise is broken most beyond chance, before the correction, each on the side on which it is
-        broken more; three at most.
+    `threshold`: in (0, 1).
+    `source`: who asked for it.
+    `start`: whether it is the one that is told first: that of the costs, else the first one given, else the one at
+        which the correction changes what is done with most rows; those that it changes by little do not count.
+    `before, after`: of the rows that are acted on by the confidences as given, and by the corrected ones.
+    `before_below, after_below`: of the others.
+    `raised, lowered`: rows that the correction moves to the threshold or above it, and below it.
+    `net_benefit`: none where no costs were given.
+    `findings`: the findings whose promise is broken most beyond chance, before the correction, each on the side on
+        which it is broken more; three at most.
     """
 
     threshold: Share
@@ -162,12 +131,8 @@ class Decision(Part):
 class Thresholds:
     """The thresholds that a user asks for.
 
-    Attributes
-    ----------
-    given : tuple of float
-        In (0, 1); the first is told first.
-    cost : (float, float) or None
-        Of a missed row that should have been acted on (false negative), and of a needless action (false positive).
+    `given`: in (0, 1); the first is told first. `cost`, (float, float) or None: of a missed row that should have been
+    acted on (false negative), and of a needless action (false positive).
     """
 
     given: tuple[float, ...] = ()
@@ -176,11 +141,6 @@ class Thresholds:
     @classmethod
     def of(cls, thresholds: Any = (), cost: Any = None) -> Thresholds:
         """Check what a user asks for.
-
-        Raises
-        ------
-        InputError
-            If a threshold is not in (0, 1), or the costs are not two positive numbers.
 
         Examples
         --------
@@ -239,30 +199,13 @@ def decide(
 ) -> tuple[Decision, ...]:
     """Say what acting at each threshold leads to.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        Evaluation rows, n of them, at least one.
-    corrected : (n,) float64 in [0, 1]
-        Confidences corrected by fits that have not seen the row's own outcome.
-    asked : Thresholds, optional
-        By default nothing is asked for, and the thresholds are those of
-        :func:`~miscal.calibration.metrics.threshold_grid`.
-    at : mapping of float to {"given", "cost", "grid"}, optional
-        Rising thresholds, and where each comes from; by default those asked for, and a grid in the range of the
-        confidences.
-    members : sequence of (n,) bool
-        The rows of each finding.
-    candidates : int
-        Groups among which the findings were chosen.
-    least : float, default 0
-        Rows whose confidence the correction changes by less do not decide which threshold is told first. Where many
-        confidences lie close to 0 or 1, thresholds among them part rows that hardly differ.
-
-    Returns
-    -------
-    tuple of Decision
-        By rising threshold.
+    `rows`: evaluation rows, n of them, at least one. `corrected`, (n,) float64 in [0, 1]: confidences corrected by fits
+    that have not seen the row's own outcome. `asked`: by default nothing is asked for, and the thresholds are those of
+    :func:`~miscal.calibration.metrics.threshold_grid`. `at`: rising thresholds, and where each comes from; by default
+    those asked for, and a grid in the range of the confidences. `members`: the rows of each finding. `candidates`:
+    groups among which the findings were chosen. `least`: rows whose confidence the correction changes by less do not
+    decide which threshold is told first. Where many confidences lie close to 0 or 1, thresholds among them part rows
+    that hardly differ. Returns by rising threshold.
 
     Examples
     --------
@@ -315,13 +258,8 @@ def _started(decisions: tuple[Decision, ...], moved: Sequence[int], asked: Thres
 def promise(rows: LabelledRows, inside: Mask, level: float = SIGNIFICANCE) -> Promise:
     """Set what was observed of some rows beside what their confidences promised.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    inside : (n,) bool
-        Chosen without a look at their outcomes, or among as many as `level` allows for.
-    level : float, default 0.05
-        How often the interval may miss, two-sided.
+    `inside`, (n,) bool: chosen without a look at their outcomes, or among as many as `level` allows for. `level`: how
+    often the interval may miss, two-sided.
 
     Examples
     --------
@@ -407,4 +345,116 @@ def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> N
         after=mean_net_benefit(after, threshold),
         all=mean_net_benefit(everyone, threshold),
         gain=Measure(value=gain.value, interval=gain.interval),
+    )
+
+
+def started(decisions: tuple[Decision, ...]) -> Decision | None:
+    """Return the decision that is told first; None of a run that has none."""
+    return next((one for one in decisions if one.start), None)
+
+
+def decision_sentence(decision: Decision | None, words: Vocabulary) -> str:
+    """Say for the verdict that a promise is broken at a threshold asked for; empty where none is, beyond chance.
+
+    `decision`: the one that is told first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> from miscal.calibration.labelled_rows import LabelledRows
+    >>> from miscal.findings.decisions import Thresholds, decide
+    >>> y, sure = np.tile([1.0, 0.0], 100), np.repeat([0.9, 0.4], 100)
+    >>> found = decide(LabelledRows.of(y, sure), np.where(sure > 0.5, sure, 0.6), Thresholds.of([0.8]))
+    >>> print(decision_sentence(started(found), vocabulary("answer")))
+    Of the 100 answers that are accepted at a threshold of 80 %, 50 % are right (40 to 60); the model promised 90 %.
+    """
+    if decision is None or decision.source == "grid":
+        return ""
+    if decision.before.broken:
+        return _of_side(decision.before, decision.threshold, "", words)
+    if decision.before_below.broken:
+        return _of_side(decision.before_below, decision.threshold, "not ", words)
+    return ""
+
+
+def _of_side(before: Promise, threshold: float, no: str, words: Vocabulary) -> str:
+    return (
+        f"Of the {before.n:,} {words.cases} that are {no}{words.acted} at a threshold of {threshold_text(threshold)}, "
+        f"{observed(before, words)}; the model promised {rate(before.promised or 0.0)}."
+    )
+
+
+def acted_on(decision: Decision, words: Vocabulary) -> str:
+    """Say what becomes of the cases that are acted on at a threshold, before and after the correction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> from miscal.calibration.labelled_rows import LabelledRows
+    >>> from miscal.findings.decisions import Thresholds, decide
+    >>> y, sure = np.tile([1.0, 0.0], 100), np.repeat([0.9, 0.4], 100)
+    >>> found = decide(LabelledRows.of(y, sure), np.where(sure > 0.5, 0.5, sure), Thresholds.of([0.8]))
+    >>> print(acted_on(started(found), vocabulary("event")))
+    at 80 %, 100 rows are acted on, of which 50 % have the event (40 to 60); promised: 90 %. By corrected predicted
+    risk, no row is acted on
+    """
+    return (
+        f"at {threshold_text(decision.threshold)}, {_some(decision.before, words)}. By corrected {words.probability}, "
+        + _some(decision.after, words)
+    )
+
+
+def _some(one: Promise, words: Vocabulary) -> str:
+    if one.n == 0:
+        return f"no {words.case} is {words.acted}"
+    count = f"1 {words.case} is" if one.n == 1 else f"{one.n:,} {words.cases} are"
+    return f"{count} {words.acted}, of which {observed(one, words)}; promised: {rate(one.promised or 0.0)}"
+
+
+def gain_in_words(benefit: NetBenefit, threshold: float, words: Vocabulary) -> str:
+    """Say what acting at a threshold is worth before and after the correction, in cases per 1,000.
+
+    Examples
+    --------
+    >>> from miscal.base.document import Measure
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> gain = Measure(value=0.012, interval=(0.004, 0.02))
+    >>> print(gain_in_words(NetBenefit(before=0.1, after=0.112, all=0.05, gain=gain), 0.1, vocabulary("answer")))
+    net benefit at 10 %: 100.0 per 1,000 answers before the correction, 112.0 after; gain 12.0 (4.0 to 20.0)
+    """
+    low, high = (f"{1000 * (end or 0.0):.1f}" for end in benefit.gain.interval or (0.0, 0.0))
+    return (
+        f"net benefit at {threshold_text(threshold)}: {1000 * benefit.before:.1f} per 1,000 {words.cases} before the "
+        f"correction, {1000 * benefit.after:.1f} after; gain {1000 * (benefit.gain.value or 0.0):.1f} ({low} to {high})"
+    )
+
+
+def observed(one: Promise, words: Vocabulary) -> str:
+    """Say how often the outcome came true, with the interval: "50 % are right (40 to 60)"."""
+    return f"{rate(one.observed.value or 0.0)} {words.come_true} ({ends(one)})"
+
+
+def ends(one: Promise) -> str:
+    """Write the interval of a rate without its unit: "40 to 60".
+
+    Examples
+    --------
+    >>> from miscal.base.document import Measure
+    >>> ends(Promise(n=9, share=1, promised=0.5, observed=Measure(value=0.03, interval=(0.004, 0.12)), p_value=1))
+    '0.40 to 12'
+    """
+    low, high = (rate(end).removesuffix(" %") for end in (one.low, one.high))
+    return f"{low} to {high}"
+
+
+def broken_promise(told: BrokenPromise, phrase: str, words: Vocabulary) -> str:
+    """Say what is observed of the rows of a finding on one side, and what was promised.
+
+    `phrase`: its rows, in the middle of a sentence: "rows with subject = law".
+    """
+    return (
+        f"of {phrase}, {told.before.n:,} are {'not ' if told.below else ''}{words.acted}, of which "
+        f"{observed(told.before, words)}; promised: {rate(told.before.promised or 0.0)}"
     )

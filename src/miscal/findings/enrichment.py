@@ -42,14 +42,8 @@ def _read_label(value: Any) -> Any:
 class Column:
     """One metadata column as codes.
 
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    labels : tuple of Label
-        What each code means: ``= law``, or ``> 210`` for a quartile of numbers.
-    codes : ndarray of shape (n,), int
-        Code of every row.
+    `name`: name of the column. `labels`: what each code means: ``= law``, or ``> 210`` for a quartile of numbers.
+    `codes`, int (n,): code of every row.
     """
 
     name: str
@@ -60,26 +54,16 @@ class Column:
 class Enriched(Part):
     """A metadata value that is more common among the rows of a part than among the other rows.
 
-    Attributes
-    ----------
-    column : str
-    value : Label
-        The value, as text in a document: ``= law``, or a range of numbers such as ``> 210``.
-    n : int
-        Rows of the part with the value (train and validation rows).
-    share : float
-        Their share of the part, in [0, 1].
-    share_overall : float
-        Share of the value among all rows, in (0, 1].
-    lift : float
-        ``share / share_overall``: how many times as common as overall.
-    odds_ratio : float
-        Odds of the value inside the part over the odds outside, half a row added to every cell (Haldane, Anscombe).
-    interval : (float, float)
-        95 % interval of the odds ratio (Woolf).
-    p_value : float
-        One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts, of
-        every column; values of fewer than five rows in all are not tested.
+    `value`: the value, as text in a document: ``= law``, or a range of numbers such as ``> 210``.
+    `n`: rows of the part with the value (train and validation rows).
+    `share`: their share of the part, in [0, 1].
+    `share_overall`: share of the value among all rows, in (0, 1].
+    `lift`: ``share / share_overall``: how many times as common as overall.
+    `odds_ratio`: odds of the value inside the part over the odds outside, half a row added to every cell (Haldane,
+        Anscombe).
+    `interval`: 95 % interval of the odds ratio (Woolf).
+    `p_value`: One-sided (commoner) Fisher exact test, adjusted by Benjamini and Hochberg over all values of all parts,
+        of every column; values of fewer than five rows in all are not tested.
     """
 
     column: Text
@@ -129,20 +113,9 @@ def written_date(value: Any) -> str:
 def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULTS) -> Column | None:
     """Turn a metadata column into codes.
 
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    values : array_like of shape (n,)
-        Values of any kind; None and NaN count as a value of their own.
-    settings : FindingsSettings, optional
-        What counts as an identifier, and when numbers are cut at their quartiles.
-
-    Returns
-    -------
-    Column or None
-        None if the column says nothing about groups of rows: a single value, or identifiers (more than half of the
-        rows have a value of their own; fractions are not identifiers).
+    `name`: name of the column. `values`, (n,): values of any kind; None and NaN count as a value of their own. Returns
+    none if the column says nothing about groups of rows: a single value, or identifiers (more than half of the rows
+    have a value of their own; fractions are not identifiers).
 
     Examples
     --------
@@ -208,22 +181,10 @@ def enrich(
 ) -> list[tuple[Enriched, ...]]:
     """Find the metadata values that are more common in each part than among the other rows.
 
-    Parameters
-    ----------
-    columns : list of Column
-        Metadata.
-    part : ndarray of shape (n,), int
-        Part of every row, -1 for rows of none: they count as "other".
-    n_parts : int
-        Number of parts.
-    settings : FindingsSettings, optional
-        Significance, least rows of a value, most values.
-
-    Returns
-    -------
-    list of tuple of Enriched
-        Per part at most six values with adjusted p at most 0.05, those that tell most first: by ``share * log(lift)``,
-        the value's term in the divergence of the part from all rows. Each has at least five rows in the part.
+    `columns`: metadata. `part`, int (n,): part of every row, -1 for rows of none: they count as "other". `n_parts`:
+    number of parts. Returns per part at most six values with adjusted p at most 0.05, those that tell most first: by
+    ``share * log(lift)``, the value's term in the divergence of the part from all rows. Each has at least five rows in
+    the part.
 
     Examples
     --------
@@ -318,12 +279,7 @@ def odds_ratio(
 
     Half a row is added to every cell (Haldane 1956, Anscombe 1956); the interval is Woolf's (1955), on the log scale.
 
-    Parameters
-    ----------
-    a, b, c, d : int
-        Rows with and without the value inside, with and without it outside.
-    settings : FindingsSettings, optional
-        The normal quantile of the interval.
+    `a, b, c, d`: rows with and without the value inside, with and without it outside.
 
     Examples
     --------

@@ -17,18 +17,10 @@ _CENTRES = "centres."
 class InputClusters:
     """Positions of inputs, and centres at several scales: a row belongs to the centre that is nearest to it.
 
-    Attributes
-    ----------
-    columns : int array of shape (p,)
-        Columns of the inputs that are not constant.
-    mean, scale : float arrays of shape (p,)
-        What is subtracted from them, and what they are then divided by, in the precision of the inputs.
-    axes : float32 array of shape (k, p) or None
-        Principal components; None where the columns themselves are the positions.
-    origin : float32 array of shape (p,) or None
-        Where the components cross.
-    centres : dict of int to float array of shape (scale, k)
-        Of each scale, that is, number of clusters.
+    `columns`, int (p,): columns of the inputs that are not constant. `mean, scale`, float (p,): what is subtracted from
+    them, and what they are then divided by, in the precision of the inputs. `axes`, float32 (k, p): principal
+    components; None where the columns themselves are the positions. `origin`, float32 (p,): where the components cross.
+    `centres`, int (scale, k): of each scale, that is, number of clusters.
 
     Examples
     --------
@@ -78,13 +70,7 @@ class InputClusters:
 
     @staticmethod
     def from_state(arrays: Mapping[str, np.ndarray]) -> InputClusters:
-        """Make the same again from :meth:`state`.
-
-        Raises
-        ------
-        KeyError, ValueError
-            If an array is missing, or the arrays do not fit each other.
-        """
+        """Make the same again from :meth:`state`."""
         centres = {
             int(name.partition(".")[2]): values for name, values in arrays.items() if name.startswith("centres.")
         }

@@ -1,7 +1,10 @@
-"""Test for each region whether its mean residual, its visible part and its hidden part are zero.
+"""Test for each region whether its mean residual, its visible part and its hidden part are zero; choose what is named.
 
 The residual of a region, mean of y - f, is the sum of what a reliability diagram shows of its rows, mean of
 E[y | f] - f, and of what none shows, mean of y - E[y | f]. Each is tested against zero, over all regions of a family.
+The verdict names regions that are right more or less often than rows of equal confidence. This differs from being over-
+or under-confident: where all rows are over-confident, a region that is exactly as over-confident as the others hides
+nothing, and a region that is less so does.
 """
 
 from __future__ import annotations
@@ -42,16 +45,11 @@ class Confirmed(Part):
 class Judged:
     """A region's mean residual and its two parts. Positive: UNDER-confident; negative: over-confident.
 
-    Attributes
-    ----------
-    residual, visible, hidden : MeasureAgainstNull
-        Means over its rows of ``y - f``, of ``E[y | f] - f`` and of ``y - E[y | f]``; the first is the sum of the
-        others. Intervals and p-values are raw: not adjusted for the number of regions.
-    p_values : dict of str to float
-        For ``"total"``, ``"visible"`` and ``"hidden"``: adjusted by Holm over all regions that were tested with this
-        one, each of the three in a family of its own; 1 where there are no rows, or where nothing was claimed.
-    confirmed : Confirmed
-        Whether each of them is at most 0.05 and its mean has the sign that was claimed.
+    `residual, visible, hidden`: means over its rows of ``y - f``, of ``E[y | f] - f`` and of ``y - E[y | f]``; the
+    first is the sum of the others. Intervals and p-values are raw: not adjusted for the number of regions. `p_values`:
+    for ``"total"``, ``"visible"`` and ``"hidden"``: adjusted by Holm over all regions that were tested with this one,
+    each of the three in a family of its own; 1 where there are no rows, or where nothing was claimed. `confirmed`:
+    whether each of them is at most 0.05 and its mean has the sign that was claimed.
     """
 
     residual: MeasureAgainstNull
@@ -69,26 +67,13 @@ def judge(
 ) -> list[Judged]:
     """Test the residual of every region, its visible and its hidden part.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        Their outcomes had no part in choosing the regions they are in.
-    regions : sequence of ndarray of bool, shape (n,)
-        Which rows are in each region.
-    signs : sequence of int
-        What each region claims: -1 over-confident, +1 under-confident, 0 nothing (it is measured, but belongs to no
-        family and is never confirmed).
-    settings : FindingsSettings, optional
-        Significance and confidence level.
-
-    Returns
-    -------
-    list of Judged
-        In the order of the regions. The residual is tested by the binomial law
-        (:func:`~miscal.findings.residuals.binomial_residual`), the hidden part given the confidence
-        (:func:`hidden_residual`). The visible part is a mean of rates, each of which rests on the rows of near-equal
-        confidence: it is tested as a share of as many rows as would give that mean the same variance (Kish, "Survey
-        Sampling", 1965).
+    `rows`: their outcomes had no part in choosing the regions they are in. `regions`, bool (n,): which rows are in each
+    region. `signs`: what each region claims: -1 over-confident, +1 under-confident, 0 nothing (it is measured, but
+    belongs to no family and is never confirmed). The result is in the order of the regions. The residual is tested by
+    the binomial law (:func:`~miscal.findings.residuals.binomial_residual`), the hidden part given the confidence
+    (:func:`hidden_residual`). The visible part is a mean of rates, each of which rests on the rows of near-equal
+    confidence: it is tested as a share of as many rows as would give that mean the same variance (Kish, "Survey
+    Sampling", 1965).
 
     Examples
     --------
@@ -114,18 +99,8 @@ def judge_regimes(
 ) -> dict[str, Judged]:
     """Test whole regimes, those of the total field or those of the hidden one.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    regime : ndarray of object, shape (n,)
-        Name of each row's regime, or None. Only ``"over"`` and ``"under"`` claim something; they are one family.
-    settings : FindingsSettings, optional
-        Significance and confidence level.
-
-    Returns
-    -------
-    dict of str to Judged
-        By name of the regime: over, good, under.
+    `regime`, object (n,): name of each row's regime, or None. Only ``"over"`` and ``"under"`` claim something; they are
+    one family. Returns by name of the regime: over, good, under.
 
     Examples
     --------
@@ -216,20 +191,8 @@ def hidden_residual(
     but the binomial law of the interval does not, the p-value is that of the binomial law; where it is the other way
     round, the interval is extended to zero.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    inside : ndarray of bool, shape (n,)
-        The region.
-    stratum : ndarray of int, shape (n,)
-        From :func:`miscal.evidence.conditional.strata`.
-    settings : FindingsSettings, optional
-        The confidence level of the interval.
-
-    Returns
-    -------
-    MeasureAgainstNull
-        Mean of ``y - E[y | f]``, its 95 % interval, and a two-sided p-value.
+    `inside`, bool (n,): the region. `stratum`, int (n,): from :func:`miscal.evidence.conditional.strata`. Returns mean
+    of ``y - E[y | f]``, its 95 % interval, and a two-sided p-value.
 
     Examples
     --------
@@ -272,3 +235,63 @@ def _shuffled(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tu
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
     return excess, max(normal, deflated(exact_p_value(rows.correct, member > 0, stratum), effect))
+
+
+Region = tuple[str | int, np.ndarray]
+"""A name or number, and which rows are in it: bool, shape (n,)."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A region to name in the verdict.
+
+    `name`: what the region is called, with quotation marks if it is a name; or its number, where it is named later.
+    `hidden`: how much more often its rows are right than rows of like confidence: negative where less often.
+    `interval`: 95 % interval of it.
+    """
+
+    name: str | int
+    hidden: float
+    interval: tuple[float, float] | None = None
+
+
+def places(
+    rows: LabelledRows,
+    parts: Sequence[Region],
+    whole: Sequence[Region] = (),
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
+) -> list[Place]:
+    """Choose what the verdict names.
+
+    `rows`: their outcomes had no part in choosing the regions they are in. `parts`, str (n,): named parts of the data.
+    `whole`, str (n,): larger regions, told only where no part is. Returns those parts that are right more or less often
+    than other rows of near-equal confidence (:func:`~miscal.findings.judging.hidden_residual`), at 0.05 after Holm's
+    adjustment over parts and larger regions together; if there is none, those larger regions. Those that carry most
+    (size times rows) come first. A region is left out if more than half of its rows are in stronger ones: it would tell
+    the same again.
+
+    Examples
+    --------
+    >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
+    >>> y = np.r_[np.arange(300) % 5 < 3, np.zeros(100)]
+    >>> rows = LabelledRows(y, np.full(400, 0.9), np.full(400, 0.45))
+    >>> found = places(rows, [("typical", typical), ("worse", worse)])
+    >>> [(place.name, round(place.hidden, 2)) for place in found]
+    [('worse', -0.45), ('typical', 0.15)]
+    """
+    stratum, regions = strata_of(rows, settings), [*parts, *whole]
+    residuals = [hidden_residual(rows, inside, stratum, settings) for _, inside in regions]
+    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
+    kept = [
+        (at >= len(parts), -abs(one.value) * inside.sum(), Place(name, one.value), inside)
+        for at, ((name, inside), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
+        if p_value < settings.significance
+    ]
+    kept.sort(key=lambda item: item[:2])
+    places, covered = [], np.zeros(len(rows), dtype=bool)
+    for larger, _, place, inside in kept:
+        # larger regions only where no part is told
+        if larger == kept[0][0] and 2 * np.sum(inside & covered) <= inside.sum():
+            places.append(place)
+            covered |= inside
+    return places

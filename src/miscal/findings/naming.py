@@ -1,4 +1,4 @@
-"""Name parts by what sets them apart from other rows: metadata or texts.
+"""Name parts by what sets them apart from other rows: metadata, texts, or bounds on their inputs.
 
 A part is named only by what most of its rows have in common and few others do. Where there is no such thing, it is
 called mixed, and the name says how mixed: a list of words that fits many rows outside would be worse than none.
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.number_wording import percent
+from miscal.base.precision import Standard
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
-from miscal.findings.enrichment import Column, Enriched, Label
+from miscal.findings.enrichment import Column, Enriched, Label, clean_label
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
 # Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
@@ -41,13 +42,8 @@ _REMNANTS = (
 class Keywords:
     """Words and pairs of words of a part.
 
-    Attributes
-    ----------
-    terms : tuple of str
-        Those that set its texts apart from others, the weightiest first.
-    naming : tuple of str
-        Those of them that it may be named by, because most of its rows have one of them and few other rows do; empty
-        where that is not so.
+    `terms`: those that set its texts apart from others, the weightiest first. `naming`: those of them that it may be
+    named by, because most of its rows have one of them and few other rows do; empty where that is not so.
     """
 
     terms: tuple[str, ...] = ()
@@ -58,12 +54,7 @@ class Keywords:
 class Clause:
     """Values of one column that most rows of a part have.
 
-    Attributes
-    ----------
-    column : str
-    values : tuple of Label
-    share : float or None
-        Share of the rows that have one of them, in [0, 1]; None where nearly all do.
+    `share`: share of the rows that have one of them, in [0, 1]; None where nearly all do.
     """
 
     column: str
@@ -81,18 +72,8 @@ class Clause:
 def needed_lift(part_share: float, settings: FindingsSettings = FINDINGS_DEFAULTS) -> float:
     """How many times as common as overall a description must be in a part to name it.
 
-    Parameters
-    ----------
-    part_share : float
-        Share of the part among all rows, in (0, 1].
-    settings : FindingsSettings, optional
-        Of which `clause_lift` is used.
-
-    Returns
-    -------
-    float
-        `clause_lift`, by default 2; in a part of more than a third of all rows half of the way from 1 to the most that
-        is possible, which is 1 / `part_share`.
+    `part_share`: share of the part among all rows, in (0, 1]. Returns `clause_lift`, by default 2; in a part of more
+    than a third of all rows half of the way from 1 to the most that is possible, which is 1 / `part_share`.
 
     Examples
     --------
@@ -116,21 +97,8 @@ def keywords(
     Of these, the first four that are each three times as common in the part as outside may name it, if three tenths of
     its rows have one of them, and three times the share of the rows outside.
 
-    Parameters
-    ----------
-    texts : sequence of str of length n
-        Texts.
-    part : ndarray of shape (n,), int
-        Part of every row, -1 for rows of none.
-    n_parts : int
-        Number of parts.
-    settings : FindingsSettings, optional
-        Significance, length of texts, and how frequent a term must be.
-
-    Returns
-    -------
-    list of Keywords
-        Per part at most eight terms in lower case, the weightiest first; empty where nothing sets it apart.
+    `texts`: texts. `part`, int (n,): part of every row, -1 for rows of none. `n_parts`: number of parts. Returns per
+    part at most eight terms in lower case, the weightiest first; empty where nothing sets it apart.
 
     Examples
     --------
@@ -226,24 +194,12 @@ def metadata_clause(
 ) -> Clause | None:
     """Build the best short clause that metadata give: at most three values of one column.
 
-    Parameters
-    ----------
-    items : sequence of Enriched
-        Enriched values of the part.
-    part_share : float
-        Share of the part among all rows, in (0, 1].
-    columns : sequence of str
-        Columns in order of preference: of columns that tell about as much the first is named.
-    settings : FindingsSettings, optional
-        What the values in a name must cover.
-
-    Returns
-    -------
-    Clause or None
-        Such as ``subject = law (60 % of its rows)``; the share is left out from 95 % on. None if no column's values
-        cover 0.4 of the part and are enough times as common there as overall (:func:`needed_lift`). Of those that do,
-        the clause with the largest ``share * log(lift)**2`` is taken: the logarithm is squared so that a value ten
-        times as common is named before one that covers more and is 1.3 times as common.
+    `items`: enriched values of the part. `part_share`: share of the part among all rows, in (0, 1]. `columns`: columns
+    in order of preference: of columns that tell about as much the first is named. Returns such as ``subject = law (60 %
+    of its rows)``; the share is left out from 95 % on. None if no column's values cover 0.4 of the part and are enough
+    times as common there as overall (:func:`needed_lift`). Of those that do, the clause with the largest ``share *
+    log(lift)**2`` is taken: the logarithm is squared so that a value ten times as common is named before one that
+    covers more and is 1.3 times as common.
 
     Examples
     --------
@@ -285,19 +241,9 @@ def _information(share: float, overall: float) -> float:
 def mixture(columns: Sequence[Column], items: Sequence[Enriched], inside: np.ndarray) -> str:
     """Say how mixed a part is, by the most telling column that has names for its values.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-        Metadata, the user's first column first.
-    items : sequence of Enriched
-        Enriched values of the part: the column of the most telling of them is taken, or else the first.
-    inside : ndarray of shape (n,), bool
-        Which rows are in the part.
-
-    Returns
-    -------
-    str
-        Such as ``"subject = law in 40 % of its rows, 2 other values in the rest"``; empty where no column has names.
+    `columns`: metadata, the user's first column first. `items`: enriched values of the part: the column of the most
+    telling of them is taken, or else the first. `inside`, bool (n,): which rows are in the part. Returns such as
+    ``"subject = law in 40 % of its rows, 2 other values in the rest"``; empty where no column has names.
 
     Examples
     --------
@@ -329,22 +275,9 @@ def part_names(
 ) -> list[str]:
     """Build one unique name per part from what is known of it.
 
-    Parameters
-    ----------
-    clauses : sequence of Clause or None
-        Metadata clauses.
-    words : sequence of Keywords
-        Those of its texts, may be empty.
-    rules : sequence of str
-        Feature rules, used where there is neither.
-    mixtures : sequence of str
-        How mixed each part is, used where nothing else is known; may be empty.
-    parents : sequence of str
-        Regime of each part.
-    by : {"total", "hidden"}
-        The field whose regimes they are.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
+    `clauses`: metadata clauses. `rules`: feature rules, used where there is neither. `mixtures`: how mixed each part
+    is, used where nothing else is known; may be empty. `parents`: regime of each part. `by`: the field whose regimes
+    they are.
 
     Examples
     --------
@@ -400,3 +333,94 @@ def _unique(names: Sequence[str], phrases: Sequence[str]) -> list[str]:
         numbered = (f"{name}, part {number}" for number in range(2, len(names) + 3))
         taken.append(next(candidate for candidate in (name, *numbered) if candidate not in taken))
     return taken
+
+
+def feature_rules(
+    features: np.ndarray,
+    names: Sequence[str],
+    part: np.ndarray,
+    n_parts: int,
+    settings: FindingsSettings = FINDINGS_DEFAULTS,
+) -> list[str]:
+    """Describe each part by the thresholds on at most two features that separate it best.
+
+    The rule is the leaf of a decision tree of depth two (part against other rows, both with half of the weight)
+    with the best F1 score, if it names the part as well as metadata would have to (:func:`metadata_clause`).
+
+    `features`, (n, d): inputs. `names`: names of the features. `part`, int (n,): part of every row, -1 for rows of
+    none. `n_parts`: number of parts. Returns such as ``"x_1 > 0.5 and x_2 ≤ 2"``; empty where the best rule holds for
+    less than 0.4 of the part's rows, or is not enough times as common among them as overall (:func:`needed_lift`).
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> feature_rules(x, ["age"], (x[:, 0] > 0.495).astype(int), 2)
+    ['age ≤ 0.5', 'age > 0.5']
+    """
+    return [_rule(features, names, part == index, settings) for index in range(n_parts)]
+
+
+def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settings: FindingsSettings) -> str:
+    from sklearn.tree import DecisionTreeClassifier
+
+    if inside.all() or not inside.any():
+        return ""
+    model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
+    # trees narrow what they are given to float32
+    standard = Standard.of(features)
+    single = standard(features)
+    tree = model.fit(single, inside).tree_
+    leaf_of = tree.apply(single)
+    leaves = np.unique(leaf_of)
+    hits = np.array([(inside & (leaf_of == leaf)).sum() for leaf in leaves])
+    sizes = np.array([(leaf_of == leaf).sum() for leaf in leaves])
+    # F1 = 2 hits / (rows of the leaf + rows of the part)
+    best = int(np.argmax(2.0 * hits / (sizes + inside.sum())))
+    share, overall = hits[best] / inside.sum(), sizes[best] / len(inside)
+    if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
+        return ""
+    short = [clean_label(name, settings.label_length) for name in names]
+    bounds = _bounds(tree, int(leaves[best]), standard)
+    # a row has one level of a category, which says what the others are not
+    levels = {
+        place: (short[place].partition("=")[0], short[place].partition("=")[2])
+        for place, _ in bounds
+        if _is_level(short[place], features[:, place])
+    }
+    known = {levels[place][0] for place, side in bounds if place in levels and side == ">"}
+    conditions = [
+        f"{short[place]} {side} {bound}" if place not in levels else _of_level(*levels[place], side == ">")
+        for (place, side), bound in bounds.items()
+        if side == ">" or place not in levels or levels[place][0] not in known
+    ]
+    return " and ".join(conditions)
+
+
+def _bounds(tree, leaf: int, standard: Standard) -> dict[tuple[int, str], str]:
+    """Bounds from the root to a leaf, by feature and side, merged where they bound the same side of the same one."""
+    bounds: dict[tuple[int, str], str] = {}
+    node = 0
+    while node != leaf:
+        # nodes are numbered in depth-first order: the left subtree comes before the right child
+        left = leaf < tree.children_right[node]
+        key = (int(tree.feature[node]), "≤" if left else ">")
+        # further down, a bound on the same side is tighter and takes the place of the one before
+        bounds[key] = _bound(float(tree.threshold[node]), int(tree.feature[node]), standard)
+        node = int(tree.children_left[node] if left else tree.children_right[node])
+    return bounds
+
+
+def _is_level(name: str, values: np.ndarray) -> bool:
+    return "=" in name and bool(np.isin(values, (0, 1)).all())
+
+
+def _of_level(column: str, level: str, has: bool) -> str:
+    return f"{column} = {level}" if has else f"{column} other than {level}"
+
+
+def _bound(threshold: float, feature: int, standard: Standard) -> str:
+    """Write a threshold in the units of its column, with two digits of what varies there."""
+    centre, spread = standard.centre[feature], standard.spread[feature]
+    value = centre + spread * threshold
+    constant = max(0, int(np.ceil(np.log10(max(abs(centre) / spread, 1.0)))))
+    return f"{value:.{2 + constant}g}"

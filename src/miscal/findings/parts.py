@@ -19,19 +19,8 @@ _NO_PAIR = (1.0, 0, 0)
 def canonical_order(coordinates: np.ndarray, features: np.ndarray | None, row: np.ndarray) -> np.ndarray:
     """Order rows by what they are, not by where they stand.
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n, k)
-        First keys (at most sixteen columns).
-    features : ndarray of shape (n, d) or None
-        Next keys (at most sixteen columns).
-    row : ndarray of shape (n,)
-        Row numbers, the last key.
-
-    Returns
-    -------
-    ndarray of shape (n,), int
-        The permutation that sorts the rows.
+    `coordinates`, (n, k): first keys (at most sixteen columns). `features`, (n, d): next keys (at most sixteen
+    columns). `row`, (n,): row numbers, the last key. Returns int (n,): the permutation that sorts the rows.
 
     Examples
     --------
@@ -59,14 +48,8 @@ def _total_spread(values: np.ndarray) -> float:
 class Geometry:
     """The space in which parts are cut: leading components of the inputs beside the learned coordinates.
 
-    Attributes
-    ----------
-    map : ndarray of shape (d, p) or None
-        Standardisation, principal axes and scale in one linear map; None without features.
-    offset : ndarray of shape (p,) or None
-        What `map` sends the centre of the inputs to.
-    scale : float
-        Factor of the learned coordinates.
+    `map`, (d, p): standardisation, principal axes and scale in one linear map; None without features. `offset`, (p,):
+    what `map` sends the centre of the inputs to. `scale`: factor of the learned coordinates.
     """
 
     map: np.ndarray | None
@@ -76,17 +59,8 @@ class Geometry:
     def __call__(self, coordinates: np.ndarray, features: np.ndarray | None) -> np.ndarray:
         """Place rows.
 
-        Parameters
-        ----------
-        coordinates : ndarray of shape (n, k)
-            Learned coordinates.
-        features : ndarray of shape (n, d) or None
-            Inputs; needed exactly if the geometry was fitted with them.
-
-        Returns
-        -------
-        ndarray of shape (n, p + k), float64
-            Positions; Euclidean distance is meant.
+        `coordinates`, (n, k): learned coordinates. `features`, (n, d): inputs; needed exactly if the geometry was
+        fitted with them. Returns float64 (n, p + k): positions; Euclidean distance is meant.
         """
         learned = self.scale * np.asarray(coordinates, np.float64)
         if self.map is None or features is None:
@@ -108,18 +82,9 @@ def fit_geometry(
     standardised inputs (at most eight) and the learned coordinates are put side by side, each scaled to total
     variance one, the latter then by `coordinates_weight` of the settings.
 
-    Parameters
-    ----------
-    coordinates : ndarray of shape (n, k)
-        Learned coordinates, finite.
-    features : ndarray of shape (n, d) or None
-        Inputs, finite. None, or all rows equal: the learned coordinates are the geometry.
-    rows : ndarray of shape (m,), int
-        The rows to fit on, in canonical order.
-    rng : numpy.random.Generator
-        Draws the rows that the components are fitted on.
-    settings : FindingsSettings, optional
-        Weight, number of components and size of their sample.
+    `coordinates`, (n, k): learned coordinates, finite. `features`, (n, d): inputs, finite. None, or all rows equal: the
+    learned coordinates are the geometry. `rows`, int (m,): the rows to fit on, in canonical order. `rng`: draws the
+    rows that the components are fitted on.
 
     Examples
     --------
@@ -153,12 +118,7 @@ def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
 def nearest(positions: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Index of the nearest centre of every row (the first of equals).
 
-    Parameters
-    ----------
-    positions : ndarray of shape (n, p)
-        Rows.
-    centres : ndarray of shape (c, p)
-        Centres.
+    `positions`, (n, p): rows. `centres`, (c, p): centres.
 
     Examples
     --------
@@ -187,21 +147,8 @@ def prediction_strength(
     over the parts, averaged over both directions and four random halvings (Tibshirani & Walther, "Cluster
     validation by prediction strength", JCGS 2005).
 
-    Parameters
-    ----------
-    positions : ndarray of shape (n, p)
-        Rows, with at least `n_parts` distinct ones in each half.
-    n_parts : int
-        Number of parts.
-    rng : numpy.random.Generator
-        Draws the halves and the starts of k-means.
-    settings : FindingsSettings, optional
-        Number of halvings and of starts.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 for ``n_parts=1``.
+    `positions`, (n, p): rows, with at least `n_parts` distinct ones in each half. `n_parts`: number of parts. `rng`:
+    draws the halves and the starts of k-means. The result is in [0, 1]; 1 for ``n_parts=1``.
 
     Examples
     --------
@@ -234,14 +181,8 @@ def _kept_together(positions: np.ndarray, own: np.ndarray, other: np.ndarray) ->
 class RegimeCut:
     """A regime cut into parts: a row belongs to the part of its nearest centre.
 
-    Attributes
-    ----------
-    centres : ndarray of shape (c, p)
-        Centres; none (c = 0) if the regime has too few rows.
-    part : ndarray of shape (c,), int
-        Part of each centre, 0 to `n_parts` - 1, the part with the largest absolute mean field first.
-    n_parts : int
-        Number of parts.
+    `centres`, (c, p): centres; none (c = 0) if the regime has too few rows. `part`, int (c,): part of each centre, 0 to
+    `n_parts` - 1, the part with the largest absolute mean field first. `n_parts`: number of parts.
     """
 
     centres: np.ndarray
@@ -267,23 +208,8 @@ def cut_parts(
     fewer than `min_rows` rows loses its centre, and its rows go to the nearest that remains. Clusters that run into
     each other and have nearly the same mean field become one part (:func:`join_alike`).
 
-    Parameters
-    ----------
-    positions : ndarray of shape (n, p)
-        Rows, in canonical order.
-    delta : ndarray of shape (n,), in [-1, 1]
-        Their field.
-    rng : numpy.random.Generator
-        Draws samples, halves and starts.
-    min_rows : int
-        Least size of a part.
-    settings : FindingsSettings, optional
-        Number and separation of parts, and how they are sought.
-
-    Returns
-    -------
-    RegimeCut
-        Centres and the part of each.
+    `positions`, (n, p): rows, in canonical order. `delta`, (n,): their field. `rng`: draws samples, halves and starts.
+    `min_rows`: least size of a part. Returns centres and the part of each.
 
     Examples
     --------
@@ -316,16 +242,9 @@ def _strongest_first(part: np.ndarray, part_of_row: np.ndarray, delta: np.ndarra
 def separation(first: np.ndarray, second: np.ndarray) -> float:
     """How far two groups of rows stand apart along the line through their means.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n, p), (m, p)
-        Rows.
-
-    Returns
-    -------
-    float
-        Share of the variance along that line that lies between the groups, in [0, 1]: 2 / pi (0.64) for the halves
-        of one normal cloud, 0.75 for those of a uniform one, 0.8 for two normal clouds four standard deviations apart.
+    `first, second`, (n, p): rows. Returns share of the variance along that line that lies between the groups, in [0,
+    1]: 2 / pi (0.64) for the halves of one normal cloud, 0.75 for those of a uniform one, 0.8 for two normal clouds
+    four standard deviations apart.
 
     Examples
     --------
@@ -352,23 +271,9 @@ def join_alike(
 
     The halves of one long cloud would be found again in other rows, but tell nobody anything unless the field differs.
 
-    Parameters
-    ----------
-    positions : ndarray of shape (n, p)
-        Rows.
-    cluster : ndarray of shape (n,), int
-        Cluster of every row; each of the `n_clusters` has one.
-    delta : ndarray of shape (n,)
-        Field of every row.
-    n_clusters : int
-        Number of clusters.
-    settings : FindingsSettings, optional
-        When neighbours are one: `separation` and `delta_step`.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters,), int
-        Part of every cluster, 0 to the number of parts less one.
+    `positions`, (n, p): rows. `cluster`, int (n,): cluster of every row; each of the `n_clusters` has one. `delta`,
+    (n,): field of every row. `n_clusters`: number of clusters. Returns int (n_clusters,): part of every cluster, 0 to
+    the number of parts less one.
 
     Examples
     --------

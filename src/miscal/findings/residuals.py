@@ -23,25 +23,11 @@ def binomial_residual(
     binomial test and the interval of Clopper and Pearson (1934) hold at every n, however few rows there are and
     however close to 0 or 1 their confidences, at the price of some width where confidences differ much.
 
-    Parameters
-    ----------
-    correct : ndarray of shape (n,), 0 or 1
-        Outcomes that had no part in choosing the slice.
-    confidence : ndarray of shape (n,), in [0, 1]
-        Confidences.
-    settings : FindingsSettings, optional
-        The confidence level of the interval.
-    effect : float, default 1
-        Design effect, where rows hang together (:mod:`miscal.calibration.survey_design`): n rows count for n over it
-        (Korn and Graubard, Survey Methodology 24, 1998), and the test is no longer exact. The same where they count
-        unequally.
-    weight : ndarray of shape (n,), optional
-        How much each row counts; all alike by default.
-
-    Returns
-    -------
-    MeasureAgainstNull
-        Mean of ``correct - confidence``, its 95 % interval, and the two-sided p-value (twice the smaller tail).
+    `correct`, (n,): outcomes that had no part in choosing the slice. `confidence`, (n,): confidences. `effect`: design
+    effect, where rows hang together (:mod:`miscal.calibration.survey_design`): n rows count for n over it (Korn and
+    Graubard, Survey Methodology 24, 1998), and the test is no longer exact. The same where they count unequally.
+    `weight`, (n,): how much each row counts; all alike by default. Returns mean of ``correct - confidence``, its 95 %
+    interval, and the two-sided p-value (twice the smaller tail).
 
     Examples
     --------
@@ -62,22 +48,10 @@ def proportion_residual(
 ) -> MeasureAgainstNull:
     """Test by the binomial law whether a share of `n` rows is what the confidence says.
 
-    Parameters
-    ----------
-    share : float
-        Share of right answers, in [0, 1].
-    n : float
-        Rows that it rests on, above 0; not necessarily a whole number, where they count for different weights.
-    confidence : float
-        What the share should be, in [0, 1].
-    settings : FindingsSettings, optional
-        The confidence level of the interval.
-
-    Returns
-    -------
-    MeasureAgainstNull
-        ``share - confidence``, its interval (Clopper and Pearson, 1934) and p-value (twice the smaller tail); tails
-        and interval are those of the beta law, which continues them to numbers that are not whole.
+    `share`: share of right answers, in [0, 1]. `n`: rows that it rests on, above 0; not necessarily a whole number,
+    where they count for different weights. `confidence`: what the share should be, in [0, 1]. Returns ``share -
+    confidence``, its interval (Clopper and Pearson, 1934) and p-value (twice the smaller tail); tails and interval are
+    those of the beta law, which continues them to numbers that are not whole.
 
     Examples
     --------
@@ -98,19 +72,9 @@ def proportion_residual(
 def observed_over_expected(expected: float, residual: float, interval: Interval) -> Measure:
     """How many times as many events happened as were predicted.
 
-    Parameters
-    ----------
-    expected : float
-        Mean probability of some rows, in [0, 1].
-    residual : float
-        Mean outcome less `expected`.
-    interval : (float, float) or None
-        Of the residual; what is expected is known.
-
-    Returns
-    -------
-    Measure
-        (expected + residual) / expected, at least 0; undefined where nothing is expected.
+    `expected`: mean probability of some rows, in [0, 1]. `residual`: mean outcome less `expected`. `interval`, (float,
+    float) or None: of the residual; what is expected is known. Returns (expected + residual) / expected, at least 0;
+    undefined where nothing is expected.
 
     Examples
     --------
@@ -127,19 +91,8 @@ def observed_over_expected(expected: float, residual: float, interval: Interval)
 def proportion_interval(share: float, n: float, level: float) -> tuple[float, float]:
     """Interval of Clopper and Pearson (1934) of the share of right answers.
 
-    Parameters
-    ----------
-    share : float
-        Share of right answers among the rows, in [0, 1].
-    n : float
-        Rows that it rests on, above 0; not necessarily a whole number.
-    level : float
-        How often it may miss, two-sided, in (0, 1).
-
-    Returns
-    -------
-    (float, float)
-        In [0, 1].
+    `share`: share of right answers among the rows, in [0, 1]. `n`: rows that it rests on, above 0; not necessarily a
+    whole number. `level`: how often it may miss, two-sided, in (0, 1). The result is in [0, 1].
 
     Examples
     --------
@@ -162,15 +115,7 @@ def _hits(share: float, n: float) -> float:
 def holm(p_values: np.ndarray) -> np.ndarray:
     """Adjust p-values so that, at 0.05, at most one run in twenty has any false rejection (Holm 1979).
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (m,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Adjusted, in [0, 1], never smaller than they were.
+    `p_values`, (m,): in [0, 1]. Returns (m,): adjusted, in [0, 1], never smaller than they were.
 
     Examples
     --------

@@ -20,11 +20,7 @@ well calibrated where the event happens in 1 to 3 of 1,000. It meets the usual b
 def default_epsilon(kind: Kind, mean: float) -> float:
     """Return the default half-width of the band of the field that counts as well calibrated.
 
-    Parameters
-    ----------
-    kind : {"answer", "event", "judge"}
-    mean : float
-        Mean probability that the model states, in [0, 1]. No outcome takes part in the choice.
+    `mean`: mean probability that the model states, in [0, 1]. No outcome takes part in the choice.
 
     Examples
     --------

@@ -12,9 +12,8 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.data.triples import Triples
 from miscal.findings.enrichment import Enriched, encode, enrich
-from miscal.findings.feature_rules import feature_rules
 from miscal.findings.judging import SIGNS, Confirmed, judge
-from miscal.findings.naming import Keywords, keywords, metadata_clause, mixture, part_names
+from miscal.findings.naming import Keywords, feature_rules, keywords, metadata_clause, mixture, part_names
 from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
 from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
 
@@ -30,45 +29,28 @@ class Subregime(Part):
     It is cut and named on some rows by their honest field, and tested by the outcomes of rows that the field had not
     seen: both may be all rows where every value comes from a fit that left the row's own outcome out.
 
-    Attributes
-    ----------
-    name : str
-        Unique among the subregimes; from metadata, keywords, features, or the regime and a number.
-    parent : str
-        ``"over"`` or ``"under"``.
-    field : str
-        The field that its regime was cut on: ``"total"``, or ``"hidden"``, where ``"over"`` means right less often
+    `name`: unique among the subregimes; from metadata, keywords, features, or the regime and a number.
+    `parent`: ``"over"`` or ``"under"``.
+    `field`: the field that its regime was cut on: ``"total"``, or ``"hidden"``, where ``"over"`` means right less often
         than rows of equal confidence.
-    n : int
-        Rows that test it.
-    share : float
-        Their share of all rows that test, in [0, 1].
-    accuracy, confidence : float or None
-        Means over the rows that test it, in [0, 1]; None where there are none.
-    residual, visible, hidden : MeasureAgainstNull
-        Over the rows that test it, means of ``y - f`` (negative: over-confident), of ``E[y | f] - f`` and of
-        ``y - E[y | f]``, with 95 % intervals and raw two-sided p-values. The first is the sum of the others.
-    p_value : float
-        That of its own field (`residual` or `hidden`), adjusted by Holm over all subregimes of that field; 1 where
-        there are no rows.
-    confirmed : bool
-        Whether `p_value` is at most 0.05 and the mean has the sign of the parent.
-    confirmed_parts : Confirmed
-        The same for the total, visible and hidden field, each adjusted in a family of its own.
-    n_fit : int
-        Rows that it was cut on.
-    delta : float
-        Mean honest total field over the rows that it was cut on, in [-1, 1].
-    keywords : tuple of str
-        Terms that set its texts apart, the weightiest first.
-    metadata : tuple of Enriched
-        Metadata values more common in it than elsewhere, the most telling first.
-    exemplars : tuple of int
-        Typical rows: row numbers of at most five of the rows it was cut on that are nearest its centre, with distinct
-        texts (where possible texts that begin differently).
-    telling : tuple of int
-        Row numbers of at most five of the rows that test it, with distinct texts: the surest that were wrong where
-        over, the least sure that were right where under.
+    `n`: rows that test it.
+    `share`: their share of all rows that test, in [0, 1].
+    `accuracy, confidence`: means over the rows that test it, in [0, 1]; None where there are none.
+    `residual, visible, hidden`: over the rows that test it, means of ``y - f`` (negative: over-confident), of ``E[y |
+        f] - f`` and of ``y - E[y | f]``, with 95 % intervals and raw two-sided p-values. The first is the sum of the
+        others.
+    `p_value`: that of its own field (`residual` or `hidden`), adjusted by Holm over all subregimes of that field; 1
+        where there are no rows.
+    `confirmed`: whether `p_value` is at most 0.05 and the mean has the sign of the parent.
+    `confirmed_parts`: the same for the total, visible and hidden field, each adjusted in a family of its own.
+    `n_fit`: rows that it was cut on.
+    `delta`: mean honest total field over the rows that it was cut on, in [-1, 1].
+    `keywords`: terms that set its texts apart, the weightiest first.
+    `metadata`: metadata values more common in it than elsewhere, the most telling first.
+    `exemplars`: typical rows: row numbers of at most five of the rows it was cut on that are nearest its centre, with
+        distinct texts (where possible texts that begin differently).
+    `telling`: row numbers of at most five of the rows that test it, with distinct texts: the surest that were wrong
+        where over, the least sure that were right where under.
     """
 
     name: Text
@@ -96,12 +78,8 @@ class Subregime(Part):
 class Subregimes:
     """All subregimes of a run.
 
-    Attributes
-    ----------
-    table : tuple of Subregime
-        Those of the over regime first, the strongest mean field first. Unconfirmed ones stay in it.
-    name : ndarray of shape (n,), object
-        Name of every row's subregime, None for rows of none.
+    `table`: those of the over regime first, the strongest mean field first. Unconfirmed ones stay in it. `name`, object
+    (n,): name of every row's subregime, None for rows of none.
     """
 
     table: tuple[Subregime, ...]
@@ -146,37 +124,17 @@ def find_subregimes(
     The mean residual of each part, its visible and its hidden part are tested two-sided
     (:func:`miscal.findings.judging.judge`), each with Holm's adjustment over all parts of both regimes.
 
-    Parameters
-    ----------
-    triples : Triples
-        All rows. The leading components of `X` (where it has columns) stand beside the coordinates, so that parts also
-        have a common subject. At most 30 names of the encoder give names such as ``"age > 60"``; texts give keywords
-        and distinct exemplars; metadata are what a name should rather use first.
-    rows : LabelledRows
-        The same rows with `delta`, `hidden` and `row`, honest on every row. Outcomes and E[y | f] are used of tested
-        rows alone. Weights count in what is said of a part; parts are cut without them.
-    coordinates : ndarray of shape (n, k)
-        Learned coordinates: inputs that are miscalibrated alike lie close. A row's must not depend on its own outcome
-        if the row is both cut on and tested: the honest fields themselves, say.
-    regime : ndarray of shape (n,), object
-        ``"over"``, ``"good"``, ``"under"``, or None where there is none, as :func:`miscal.findings.cut` gives it of the
-        field that `by` names.
-    cut_on : ndarray of shape (n,), bool
-        Rows that parts are cut and named on: at least one.
-    tested : ndarray of shape (n,), bool
-        Rows whose outcomes test the parts.
-    by : {"total", "hidden"}, default "total"
-        The field that `regime` was cut on: neighbouring parts are joined where it is alike, and `confirmed` is by it.
-    settings : FindingsSettings, optional
-        Among others the least size of a part, by default 50 of the rows that are cut, or 1 % of them if that is more
-        (a regime with fewer has no subregime), and the most parts of a regime, by default 8.
-    random_state : int or numpy.random.Generator
-        Draws of k-means and of halves.
-
-    Returns
-    -------
-    Subregimes
-        The table, and the name of every row's subregime.
+    `triples`: all rows. The leading components of `X` (where it has columns) stand beside the coordinates, so that
+    parts also have a common subject. At most 30 names of the encoder give names such as ``"age > 60"``; texts give
+    keywords and distinct exemplars; metadata are what a name should rather use first. `rows`: the same rows with
+    `delta`, `hidden` and `row`, honest on every row. Outcomes and E[y | f] are used of tested rows alone. Weights count
+    in what is said of a part; parts are cut without them. `coordinates`, (n, k): learned coordinates: inputs that are
+    miscalibrated alike lie close. A row's must not depend on its own outcome if the row is both cut on and tested: the
+    honest fields themselves, say. `regime`, object (n,): ``"over"``, ``"good"``, ``"under"``, or None where there is
+    none, as :func:`miscal.estimators.estimate.regimes_of` gives it of the field that `by` names. `cut_on`, bool (n,):
+    rows that parts are cut and named on: at least one. `tested`, bool (n,): rows whose outcomes test the parts. `by`:
+    the field that `regime` was cut on: neighbouring parts are joined where it is alike, and `confirmed` is by it.
+    Returns the table, and the name of every row's subregime.
 
     Examples
     --------

@@ -1,17 +1,17 @@
-"""The verdict: two plain sentences, what every diagram shows, and what none shows.
+"""Write the verdict: what no reliability diagram shows, which groups say less by their confidence, what is mended."""
 
-The second says no more than the claim (:mod:`miscal.evidence.claim`) allows: that there is something hidden by the
-p-value alone, where by what was confirmed, how much by the lower limit. It never says that there is nothing, but
-what the evaluation rows would have detected. All sizes are in percentage points, as on the page.
-"""
+from __future__ import annotations
 
 from collections.abc import Sequence
 
+from miscal.base.document import Measure
 from miscal.base.number_wording import decimal, lower_limit, percent, significant
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.claim import Claim
 from miscal.evidence.learned_power import DetectablePlace
-from miscal.findings.places import Place
+from miscal.findings.judging import Place
+from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger.sizes import FATES, NOT_KNOWN
 
 MOST_PLACES = 3
 """Groups or places named in the verdict; the report lists all."""
@@ -27,12 +27,7 @@ _BASIS = {
 def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
     """Say what every diagram shows: how sure the model is on average, and how often it is right.
 
-    Parameters
-    ----------
-    accuracy, confidence : float
-        Means over all rows, in [0, 1]: nothing is learned from them here.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
+    `accuracy, confidence`: means over all rows, in [0, 1]: nothing is learned from them here.
 
     Examples
     --------
@@ -56,20 +51,11 @@ def verdict(
 ) -> str:
     """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
-    Parameters
-    ----------
-    claim : Claim
-        What the evaluation rows allow to be said.
-    places : sequence of Place
-        The regions that were confirmed, strongest first; three at most are named, where there are no groups.
-    groups : sequence of Place
-        The groups of the ledger of findings, strongest first; three at most are named.
-    evidence : {"test", "all", "time"}
-        Whether the claim is of test rows, or of rows of all, each judged by a field learned from earlier blocks.
-    kind : {"answer", "event", "judge"}
-        What the confidence is the probability of.
-    slopes : str
-        A clause on groups in which the confidence says less than elsewhere (:func:`.slope_wording.slope_sentence`).
+    `claim`: what the evaluation rows allow to be said. `places`: the regions that were confirmed, strongest first;
+    three at most are named, where there are no groups. `groups`: the groups of the ledger of findings, strongest first;
+    three at most are named. `evidence`: whether the claim is of test rows, or of rows of all, each judged by a field
+    learned from earlier blocks. `slopes`: a clause on groups in which the confidence says less than elsewhere
+    (:func:`.verdict.slope_sentence`).
 
     Examples
     --------
@@ -171,12 +157,8 @@ def _limit(claim: Claim, basis: str) -> str:
 def in_points(size: float, digits: int = 0) -> str:
     """Write a size in whole points, or in tenths where it is less than one.
 
-    Parameters
-    ----------
-    size : float
-        At least 0.
-    digits : int, default 0
-        Decimals, of rates that are often small: then a size of less than a point has two digits that count.
+    `size`: at least 0. `digits`: decimals, of rates that are often small: then a size of less than a point has two
+    digits that count.
 
     Examples
     --------
@@ -279,3 +261,155 @@ def _found_in(place: DetectablePlace) -> str:
             "directions"
         )
     return f"{in_points(place.size)} within one cluster of similar inputs with {percent(place.share)} of the rows"
+
+
+def fate_words(fate: str | None, rows_needed: int | None) -> str:
+    """Write the fate of a finding, empty where there is none.
+
+    Examples
+    --------
+    >>> fate_words("mended", None), fate_words("not known", 3_412), fate_words(None, None)
+    ('mended', 'not known, it would take about 3,500 rows', '')
+    """
+    if fate != NOT_KNOWN or rows_needed is None:
+        return fate or ""
+    step = 10 ** max(0, len(str(rows_needed)) - 2)
+    return f"{fate}, it would take about {-(-rows_needed // step) * step:,} rows"
+
+
+def together_words(finding: Finding, findings: Sequence[Finding]) -> str:
+    """Name the finding above without which a finding of a list does not show; empty where it shows by itself."""
+    needed = finding.together_with
+    return "" if needed is None else f", together with {findings[needed - 1].phrase}"
+
+
+def mending_sentence(
+    fates: Sequence[str],
+    left: Sequence[tuple[str, Place]] = (),
+    kind: Kind = ANSWER,
+    *,
+    slopes_left: str = "",
+) -> str:
+    """Say what the correction makes of the findings, and name those not mended of which something is left.
+
+    `fates`: of each finding, at least one (:func:`.sizes.fate_of`). `left`: sign and remainder of each shift that is
+    not mended and of which the interval excludes 0 after the correction. `slopes_left`: a clause on such slopes
+    (:func:`.verdict.slopes_left`).
+
+    Examples
+    --------
+    >>> law = ("over", Place("rows with subject = law", -0.17, (-0.29, -0.05)))
+    >>> print(mending_sentence(["reduced", "mended", "not known"], [law]))
+    The correction mends 1 of the 3 findings and reduces 1; of 1 it is not known. Compared with rows of equal corrected
+    confidence, the model is still right less often on rows with subject = law (by 17 points, 5 to 29).
+    >>> print(mending_sentence(["mended"]), mending_sentence(["not known"]))
+    The correction mends the finding. Whether the correction mends the finding is not known.
+    """
+    words = vocabulary(kind)
+    still, now = (_largest(left, turned=turned) for turned in (False, True))
+    named = still[:MOST_PLACES]
+    parts = [f"{words.true('still')} {often_on(named, words)}"] if named else []
+    if turned := now[: MOST_PLACES - len(named)]:
+        parts.append(f"{words.true('now')} {often_on(turned, words)}, the other way round than before")
+    more = len(still) + len(now) - len(named) - len(turned)
+    rest = f"; the report lists {more} more" if more else ""
+    compared = f"Compared with {words.equal_rows('corrected')}, {words.subject} {', and '.join(parts)}{rest}"
+    along = f"{slopes_left[:1].upper()}{slopes_left[1:]}"
+    return " ".join(f"{one}." for one in (_counted(fates), compared if parts else "", along) if one)
+
+
+def _counted(fates: Sequence[str]) -> str:
+    """Count the findings of each fate."""
+    mended, reduced, worse, unknown = (sum(one == fate for one in fates) for fate in FATES)
+    many = len(fates)
+    if many == 1:
+        if unknown:
+            return "Whether the correction mends the finding is not known"
+        return f"The correction {'mends' if mended else 'reduces' if reduced else 'worsens'} the finding"
+    if mended == many:
+        return f"The correction mends all {many} findings"
+    told = [f"mends {mended or 'none'} of the {many} findings"]
+    told += [f"reduces {reduced}"] if reduced else []
+    told += [f"makes {worse} worse"] if worse else []
+    rest = f"; of {unknown} it is not known" if unknown else ""
+    return f"The correction {', '.join(told[:-1])}{' and ' if len(told) > 1 else ''}{told[-1]}{rest}"
+
+
+def _largest(left: Sequence[tuple[str, Place]], *, turned: bool) -> list[Place]:
+    """Take what is left on the side of the finding, or what the correction turned round; the most first."""
+    some = [place for sign, place in left if ((place.hidden < 0) != (sign == "over")) == turned]
+    return sorted(some, key=lambda place: -abs(place.hidden))
+
+
+MOST_SLOPES = 2
+"""Slopes that the verdict tells in full; the report lists all."""
+LITTLE = 0.25
+"""Share of the rise of accuracy of rows of equal confidence below which confidence is said to say little. Not tuned."""
+
+
+def says(finding: Finding, words: Vocabulary) -> str:
+    """Say how much the confidence of a group says, and how often it is right where it is sure and where it is not.
+
+    `finding`: a slope. Returns a clause: "the confidence says little: of the answers given with 90 % confidence, 61 %
+    are right, and of those given with 60 %, 58 %".
+    """
+    lower, upper = finding.lower, finding.upper
+    much = f"the {words.probability} says {how_much(finding)}"
+    if lower is None or upper is None:
+        return much
+    levels = (words.percent(share or 0.0) for one in (upper, lower) for share in (one.confidence, one.accuracy.value))
+    return f"{much}: {words.two_levels.format(*levels)}"
+
+
+def how_much(finding: Finding) -> str:
+    """Say whether the confidence of a group says little, less than elsewhere, or more."""
+    lower, upper, slope = finding.lower, finding.upper, finding.effect == SLOPE
+    if lower is None or upper is None:
+        return "more than elsewhere" if finding.sign == "under" else "less than elsewhere"
+    rise, usual = (upper.accuracy.value or 0.0) - (lower.accuracy.value or 0.0), upper.expected - lower.expected
+    # the sign of a shift is none of its slope
+    if finding.sign == "under" if slope else rise > usual:
+        return "more than elsewhere"
+    return "little" if rise < LITTLE * usual else "less than elsewhere"
+
+
+def rises(difference: Measure, words: Vocabulary, adverb: str = "") -> str:
+    """Say how much less, or more, the rate of a group rises with its confidence; it "still" does so, for example.
+
+    Examples
+    --------
+    >>> from miscal.base.vocabulary import vocabulary
+    >>> rises(Measure(value=-0.21, interval=(-0.3, -0.1)), vocabulary("answer"))
+    'accuracy rises by 21 points less (10 to 30) from its lower to its upper third of confidence'
+    """
+    value = difference.value or 0.0
+    between, so = interval_of_size(value, difference.interval, words.digits), f" {adverb}" if adverb else ""
+    return (
+        f"{words.rate}{so} rises by {in_points(abs(value), words.digits)} {'less' if value < 0 else 'more'}"
+        f"{f' ({between})' if between else ''} from its lower to its upper third of {words.probability}"
+    )
+
+
+def slope_sentence(findings: Sequence[Finding], words: Vocabulary) -> str:
+    """Say of the strongest slopes what they are, in a clause each.
+
+    `findings`: slopes, the strongest first; at least one.
+    """
+    told = "; ".join(f"among {one.phrase}, {says(one, words)}" for one in findings[:MOST_SLOPES])
+    more = len(findings) - MOST_SLOPES
+    return f"{told}; the report lists {more} more such group{'s' if more > 1 else ''}" if more > 0 else told
+
+
+def slopes_left(findings: Sequence[Finding], words: Vocabulary) -> str:
+    """Say among which groups the corrected confidence still says less than among other rows, or more.
+
+    `findings`: slopes of which something is left beyond chance; at least one.
+    """
+    named: dict[str, list[str]] = {}
+    for one in sorted(findings, key=lambda one: -abs(one.after.value or 0.0))[:MOST_SLOPES]:
+        much = "less" if (one.after.value or 0.0) < 0 else "more"
+        named.setdefault(much, []).append(f"{one.phrase} ({rises(one.after, words)})")
+    told = ", and ".join(f"{much} than elsewhere among {' and '.join(some)}" for much, some in named.items())
+    more = len(findings) - MOST_SLOPES
+    rest = f"; the report lists {more} more" if more > 0 else ""
+    return f"the corrected {words.probability} says {told}{rest}"

@@ -6,9 +6,7 @@ from miscal.base.document import Measure
 from miscal.base.vocabulary import Vocabulary
 from miscal.findings.conditions import Trend
 from miscal.findings.ledger import SLOPE, Finding
-from miscal.findings.mending import fate_words, together_words
-from miscal.findings.slope_wording import rises, says
-from miscal.findings.verdict import in_points, interval_of_size
+from miscal.findings.verdict import fate_words, in_points, interval_of_size, rises, says, together_words
 from miscal.report.formatting import MINUS
 
 

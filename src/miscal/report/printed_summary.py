@@ -9,7 +9,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Regime, Summary
-from miscal.findings.decision_wording import acted_on, broken_promise, gain_in_words
+from miscal.findings.decisions import acted_on, broken_promise, gain_in_words
 from miscal.report.class_facts import Facts, class_facts
 from miscal.report.formatting import MINUS, bounds, points, size
 from miscal.report.judge_facts import judge_facts

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.findings.ledger import ConfidenceBin, Finding
-from miscal.findings.slope_wording import says
+from miscal.findings.verdict import says
 from miscal.report.drawing import Scale
 
 X, Y = Scale(0.0, 1.0, 34.0, 214.0), Scale(0.0, 1.0, 120.0, 8.0)

@@ -23,8 +23,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import corrections_by_name, expected_outcome
 from miscal.discovery.fitted_rows import TEST, evaluated_rows
+from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.raw import RawField, choose_raw_field
-from miscal.findings import cut
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
 from miscal.runs.compare.estimates import FOLDS
@@ -184,7 +184,7 @@ class FieldRows:
 
     def cut(self, epsilon: float) -> np.ndarray:
         """Regime of each row at an epsilon: "over", "good", "under", or None; object, shape (n,)."""
-        return cut(self.delta, epsilon, self.local)
+        return regimes_of(self.delta, epsilon, self.local)
 
     @property
     def regime(self) -> np.ndarray:

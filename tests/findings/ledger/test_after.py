@@ -15,7 +15,7 @@ from miscal.calibration.survey_design import average
 from miscal.findings import Place
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.sizes import FATES, MENDED, NOT_KNOWN, REDUCED, WORSE, fate_of, hidden_size, holds_zero
-from miscal.findings.mending import mending_sentence
+from miscal.findings.verdict import mending_sentence
 
 from .test_ledger import crossfitted
 

@@ -23,8 +23,8 @@ from miscal.findings.ledger import (
     with_clusters,
 )
 from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.groups import CLUSTER
-from miscal.findings.ledger.scan import error_shares, scan
+from miscal.findings.ledger.groups import CLUSTER, error_shares
+from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.sizes import hidden_interval
 
 

@@ -185,7 +185,7 @@ def test_descriptions_of_dates_tell_their_rows():
 
 def test_the_variance_is_that_of_permutations_within_strata():
     groups, y, f, _ = planted(0, n=400)
-    one = _Scan(LabelledRows(y, f, np.full(400, 0.5)), groups, 0, LedgerSettings())
+    one = _Scan(LabelledRows(y, f, np.full(400, 0.5)), groups, 0, LedgerSettings(), 1.0)
     rng, stratum = np.random.default_rng(1), one.strata.stratum
     centred_residual = centred(y - 0.5, stratum)
     order = np.argsort(stratum, kind="stable")

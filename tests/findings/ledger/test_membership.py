@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
 from miscal.findings.ledger import membership
+from miscal.findings.ledger.exact import Strata
 from miscal.findings.ledger.groups import INTERVAL, named_groups
 from miscal.findings.ledger.membership import BinRanges, Numbers, RowLists, SideBySide
-from miscal.findings.ledger.strata import Strata
 
 N = 40
 

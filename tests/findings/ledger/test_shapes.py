@@ -8,8 +8,8 @@ from scipy.stats import binomtest
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.bins import ordered, stretches
 from miscal.findings.ledger.groups import INTERVAL
-from miscal.findings.ledger.stretches import ordered, stretches
 from miscal.findings.ledger.trends import sum_p_value
 
 N = 6_000

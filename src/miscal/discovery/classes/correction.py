@@ -25,14 +25,9 @@ _STREAM = 71
 class CorrectedClasses:
     """Corrected probabilities of all classes.
 
-    Attributes
-    ----------
-    fitted : SimplexCorrection
-        That is saved: fitted to all rows that teach.
-    probability : (n, K) float64
-        Of every row, by a correction whose every part, choices too, was learned from other rows.
-    by_map : (n, K) float64
-        By the global maps of the same corrections alone.
+    `fitted`: that is saved: fitted to all rows that teach. `probability`, (n, K) float64: of every row, by a correction
+    whose every part, choices too, was learned from other rows. `by_map`, (n, K) float64: by the global maps of the same
+    corrections alone.
     """
 
     fitted: SimplexCorrection
@@ -43,12 +38,8 @@ class CorrectedClasses:
 def correct_classes(rows: FittedRows, seed: int) -> CorrectedClasses:
     """Fit the correction that is saved, and correct each row by one that has not seen its class.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        Of several classes, with evidence "all" or "test". Where all rows are evaluated, the folds are those of the
-        field; where test rows do, the fit to the others corrects them.
-    seed : int
+    `rows`: of several classes, with evidence "all" or "test". Where all rows are evaluated, the folds are those of the
+    field; where test rows do, the fit to the others corrects them.
     """
     triples, teaches = rows.triples, rows.teaches
     fitted = _fit(rows, teaches, seed)

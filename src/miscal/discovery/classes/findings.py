@@ -36,14 +36,8 @@ TOP_LABEL_ERROR = 0.5
 class ClassLedgers:
     """The ledgers of classes.
 
-    Attributes
-    ----------
-    found : dict of int to Found
-        By the place of the class.
-    error : float
-        Share of the family-wise error of each; 0 where none was looked at.
-    candidates : int
-        Tests of each.
+    `found`: by the place of the class. `error`: share of the family-wise error of each; 0 where none was looked at.
+    `candidates`: tests of each.
     """
 
     found: dict[int, Found]
@@ -83,16 +77,8 @@ def class_ledgers(
     Terms of texts and clusters of inputs are tested for the top label alone: they are many, and every class would pay
     for all of them.
 
-    Parameters
-    ----------
-    rows : FittedRows
-        Of several classes.
-    corrected : (n, K) float64
-        Corrected probabilities that have not seen the rows' classes.
-    own_split : bool
-        Whether the user set the test rows apart: then they alone are evaluated.
-    seed : int
-    settings : LedgerSettings
+    `rows`: of several classes. `corrected`, (n, K) float64: corrected probabilities that have not seen the rows'
+    classes. `own_split`: whether the user set the test rows apart: then they alone are evaluated.
     """
     witness = rows.evaluated if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)

@@ -15,13 +15,7 @@ from miscal.findings.ledger import LedgerSettings
 
 @dataclass(frozen=True, eq=False)
 class ClassRun:
-    """What is known of several classes before anything is told of it.
-
-    Attributes
-    ----------
-    corrected : CorrectedClasses
-    ledgers : ClassLedgers
-    """
+    """What is known of several classes before anything is told of it."""
 
     corrected: CorrectedClasses
     ledgers: ClassLedgers
@@ -37,12 +31,7 @@ class ClassRun:
 
 
 def refuse_time(evidence: Evidence) -> None:
-    """Refuse several classes in the order of time.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse several classes in the order of time."""
     if evidence == TIME:
         raise InputError(
             "evidence 'time' is not offered for several classes yet: use evidence 'all' or 'test', or give one class "
@@ -56,11 +45,7 @@ def run_classes(
 ) -> tuple[FittedRows, ClassRun | None]:
     """Correct all classes and test each, if there are several.
 
-    Returns
-    -------
-    rows : FittedRows
-        With the top label corrected as its class is.
-    found : ClassRun or None
+    Returns `rows`: with the top label corrected as its class is.
     """
     if rows.triples.classes is None:
         return rows, None

@@ -23,11 +23,7 @@ _FORM = "miscal-classes"
 class SavedClasses:
     """The classes of a model, and the correction of their probabilities.
 
-    Attributes
-    ----------
-    read : ModelClasses
-        Names of the classes, and how their probabilities were read.
-    correction : SimplexCorrection
+    `read`: names of the classes, and how their probabilities were read.
     """
 
     read: ModelClasses
@@ -42,19 +38,9 @@ class SavedClasses:
     def correct(self, X: NDArray, probability: NDArray[np.float64], local: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Correct probabilities.
 
-        Parameters
-        ----------
-        X : (m, d)
-            Inputs of the rows that have usable ones and are near to what was learned from.
-        probability : (n, K)
-            Of all rows; they sum to 1.
-        local : (n,) bool
-            Which rows X is of, m in all. The others are corrected by the global map alone.
-
-        Returns
-        -------
-        (n, K) float64
-            Rows sum to 1.
+        `X`: inputs of the rows that have usable ones and are near to what was learned from. `probability`: of all rows;
+        they sum to 1. `local`, (n,) bool: which rows X is of, m in all. The others are corrected by the global map
+        alone. Returns (n, K) float64: rows sum to 1.
         """
         found = self.correction.alone.apply(np.zeros((len(probability), 0)), probability)
         if self.correction.structure and local.any():
@@ -71,21 +57,7 @@ class SavedClasses:
 def load_classes(folder: str | Path, n_features: int) -> SavedClasses | None:
     """Read classes and their correction back.
 
-    Parameters
-    ----------
-    folder : str or Path
-    n_features : int
-        Columns of X that the model sees.
-
-    Returns
-    -------
-    SavedClasses or None
-        None where there is no such folder.
-
-    Raises
-    ------
-    CorruptFile, TrustError, MismatchError
-        If they were damaged or changed, or are of another version of miscal.
+    `n_features`: columns of X that the model sees. Returns None where there is no such folder.
     """
     if not Path(folder).is_dir():
         return None

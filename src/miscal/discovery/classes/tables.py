@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 def class_findings_table(numbers: ClassNumbers | None) -> pl.DataFrame:
     """Write the findings of all classes down, a row each: the content of ``class_findings.parquet``.
 
-    Returns
-    -------
-    polars.DataFrame
-        ``class`` and the columns of ``findings.parquet``, class by class, the strongest first; no rows where there are
-        none.
+    Returns ``class`` and the columns of ``findings.parquet``, class by class, the strongest first; no rows where there
+    are none.
     """
     import polars as pl
 
@@ -31,12 +28,9 @@ def class_findings_table(numbers: ClassNumbers | None) -> pl.DataFrame:
 def classes_table(numbers: ClassNumbers | None) -> pl.DataFrame:
     """Write the numbers of all classes down, a row each: the content of ``classes.parquet``.
 
-    Returns
-    -------
-    polars.DataFrame
-        ``class``, ``labels``, ``predicted`` (rows), ``probability``, ``rate`` (means), ``smece``, ``brier`` and
-        ``log_loss`` of the class as an event, each also with ``_corrected``, ``looked_at``, and ``findings`` (their
-        number).
+    Returns ``class``, ``labels``, ``predicted`` (rows), ``probability``, ``rate`` (means), ``smece``, ``brier`` and
+    ``log_loss`` of the class as an event, each also with ``_corrected``, ``looked_at``, and ``findings`` (their
+    number).
     """
     import polars as pl
 

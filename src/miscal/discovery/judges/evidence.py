@@ -6,12 +6,7 @@ from miscal.discovery.fitted_rows import ALL, Evidence
 
 
 def refuse_learned_scale(triples: Triples, evidence: Evidence) -> None:
-    """Refuse test rows that would have taken part in learning what the scores stand for.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse test rows that would have taken part in learning what the scores stand for."""
     learned = triples.judged is not None and triples.judged.scale is not None
     if learned and evidence != ALL and triples.split is None:
         raise InputError(

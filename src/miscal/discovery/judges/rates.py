@@ -37,12 +37,7 @@ _ANY_CHANCE = 0.5
 class _Scored:
     """All rows that the judge scored, those that people have judged first.
 
-    Attributes
-    ----------
-    rows : JudgedRows
-    score : (n,) float64
-        What the judge says, in [0, 1].
-    frame : Frame
+    `score`, (n,) float64: what the judge says, in [0, 1].
     """
 
     rows: JudgedRows
@@ -53,17 +48,7 @@ class _Scored:
 def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     """Estimate pass rates of all rows, of the findings, and of the values of columns.
 
-    Parameters
-    ----------
-    found : FittedRows
-        With its findings.
-    seed : int
-        Of the draws by which models are ranked.
-
-    Returns
-    -------
-    JudgeNumbers or None
-        None where no judge was named.
+    `found`: with its findings. `seed`: of the draws by which models are ranked. Returns None where no judge was named.
     """
     reading = found.triples.judged
     if found.triples.kind != JUDGE or reading is None:

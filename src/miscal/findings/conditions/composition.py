@@ -19,11 +19,7 @@ from miscal.findings.conditions.condition import Condition, Stored
 class Alike:
     """A condition that means nearly the same rows.
 
-    Attributes
-    ----------
-    condition : Condition
-    overlap : float
-        Jaccard index of the rows that it means and those of the group, in [0, 1].
+    `overlap`: jaccard index of the rows that it means and those of the group, in [0, 1].
     """
 
     condition: Stored
@@ -49,11 +45,7 @@ class Alike:
 class Mostly:
     """A condition that most rows of a group meet, far more often than other rows do.
 
-    Attributes
-    ----------
-    condition : Condition
-    share : float
-        Of the rows of the group, in (0, 1].
+    `share`: of the rows of the group, in (0, 1].
     """
 
     condition: Stored
@@ -94,20 +86,10 @@ class TermShare:
 class Mixed:
     """How mixed a group is that no named groups fit.
 
-    Attributes
-    ----------
-    values : int
-        How many values of one column its rows have; 0 where no column tells.
-    common : Condition or None
-        The most common of them.
-    share : float
-        Share of the rows that have it, in [0, 1].
-    nearly_all : bool
-        Whether these are so many that the others are not named.
-    terms : tuple of TermShare
-        Terms of the texts that tell the group from other rows, where no column does.
-    typical : tuple of int
-        Numbers of typical rows.
+    `values`: how many values of one column its rows have; 0 where no column tells. `common`: the most common of them.
+    `share`: share of the rows that have it, in [0, 1]. `nearly_all`: whether these are so many that the others are not
+    named. `terms`: terms of the texts that tell the group from other rows, where no column does. `typical`: numbers of
+    typical rows.
     """
 
     values: int = 0

@@ -52,12 +52,7 @@ class Condition(ABC):
 
     Its fields are what its JSON holds: text, numbers, tuples of these, and other conditions (``Stored``).
 
-    Attributes
-    ----------
-    kind : str
-        What the kind is called in JSON, unique among all kinds.
-    on_field : bool
-        Whether the estimated hidden field says which rows belong to it.
+    `on_field`: whether the estimated hidden field says which rows belong to it.
     """
 
     kind: ClassVar[str]
@@ -86,10 +81,7 @@ class Condition(ABC):
     def rows(self, frame: Frame) -> Mask:
         """Mark the rows of a table that belong to the group.
 
-        Parameters
-        ----------
-        frame : Frame
-            A table of n rows in which nothing is lacking (:meth:`lacks`).
+        `frame`: a table of n rows in which nothing is lacking (:meth:`lacks`).
         """
 
     @property
@@ -129,15 +121,7 @@ def _adapter(kind: type[Condition]) -> TypeAdapter:
 def read_condition(content: Any) -> Condition:
     """Make a condition from its JSON.
 
-    Parameters
-    ----------
-    content : dict or Condition
-        From :meth:`Condition.to_dict`; a condition is returned as it is.
-
-    Raises
-    ------
-    ValueError
-        If it is no condition of a known kind.
+    `content`: from :meth:`Condition.to_dict`; a condition is returned as it is.
 
     Examples
     --------

@@ -20,22 +20,11 @@ TEXT = "text"
 class Frame:
     """A table of n rows; what is not there is None.
 
-    Attributes
-    ----------
-    n : int
-    columns : mapping of str to array of shape (n,)
-        Text, numbers, booleans or dates, with missing values.
-    text : sequence of n str, optional
-    X : array of shape (n, d), optional
-        Inputs, as the encoder of the run makes them.
-    clusters : InputClusters, optional
-        How the run clustered its inputs.
-    hidden : float array of shape (n,), optional
-        Estimated hidden field, learned from other rows; NaN where there is none.
-    block : int array of shape (n,), optional
-        Blocks of the rows of the run, in the order in which `hidden` was learned from them; None for new rows.
-    row : int array of shape (n,), optional
-        Numbers of the rows in the source; None for new rows.
+    `columns`, str (n,): text, numbers, booleans or dates, with missing values. `X`, (n, d): inputs, as the encoder of
+    the run makes them. `clusters`: how the run clustered its inputs. `hidden`, float (n,): estimated hidden field,
+    learned from other rows; NaN where there is none. `block`, int (n,): blocks of the rows of the run, in the order in
+    which `hidden` was learned from them; None for new rows. `row`, int (n,): numbers of the rows in the source; None
+    for new rows.
 
     Examples
     --------
@@ -93,12 +82,8 @@ class Frame:
 def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
     """Read a column as numbers.
 
-    Returns
-    -------
-    numbers : float64 array of shape (n,) or None
-        NaN for missing values; dates are seconds since 1970. None if the column holds text.
-    dates : bool
-        Whether the values are dates.
+    Returns `numbers`, float64 (n,): NaN for missing values; dates are seconds since 1970. None if the column holds
+    text; `dates`: whether the values are dates.
 
     Examples
     --------

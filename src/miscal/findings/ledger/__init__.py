@@ -8,13 +8,13 @@ of an estimated hidden field are tested given those (`cuts`). What is found is d
 
 from miscal.findings.ledger.clusters import Clusters, clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
-from miscal.findings.ledger.error_shares import slope_places
 from miscal.findings.ledger.groups import (
     ColumnGroups,
     Groups,
     column_groups,
     named_groups,
     readable,
+    slope_places,
     with_clusters,
     with_features,
 )

@@ -40,22 +40,11 @@ def clusters_of(
 ) -> Clusters:
     """Cluster inputs at several scales.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Inputs, finite.
-    own_units : bool, default False
-        Whether each column is a feature with a unit of its own: columns are then standardised. The coordinates of an
-        embedding are only centred (:func:`.groups.readable`).
-    seed : int, default 0
-        Of the first centres. The order of the rows does not matter.
-    settings : LedgerSettings, optional
-
-    Returns
-    -------
-    Clusters
-        No cluster twice, none smaller than ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none
-        larger than half the rows; none at all where the inputs are too few or all equal.
+    `X`, (n, d): inputs, finite. `own_units`: whether each column is a feature with a unit of its own: columns are then
+    standardised. The coordinates of an embedding are only centred (:func:`.groups.readable`). `seed`: of the first
+    centres. The order of the rows does not matter. Returns no cluster twice, none smaller than
+    ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none larger than half the rows; none at all
+    where the inputs are too few or all equal.
 
     Examples
     --------

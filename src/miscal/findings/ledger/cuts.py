@@ -33,13 +33,8 @@ _LEAST = np.finfo(float).tiny
 class SequentialField:
     """A hidden field each of whose values was learned from the outcomes of earlier blocks only.
 
-    Attributes
-    ----------
-    hidden : float64 array of shape (n,)
-        NaN for rows of the blocks that only teach.
-    block : int array of shape (n,)
-        Blocks in the order in which they were learned from. One block in all where the field was learned from rows
-        that are not evaluated.
+    `hidden`, float64 (n,): NaN for rows of the blocks that only teach. `block`, int (n,): blocks in the order in which
+    they were learned from. One block in all where the field was learned from rows that are not evaluated.
     """
 
     hidden: np.ndarray
@@ -50,16 +45,10 @@ class SequentialField:
 class JudgedCut(Tested):
     """Rows at one end of the hidden field that were judged, one-sided, in the direction that the field says.
 
-    Attributes
-    ----------
-    rows : bool array of shape (n,)
-    lowest : bool
-        Whether they have the lowest values of the field, not the highest.
-    quantile : float
-        Share of each block that they are.
-    z, p_value, p_adjusted, level, conditional, shrinkage, own
-        As in :class:`~miscal.findings.ledger.sizes.Tested`: given the groups told apart, adjusted for all cuts and for
-        the share of the error that they have.
+    `rows`, bool (n,). `lowest`: whether they have the lowest values of the field, not the highest. `quantile`: share of
+    each block that they are. `z, p_value, p_adjusted, level, conditional, shrinkage, own`: as in
+    :class:`~miscal.findings.ledger.sizes.Tested`: given the groups told apart, adjusted for all cuts and for the share
+    of the error that they have.
     """
 
     rows: np.ndarray
@@ -70,16 +59,8 @@ class JudgedCut(Tested):
 def condition_of(cut: JudgedCut, field: SequentialField, hidden: np.ndarray, row: np.ndarray) -> Cut:
     """Say which rows a cut holds, of those that it was judged on and of new ones.
 
-    Parameters
-    ----------
-    cut : JudgedCut
-    field : SequentialField
-        That it is an end of.
-    hidden : array of shape (n,)
-        Honest hidden field of the same rows, as the model that is saved would estimate it: the bound of new rows is
-        its quantile.
-    row : int array of shape (n,)
-        Numbers of the rows in the source.
+    `field`: that it is an end of. `hidden`, (n,): honest hidden field of the same rows, as the model that is saved
+    would estimate it: the bound of new rows is its quantile. `row`, int (n,): numbers of the rows in the source.
     """
     side = 1 if cut.lowest else -1
     blocks, at_bound = [], np.zeros(len(row), bool)
@@ -116,24 +97,10 @@ def judged_cuts(
 ) -> list[JudgedCut]:
     """Judge the ends of the hidden field: at most one cut of each sign, the one with the smallest p-value.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        Scores of a block are divided by the root of its design effect.
-    field : SequentialField
-    apart : sequence of bool array of shape (n,), optional
-        Findings chosen before: rows in them are compared only with rows in the same ones.
-    seed : int, default 0
-        Of ties.
-    error : float, default 1.0
-        Share of the family-wise error that the cuts may spend, in (0, 1].
-    settings : LedgerSettings, optional
-
-    Returns
-    -------
-    list of JudgedCut
-        Those that are significant and have the sign that the field gives them. With nothing hidden the list is empty
-        in at least 95 % of tables at `error` 1.
+    `rows`: scores of a block are divided by the root of its design effect. `apart`, bool (n,): findings chosen before:
+    rows in them are compared only with rows in the same ones. `seed`: of ties. `error`: share of the family-wise error
+    that the cuts may spend, in (0, 1]. Returns those that are significant and have the sign that the field gives them.
+    With nothing hidden the list is empty in at least 95 % of tables at `error` 1.
 
     Examples
     --------

@@ -40,10 +40,7 @@ def describe(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDG
 def made_of(inside: np.ndarray, groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> Mostly | None:
     """Say which one or two values most of the rows have, where they have them much more often than other rows.
 
-    Returns
-    -------
-    Mostly or None
-        None where no column tells.
+    Returns None where no column tells.
 
     Examples
     --------

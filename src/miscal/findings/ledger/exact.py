@@ -1,15 +1,107 @@
-"""Exact tests of outcome against group, and of its slope, within strata; and the strata."""
+"""Strata of near-equal confidence: sums of residuals under permutations within them, and exact tests.
+
+A column b has a number for each row: 1 for the rows of a group and 0 for others, or, for its slope, how far the
+confidence of each of its rows lies from that of the group. Its sum is T = sum over rows of w_i b~_i e_i, where e is the
+residual, w how much a row counts, and b~ is b less its weighted mean in the stratum.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
+from miscal.evidence.conditional import centred
 from miscal.evidence.rounded_confidences import round_numbers
+from miscal.findings.ledger.membership import Columns
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Strata, with what rows of each count and how much their residuals vary; float64 arrays of shape (n,).
+
+    `stratum`: number of the stratum, 0, 1, ... `mass`: how much each row counts, 1 on average. `scatter`: of the row's
+    stratum: sum of squares of the centred residuals, divided by its rows less one.
+    """
+
+    stratum: np.ndarray
+    mass: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def of(cls, stratum: np.ndarray, residual: np.ndarray, mass: np.ndarray) -> Strata:
+        """Measure how much residuals vary within strata.
+
+        Examples
+        --------
+        >>> Strata.of(np.array([0, 0, 1, 1]), np.array([0.5, -0.5, 0.5, 0.5]), np.ones(4)).scatter.tolist()
+        [0.5, 0.5, 0.0, 0.0]
+        """
+        squares = np.bincount(stratum, centred(residual, stratum) ** 2)
+        return cls(stratum, mass, (squares / np.maximum(np.bincount(stratum) - 1, 1))[stratum])
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """Mass of each stratum, (s,), above 0."""
+        return np.maximum(np.bincount(self.stratum, self.mass), np.finfo(float).tiny)
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Sum of the squared masses of each stratum, (s,)."""
+        return np.bincount(self.stratum, self.mass**2)
+
+    @property
+    def many(self) -> int:
+        """Number of strata, s."""
+        return len(self.total)
+
+    def factors_at(self, rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return the factors of some rows (k,) in the sum of a column that is 0 in all other rows, (k,).
+
+        Examples
+        --------
+        >>> strata = Strata(np.array([0, 0, 1]), np.ones(3), np.ones(3))
+        >>> strata.factors_at(np.array([0]), np.array([1.0])).tolist(), strata.factors(np.array([1.0, 0, 0])).tolist()
+        ([0.5], [0.5, -0.5, 0.0])
+        """
+        at, mass = self.stratum[rows], self.mass[rows]
+        return mass * (numbers - (np.bincount(at, mass * numbers, minlength=self.many) / self.total)[at])
+
+    def factors(self, column: np.ndarray) -> np.ndarray:
+        """Return what each residual is multiplied by in the sum of a column, (n,)."""
+        return self.mass * self.centred(column)
+
+    def centred(self, column: np.ndarray) -> np.ndarray:
+        """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
+        return centred(column, self.stratum, self.mass)
+
+    def sums(self, columns: Columns, residual: np.ndarray) -> np.ndarray:
+        """Return the sum of each column, (m,)."""
+        return columns.sums(self.factors(residual))
+
+    def covariances(self, columns: Columns, column: np.ndarray) -> np.ndarray:
+        """Return the covariances of the sums of all columns with that of one, (m,)."""
+        return columns.sums(self.factors(self.scatter * self.factors(column)))
+
+    def variances(self, columns: Columns) -> np.ndarray:
+        """Return the variance of the sum of each column, (m,).
+
+        With B the weighted sum of a column in a stratum, P and Q the sums of w^2 b and w^2 b^2, and U and V those of w
+        and w^2 over all of its rows, the squared factors add up to Q - 2 P B / U + V (B / U)^2; where all count alike
+        and b is 0 or 1, to n - n^2 / m.
+        """
+        scatter = np.zeros(self.many)
+        scatter[self.stratum] = self.scatter
+        first, second = columns.squared_sums(self.scatter * self.mass**2), np.empty(len(columns))
+        for places, (sums, squares) in columns.by_stratum(self.stratum, (self.mass, self.mass**2)):
+            mean = sums / self.total[:, None]
+            second[places] = scatter @ (2 * squares * mean - self.squares[:, None] * mean**2)
+        return np.maximum(first - second, 0.0)
+
 
 _RAREST = 1e-3
 _MOST_PATTERNS = 60
@@ -29,19 +121,8 @@ def cut_into_strata(
     A round number that at least `rows` rows share is not compared with others, nor is any number where all are round:
     accuracy may jump from one stated number to the next.
 
-    Parameters
-    ----------
-    confidence : array of shape (n,)
-    rows : int
-        Of a stratum.
-    rng : numpy.random.Generator
-    part : int array of shape (n,), optional
-        No stratum holds rows of two parts.
-
-    Returns
-    -------
-    int64 array of shape (n,)
-        Number of the stratum of each row, 0, 1, ..., part by part.
+    `confidence`, (n,). `rows`: of a stratum. `part`, int (n,): no stratum holds rows of two parts. Returns int64 (n,):
+    number of the stratum of each row, 0, 1, ..., part by part.
 
     Examples
     --------
@@ -89,16 +170,8 @@ def strata_within(
 ) -> np.ndarray:
     """Cut rows into strata of near-equal confidence and equal membership of some groups.
 
-    Parameters
-    ----------
-    confidence : array of shape (n,)
-    apart : sequence of bool array of shape (n,)
-        Groups whose rows are not compared with others; the last 60 count.
-    rows : int
-        Of a stratum.
-    rng : numpy.random.Generator
-    part : int array of shape (n,), optional
-        No stratum holds rows of two parts.
+    `confidence`, (n,). `apart`, bool (n,): groups whose rows are not compared with others; the last 60 count. `rows`:
+    of a stratum. `part`, int (n,): no stratum holds rows of two parts.
 
     Examples
     --------
@@ -123,18 +196,9 @@ def exact_p_value(
     The number of right answers in the group has, in each stratum, the law of :func:`law_of_right`; their sum's law is
     the convolution.
 
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-    inside : bool array of shape (n,)
-    stratum : int array of shape (n,)
-    expected : array of shape (n,), in [0, 1], optional
-        Chance of being right where nothing is hidden; equal within each stratum if not given.
-
-    Returns
-    -------
-    float
-        In (0, 1]; 1 where no stratum holds both outcomes and both sides of the group.
+    `correct`, (n,). `inside`, bool (n,). `stratum`, int (n,). `expected`, (n,): chance of being right where nothing is
+    hidden; equal within each stratum if not given. The result is in (0, 1]; 1 where no stratum holds both outcomes and
+    both sides of the group.
 
     Examples
     --------
@@ -155,10 +219,8 @@ def law_of_right(
     these chances given how many are 1: only the ratios of their odds within a stratum matter, so that a shift of the
     log-odds of a whole stratum changes nothing.
 
-    Returns
-    -------
-    array of shape (k,), int
-        Probabilities of the least possible number and those after it, and the place of the number seen among them.
+    Returns int (k,): probabilities of the least possible number and those after it, and the place of the number seen
+    among them.
 
     Examples
     --------
@@ -190,22 +252,9 @@ def exact_slope_p_value(
     uncorrelated with that of the numbers, and rounded to a grid. It stands for the exact conditional test of one odds
     ratio against a trend (Zelen, Biometrika 58, 1971), whose law on two grids costs too much.
 
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-    inside : bool array of shape (n,)
-    stratum : int array of shape (n,)
-    score : float64 array of shape (n,)
-        Of which the mean over the rows of the group in a stratum counts.
-    sign : float
-        Direction of the slope.
-    expected : array of shape (n,), in [0, 1], optional
-        Chance of being right where nothing is hidden.
-
-    Returns
-    -------
-    float
-        Twice the tail in the direction of the sign, in (0, 1]; 1 where the strata can show no slope.
+    `correct`, (n,). `inside`, bool (n,). `stratum`, int (n,). `score`, float64 (n,): of which the mean over the rows of
+    the group in a stratum counts. `sign`: direction of the slope. `expected`, (n,): chance of being right where nothing
+    is hidden. Returns twice the tail in the direction of the sign, in (0, 1]; 1 where the strata can show no slope.
 
     Examples
     --------

@@ -16,11 +16,10 @@ from scipy.sparse import csc_array
 
 from miscal.findings.conditions import Both, Condition, Missing, NoneOf, Term, Value
 from miscal.findings.conditions.frame import numbers_of, written
-from miscal.findings.ledger.bins import Bins, bins_of, spans
+from miscal.findings.ledger.bins import Bins, bins_of, spans, stretches
 from miscal.findings.ledger.clusters import Clusters
 from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.stretches import stretches
 from miscal.findings.ledger.trends import TrendRows, trend_of
 
 VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM, CLUSTER = range(7)
@@ -33,24 +32,14 @@ _QUARTERS = 4
 class Groups:
     """Candidates for findings.
 
-    Attributes
-    ----------
-    conditions : tuple of m Condition
-        What the rows of each group have in common.
-    also : tuple of m tuples of Condition
-        Other conditions that hold for exactly the same rows.
-    kinds : int array of shape (m,)
-        VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM or CLUSTER.
-    member : SideBySide
-        m columns: 1 where a row is in a group.
-    trends : dict of int to TrendRows
-        Trends by their place among the groups. The rows of such a group are the upper end of its trend.
-    parts : tuple of ColumnGroups
-        The columns whose values are groups, with the value of each row: what a group is made of.
-    typical : tuple of m tuples of int
-        Rows (positions) at the centre of a cluster; none for named groups.
-    columns : tuple of ColumnGroups
-        Every column, cut into its values, or into bins where it holds many distinct numbers or dates.
+    `conditions`: what the rows of each group have in common.
+    `also`: other conditions that hold for exactly the same rows.
+    `kinds`, int (m,): VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM or CLUSTER.
+    `member`: m columns: 1 where a row is in a group.
+    `trends`: trends by their place among the groups. The rows of such a group are the upper end of its trend.
+    `parts`: the columns whose values are groups, with the value of each row: what a group is made of.
+    `typical`: rows (positions) at the centre of a cluster; none for named groups.
+    `columns`: every column, cut into its values, or into bins where it holds many distinct numbers or dates.
     """
 
     conditions: tuple[Condition, ...]
@@ -102,13 +91,7 @@ class Groups:
 class ColumnGroups:
     """Groups of one column.
 
-    Attributes
-    ----------
-    column : str
-    cells : tuple of Condition
-        Values, spans, and the last for rows without a value.
-    codes : int array of shape (n,)
-        The cell of each row, -1 for none.
+    `cells`: values, spans, and the last for rows without a value. `codes`, int (n,): the cell of each row, -1 for none.
     """
 
     column: str
@@ -125,16 +108,8 @@ def column_groups(
 ) -> tuple[ColumnGroups, ...]:
     """List the values of columns, and bins of about equal counts where a column holds many numbers or dates.
 
-    Parameters
-    ----------
-    columns : mapping of str to array of shape (n,)
-        Text, numbers, booleans or dates, with missing values.
-    settings : LedgerSettings, optional
-
-    Returns
-    -------
-    tuple of ColumnGroups
-        Without columns of texts that name rows, not groups.
+    `columns`, str (n,): text, numbers, booleans or dates, with missing values. Returns without columns of texts that
+    name rows, not groups.
 
     Examples
     --------
@@ -153,19 +128,9 @@ def named_groups(
 ) -> Groups:
     """List the groups that columns and texts name.
 
-    Parameters
-    ----------
-    columns : mapping of str to array of shape (n,)
-        Metadata and feature columns: text, numbers, booleans or dates, with missing values.
-    text : sequence of n str, optional
-        Texts whose common terms are groups.
-    settings : LedgerSettings, optional
-
-    Returns
-    -------
-    Groups
-        No group twice, none smaller than ``settings.min_rows``, and none of more than half of the rows: the others are
-        listed in place of it.
+    `columns`, str (n,): metadata and feature columns: text, numbers, booleans or dates, with missing values. `text`:
+    texts whose common terms are groups. Returns no group twice, none smaller than ``settings.min_rows``, and none of
+    more than half of the rows: the others are listed in place of it.
 
     Examples
     --------
@@ -337,11 +302,7 @@ class _Found:
 def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     """Add clusters of similar inputs to named groups.
 
-    Parameters
-    ----------
-    groups : Groups
-    clusters : Clusters
-        Of inputs of the same rows (:func:`.clusters.clusters_of`).
+    `clusters`: of inputs of the same rows (:func:`.clusters.clusters_of`).
 
     Examples
     --------
@@ -431,6 +392,47 @@ def _sides(name: str, values: np.ndarray) -> Iterator[tuple[Condition, np.ndarra
         yield bins.condition(end, bins.count - 1), bins.codes >= end
 
 
+def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
+    """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
+
+    Intervals, pairs and terms are many, and would cost every value its significance; clusters are described by values.
+    """
+    return value_cells(groups) if settings.slope_share_of_error > 0 else []
+
+
+def value_cells(groups: Groups) -> list[int]:
+    """List the groups that are a value or a bin of a column."""
+    cells = [cell for part in groups.columns for cell in part.cells]
+    places = (place(cell) for cell in cells for place in (groups.places.get, groups.others_than))
+    return list(dict.fromkeys(place for place in places if place is not None))
+
+
+def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
+    """Share of the family-wise error that each candidate gets, (m,); they sum to 1.
+
+    Examples
+    --------
+    >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
+    [0.36, 0.36, 0.28]
+    >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
+    [0.65, 0.25, 0.05, 0.05]
+    >>> error_shares(np.array([TERM, TERM])).tolist()
+    [0.5, 0.5]
+    """
+    clusters = kinds == CLUSTER
+    # there is one trend of a column: it stands among its values
+    values = np.isin(kinds, (VALUE, TREND))
+    others = ~clusters & ~values
+    share, left = np.zeros(len(kinds)), 1.0
+    parts = [(clusters, settings.cluster_share_of_error), (values, settings.value_share), (others, 1.0)]
+    parts = [(some, of_left) for some, of_left in parts if some.any()]
+    # each gets its share of what is left, and the last all of it
+    for place, (some, of_left) in enumerate(parts, start=1):
+        share[some] = left * (1.0 if place == len(parts) else of_left) / some.sum()
+        left -= float(share[some].sum())
+    return share
+
+
 class ReadsColumns(Protocol):
     """What makes inputs of the columns of a table, and tells these again from them."""
 
@@ -453,17 +455,8 @@ def readable(encoder: ReadsColumns | None, X: np.ndarray) -> bool:
 def with_features(metadata: Mapping[str, Any], X: np.ndarray, encoder: ReadsColumns | None) -> dict[str, np.ndarray]:
     """Columns that may name a group: metadata, and the columns of the table that inputs are made of.
 
-    Parameters
-    ----------
-    metadata : mapping of str to array of shape (n,)
-    X : array of shape (n, d)
-    encoder : ReadsColumns, optional
-        What made X; None for arrays.
-
-    Returns
-    -------
-    dict of str to array of shape (n,)
-        A name that both have is the metadata's.
+    `metadata`, str (n,). `X`, (n, d). `encoder`: what made X; None for arrays. Returns str (n,): a name that both have
+    is the metadata's.
 
     Examples
     --------

@@ -20,9 +20,16 @@ from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import Tested, allowing_for_choice, fate_of, hidden_size, holds_zero, left_by
+from miscal.findings.ledger.sizes import (
+    Tested,
+    TestedGroup,
+    allowing_for_choice,
+    fate_of,
+    hidden_size,
+    holds_zero,
+    left_by,
+)
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, left_between, slope_left
-from miscal.findings.ledger.tested_group import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
@@ -48,84 +55,56 @@ ADJUSTMENTS = {
 class Finding(Part):
     """A named group that is right more or less often than rows of equal confidence, or whose confidence says less.
 
-    Attributes
-    ----------
-    description : str
-        What its rows have in common, in words, written from the two values that follow.
-    condition : Condition
-        What its rows have in common, as a value that says which rows of any table belong to it.
-    made_of : Alike, Mixed, Mostly or None
-        Other groups that its rows belong to, where its condition needs a description.
-    source : str
-        ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
+    `description`: what its rows have in common, in words, written from the two values that follow.
+    `condition`: what its rows have in common, as a value that says which rows of any table belong to it.
+    `made_of`: other groups that its rows belong to, where its condition needs a description.
+    `source`: ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
         outcome was seen too, or an end of the estimated hidden field, learned from other rows.
-    effect : str
-        ``"shift"``: its rows are right more or less often than rows of equal confidence. ``"slope"``: its confidence
-        separates right from wrong less, or more, than that of other rows does.
-    columns : tuple of str
-        The columns that define or describe it; ``"text"`` for the texts.
-    n : int
-        Its rows.
-    share : float
-        Of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
-    accuracy, confidence : float
-        Means over its rows, in [0, 1].
-    residual : float
-        accuracy - confidence = visible + hidden; negative where over-confident.
-    visible : float
-        Mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
-    hidden : Measure
-        Mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its interval
-        allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is beyond the
-        same cut; of a slope and a trend it is that of :func:`hidden_interval`.
-    before : Measure
-        The number that the finding is told by, as `after` is once confidences are corrected. It is `hidden`, but of a
-        slope how much more its accuracy rises along its confidences, and of a trend how much more often the rows at its
-        upper end are right than those at its lower end, each by itself.
-    together_with : int or None
-        Where the interval of `before` holds 0: number, from 1, of the finding above it without which it does not show.
-    conditional : Measure
-        With other findings allowed for: how much more often its rows are right than other rows of equal confidence in
-        the same findings above it, which `p_value` is of. Of a slope: how much more its accuracy rises from the lower
-        to the upper third of its confidences than that of rows of equal confidence, were they as often right as the
-        group. Of a trend: how much more often the rows at its upper end are right than those at its lower end, beside
-        such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
-    odds_ratio : float or None
-        Odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None where no
-        stratum compares them.
-    p_value, p_adjusted : float
-        Given the findings above it; and adjusted for all candidates. Two-sided; for an end of the hidden field
-        one-sided, in the direction that the field says.
-    sign : str
-        ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``. Of a
+    `effect`: ``"shift"``: its rows are right more or less often than rows of equal confidence. ``"slope"``: its
+        confidence separates right from wrong less, or more, than that of other rows does.
+    `columns`: the columns that define or describe it; ``"text"`` for the texts.
+    `n`: its rows.
+    `share`: of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
+    `accuracy, confidence`: means over its rows, in [0, 1].
+    `residual`: accuracy - confidence = visible + hidden; negative where over-confident.
+    `visible`: mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
+    `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
+        interval allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is
+        beyond the same cut; of a slope and a trend it is that of :func:`hidden_interval`.
+    `before`: the number that the finding is told by, as `after` is once confidences are corrected. It is `hidden`, but
+        of a slope how much more its accuracy rises along its confidences, and of a trend how much more often the rows
+        at its upper end are right than those at its lower end, each by itself.
+    `together_with`: where the interval of `before` holds 0: number, from 1, of the finding above it without which it
+        does not show.
+    `conditional`: with other findings allowed for: how much more often its rows are right than other rows of equal
+        confidence in the same findings above it, which `p_value` is of. Of a slope: how much more its accuracy rises
+        from the lower to the upper third of its confidences than that of rows of equal confidence, were they as often
+        right as the group. Of a trend: how much more often the rows at its upper end are right than those at its lower
+        end, beside such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
+    `odds_ratio`: odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None
+        where no stratum compares them.
+    `p_value, p_adjusted`: given the findings above it; and adjusted for all candidates. Two-sided; for an end of the
+        hidden field one-sided, in the direction that the field says.
+    `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``. Of a
         slope ``"over"`` where confidence says less: the surer, the more over-confident beside rows of equal confidence.
-    explained : None
-        No estimate of it is good enough.
-    aliases : tuple of str
-        Other candidates of nearly the same rows, in words.
-    alias_conditions : tuple of Condition
-        The same as values.
-    rows : tuple of int
-        The most telling rows, by their number in the source: where over, those of outcome 0, the surest first; where
-        under, those of outcome 1, the least sure first. Of a slope only where confidence says less. A row that a
+    `explained`: no estimate of it is good enough.
+    `aliases`: other candidates of nearly the same rows, in words.
+    `alias_conditions`: the same as values.
+    `rows`: the most telling rows, by their number in the source: where over, those of outcome 0, the surest first;
+        where under, those of outcome 1, the least sure first. Of a slope only where confidence says less. A row that a
         finding above it names is passed over.
-    p_given : float or None
-        Of a value of a column that is accounted for: its p-value given the findings (1 where these explain all of it
-        and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
-    after : Measure
-        What a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
+    `p_given`: of a value of a column that is accounted for: its p-value given the findings (1 where these explain all
+        of it and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
+    `after`: what a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
         interval of this one group, which does not allow for its choice. Of a slope: that mean over the upper third of
-        its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two
-        ends of its column. Undefined where no correction was given.
-    fate : str or None
-        What the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
-    rows_needed : int or None
-        Where its fate is not known: of so many rows of the group, the interval of `after` would be short enough.
-    lower, upper : ConfidenceBin or None
-        Of a slope, and of a shift whose rows have a slope beyond the cut, too: the lower and the upper third of its
-        rows by their confidence.
-    curve : tuple of ConfidenceBin
-        Of the same: up to six bins of about as many rows each, by rising confidence.
+        its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two ends of
+        its column. Undefined where no correction was given.
+    `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
+    `rows_needed`: where its fate is not known: of so many rows of the group, the interval of `after` would be short
+        enough.
+    `lower, upper`: of a slope, and of a shift whose rows have a slope beyond the cut, too: the lower and the upper
+        third of its rows by their confidence.
+    `curve`: of the same: up to six bins of about as many rows each, by rising confidence.
     """
 
     description: Text
@@ -198,17 +177,10 @@ def _wording(
 class Found:
     """The ledger of findings.
 
-    Attributes
-    ----------
-    findings : tuple of Finding
-        In the order of choice: about the strongest first.
-    accounted : tuple of Finding
-        Values of columns that differ from rows of equal confidence by themselves, but not beyond the cut given the
-        findings, which account for them in part or whole; the strongest first. With `p_given`.
-    values : tuple of ColumnValue
-        Every value of every column, in the order in which its table shows them.
-    members : tuple of bool arrays of shape (n,)
-        The rows of each finding.
+    `findings`: in the order of choice: about the strongest first. `accounted`: values of columns that differ from rows
+    of equal confidence by themselves, but not beyond the cut given the findings, which account for them in part or
+    whole; the strongest first. With `p_given`. `values`: every value of every column, in the order in which its table
+    shows them. `members`, bool (n,): the rows of each finding.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -229,23 +201,13 @@ def find(
 ) -> Found:
     """Write the ledger of findings, and of the values that these account for.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        With `hidden` and `row`; nothing that is asked of them was learned from their outcomes.
-    groups : Groups
-        Of the same rows, fixed before any outcome was seen.
-    field : SequentialField, optional
-        A hidden field of the same rows whose ends are judged too, given the findings among `groups`.
-    corrected : LabelledRows, optional
-        The same rows after a correction that has not seen their outcomes: `confidence` is the corrected one, and
-        `expected` is E[y | corrected confidence]. By default nothing is said of what a correction leaves.
-    seed : int, default 0
-        Of the order of rows of equal confidence.
-    error : float, default 1.0
-        Share of the family-wise error that this ledger may spend, in (0, 1], where it is one of several of a run.
-        Adjusted p-values are with regard to all of them.
-    settings : LedgerSettings, optional
+    `rows`: with `hidden` and `row`; nothing that is asked of them was learned from their outcomes. `groups`: of the
+    same rows, fixed before any outcome was seen. `field`: a hidden field of the same rows whose ends are judged too,
+    given the findings among `groups`. `corrected`: the same rows after a correction that has not seen their outcomes:
+    `confidence` is the corrected one, and `expected` is E[y | corrected confidence]. By default nothing is said of what
+    a correction leaves. `seed`: of the order of rows of equal confidence. `error`: share of the family-wise error that
+    this ledger may spend, in (0, 1], where it is one of several of a run. Adjusted p-values are with regard to all of
+    them.
 
     Examples
     --------
@@ -391,13 +353,8 @@ def odds_ratio(
 ) -> float | None:
     """Odds of being right inside over outside, given the stratum (Mantel and Haenszel, 1959); None if undefined.
 
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-    inside : bool array of shape (n,)
-    stratum : int array of shape (n,)
-    weight : array of shape (n,), optional
-        How much each row counts; all alike by default.
+    `correct`, (n,). `inside`, bool (n,). `stratum`, int (n,). `weight`, (n,): how much each row counts; all alike by
+    default.
 
     Examples
     --------

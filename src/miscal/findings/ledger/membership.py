@@ -79,14 +79,8 @@ class _Listed:
 class RowLists(_Listed):
     """Groups held as lists of their rows.
 
-    Attributes
-    ----------
-    n : int
-        Rows of the table.
-    rows : int array of shape (k,)
-        The rows of the first group, in rising order, then those of the second, and so on.
-    first : int64 array of shape (m + 1,)
-        Where the list of each group begins, and k.
+    `n`: rows of the table. `rows`, int (k,): the rows of the first group, in rising order, then those of the second,
+    and so on. `first`, int64 (m + 1,): where the list of each group begins, and k.
 
     Examples
     --------
@@ -145,12 +139,8 @@ class RowLists(_Listed):
 class BinRanges:
     """Groups that are ranges of the bins of one column.
 
-    Attributes
-    ----------
-    codes : int array of shape (n,)
-        The bin of each row, -1 for none.
-    low, high : int arrays of shape (m,)
-        The first and the last bin of each group.
+    `codes`, int (n,): the bin of each row, -1 for none. `low, high`, int (m,): the first and the last bin of each
+    group.
 
     Examples
     --------
@@ -202,9 +192,7 @@ class BinRanges:
 class Numbers(_Listed):
     """Columns with numbers of their own: trends and slopes.
 
-    Attributes
-    ----------
-    matrix : sparse array of shape (n, m), float64
+    `matrix`, float64 (n, m).
     """
 
     matrix: csc_array
@@ -240,11 +228,7 @@ class Numbers(_Listed):
 class SideBySide:
     """Columns of several kinds, in order.
 
-    Attributes
-    ----------
-    n : int
-        Rows of the table.
-    blocks : tuple of Columns
+    `n`: rows of the table.
 
     Examples
     --------

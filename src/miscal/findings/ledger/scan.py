@@ -15,10 +15,9 @@ by itself: what is right more often than all rows of equal confidence, but less 
 the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
 inputs get a tenth of the error, and values of columns most of the rest (Holm, 1979, on weights). A cluster waits as
 long as a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less.
-Where columns have values to describe it by and none do,
-it waits for all other candidates, and three such clusters are told at most. A term of the texts waits for a value of a
-column that has nearly the same rows, or is much like it and accounts for it. Of the intervals of one column no two are
-chosen that share rows.
+Where columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are
+told at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
+accounts for it. Of the intervals of one column no two are chosen that share rows.
 
 A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
 
@@ -29,7 +28,6 @@ same rows are one finding: the shift, with its slope.
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
 rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
-A slope has a law of the same kind (:func:`.exact.exact_slope_p_value`).
 
 Where rows hang together (:mod:`miscal.calibration.survey_design`), every candidate's standard scores are divided by the
 root of its own design effect. Where row i counts for w_i, the sum is of w_i times the difference of e_i from the
@@ -58,14 +56,21 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
 from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.error_shares import error_shares, slope_places, value_cells
-from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
-from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, THRESHOLDS, VALUE, Groups
+from miscal.findings.ledger.exact import Strata, cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
+from miscal.findings.ledger.groups import (
+    CLUSTER,
+    INTERVAL,
+    TERM,
+    THRESHOLDS,
+    VALUE,
+    Groups,
+    error_shares,
+    slope_places,
+    value_cells,
+)
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, holds_zero, shrinkage, size, standard_score
+from miscal.findings.ledger.sizes import GroupTest, Scanned, TestedGroup, holds_zero, shrinkage, size, standard_score
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
-from miscal.findings.ledger.strata import Strata
-from miscal.findings.ledger.tested_group import Scanned, TestedGroup
 from miscal.findings.ledger.trends import sum_p_value, trend_size
 
 _NO_VARIANCE = 1e-9
@@ -87,20 +92,7 @@ def scan(
 ) -> Scanned:
     """Choose groups one after the other, as long as one is beyond the cut; then list the values that are so alone.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    groups : Groups
-        Fixed before any outcome was seen.
-    seed : int, default 0
-        Of the order of rows of equal confidence.
-    error : float, default 1.0
-        Share of the family-wise error that the scan may spend, in (0, 1].
-    settings : LedgerSettings, optional
-
-    Returns
-    -------
-    Scanned
+    `groups` are fixed before any outcome is seen; `error` is the share of the family-wise error that may be spent.
 
     Examples
     --------
@@ -124,13 +116,10 @@ def scan(
 
 
 class _Scan:
-    def __init__(
-        self, rows: LabelledRows, groups: Groups, seed: int, settings: LedgerSettings, error: float = 1.0
-    ) -> None:
+    def __init__(self, rows: LabelledRows, groups: Groups, seed: int, settings: LedgerSettings, error: float) -> None:
         self.rows, self.groups, self.settings = rows, groups, settings
         self.rng = np.random.default_rng((seed, 31))
-        self.width = settings.stratum_width(len(rows))
-        self.width *= rows.rows_per_unit
+        self.width = settings.stratum_width(len(rows)) * rows.rows_per_unit
         stratum = cut_into_strata(rows.confidence, self.width, self.rng, rows.part)
         self.strata = Strata.of(stratum, rows.residual, rows.mass)
         totals = self.strata.sums(groups.member, rows.residual)
@@ -140,7 +129,10 @@ class _Scan:
         self.of = np.r_[np.arange(len(groups)), self.slope.groups]
         self.is_slope = np.arange(len(self.of)) >= len(groups)
         self.slope_of = {group: len(groups) + at for at, group in enumerate(self.slope.groups.tolist())}
-        self.level = self._level()
+        # what the level of its group adds to the sum of each slope
+        self.level = np.zeros(len(self.of))
+        for one, level in enumerate(self.slope.levels, start=len(groups)):
+            self.level[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
         self.total = self.strata.sums(self.columns, rows.residual) - self.level
         self.variance = self.strata.variances(self.columns)
         self.effect = np.ones(len(self.of))
@@ -163,14 +155,6 @@ class _Scan:
         shares = (1 - for_slopes) * error_shares(groups.kinds, settings)
         slopes = len(self.slope.groups)
         self.share = error * np.r_[shares, np.full(slopes, for_slopes / max(1, slopes))]
-
-    def _level(self) -> np.ndarray:
-        """Return what the level of its group adds to the sum of each slope; 0 for groups."""
-        added = np.zeros(len(self.of))
-        slopes = zip(np.flatnonzero(self.is_slope).tolist(), self.slope.levels, strict=True)
-        for one, level in slopes:
-            added[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
-        return added
 
     def choose(self) -> None:
         """Find groups one after the other; a slope and a shift of the same rows are one finding, the shift."""
@@ -213,8 +197,16 @@ class _Scan:
                 self.place.append(place := self.place[self.chosen.index(twin)])
                 shift, slope = sorted((one, self.found[place]), key=lambda tested: tested.effect == SLOPE)
                 self.found[place] = replace(shift, twin=slope.group)
-            self._take(best)
+            self.take(best)
             refused[:] = False
+
+    def take(self, candidate: int) -> None:
+        """Let a candidate be projected out of all others."""
+        self.covariance.append(self._covariances(candidate))
+        self.chosen.append(candidate)
+        if self.kinds[candidate] == INTERVAL and not self.is_slope[candidate]:
+            axes = self.groups.axes[self.of]
+            self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate]) & ~self.is_slope
 
     def by_itself(self, place: int) -> TestedGroup:
         """Return what was found with its size by itself and, where that may be 0, with what is above and shows it."""
@@ -262,7 +254,7 @@ class _Scan:
         z, least = self.by_themselves, float(-ndtri(self.settings.significance / 2))
         found = {}
         for one in np.flatnonzero(self.is_slope & self.usable).tolist():
-            factors = self.strata.factors(self._column(one))
+            factors = self.strata.factors(self.columns.dense(one))
             variance = float(self.effect[one] * self.variance[one])
             test = GroupTest(factors, float(self.total[one]), variance, float(z[one]), least)
             found[int(self.of[one])] = self._slope_size(one, test)
@@ -271,11 +263,10 @@ class _Scan:
     def _which(self, candidate: int) -> dict[str, Any]:
         return {"group": int(self.of[candidate]), "effect": SLOPE if self.is_slope[candidate] else SHIFT}
 
-    def _column(self, candidate: int) -> np.ndarray:
-        return self.columns.dense(candidate)
-
     def _together(self, candidates: Sequence[int], factors: np.ndarray) -> np.ndarray:
-        return np.sum([factor * self._column(one) for one, factor in zip(candidates, factors, strict=True)], axis=0)
+        return np.sum(
+            [factor * self.columns.dense(one) for one, factor in zip(candidates, factors, strict=True)], axis=0
+        )
 
     def _accounting(self, group: int) -> int | None:
         """Place of the finding that alone leaves least of a group in its direction; None where none is chosen."""
@@ -346,24 +337,20 @@ class _Scan:
 
     @cached_property
     def cut_shares(self) -> np.ndarray:
-        """Share of the error that a candidate is cut at: its own, or with FDR that of all candidates rejected."""
-        return self.share * self._rejected()
-
-    @cached_property
-    def least_scores(self) -> np.ndarray:
-        """Standard score from which a candidate is beyond its cut, (m,)."""
-        return -ndtri(self.settings.significance * self.cut_shares / 2)
-
-    def _rejected(self) -> int:
-        """Candidates rejected at the first step by the rule of Benjamini and Hochberg; 1 for Bonferroni's."""
+        """Share of the error that a candidate is cut at: its own, or with FDR that of all rejected first."""
         if self.settings.adjustment != FDR:
-            return 1
+            return self.share
         p_values, z = np.ones(len(self.total)), self.by_themselves
         for group in np.flatnonzero(self.usable):
             p_values[group] = self._p_value(group, z[group], given=())
         weighted = np.sort(p_values / self.share)
         below = np.flatnonzero(weighted <= self.settings.significance * np.arange(1, len(weighted) + 1))
-        return int(below[-1]) + 1 if len(below) else 1
+        return self.share * (int(below[-1]) + 1 if len(below) else 1)
+
+    @cached_property
+    def least_scores(self) -> np.ndarray:
+        """Standard score from which a candidate is beyond its cut, (m,)."""
+        return -ndtri(self.settings.significance * self.cut_shares / 2)
 
     @cached_property
     def by_themselves(self) -> np.ndarray:
@@ -378,11 +365,8 @@ class _Scan:
         return z
 
     def _size(self, candidate: int, z: float, *, alone: bool = False) -> Measure:
-        """How much more often a group is right, or how much more its accuracy rises, given the candidates chosen.
-
-        Alone, a group is compared with all rows of equal confidence, its own among them.
-        """
-        left, total, variance = self._column(candidate), self.total[candidate], self.variance[candidate]
+        """Size of a group or slope given those chosen; alone, beside all rows of equal confidence, its own too."""
+        left, total, variance = self.columns.dense(candidate), self.total[candidate], self.variance[candidate]
         if self.chosen and not alone:
             solved = self._explained[:, candidate]
             left = left - self._together(self.chosen, solved)
@@ -453,16 +437,9 @@ class _Scan:
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 
-    def _take(self, candidate: int) -> None:
-        self.covariance.append(self._covariances(candidate))
-        self.chosen.append(candidate)
-        if self.kinds[candidate] == INTERVAL and not self.is_slope[candidate]:
-            axes = self.groups.axes[self.of]
-            self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate]) & ~self.is_slope
-
     def _covariances(self, candidate: int) -> np.ndarray:
         """Covariance of a candidate with every other, (m,)."""
-        return self.strata.covariances(self.columns, self._column(candidate))
+        return self.strata.covariances(self.columns, self.columns.dense(candidate))
 
     def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some candidates, by default those chosen so far."""
@@ -489,7 +466,7 @@ class _Scan:
         p_value = float(2 * ndtr(-abs(z)))
         if p_value >= self.settings.exact_below:
             return p_value
-        left = self._column(candidate)
+        left = self.columns.dense(candidate)
         if given:
             across = np.stack(self.covariance)[: len(given)]
             solved = np.linalg.lstsq(across[:, given], across[:, candidate], rcond=1e-10)[0]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import brentq
@@ -41,26 +41,18 @@ _FARTHEST = 15.0
 class Tested:
     """How a group was tested that differs from rows of equal confidence.
 
-    Attributes
-    ----------
-    z : float
-        Standard score; negative where less often right.
-    p_value, p_adjusted : float
-        Given the groups above it; and adjusted for all candidates.
-    level : float
-        Its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
-    conditional : Measure
-        How much more often its rows are right than other rows of equal confidence in the same groups above it.
-    own : Measure
-        Its size by itself, with the interval that inverts its test by itself: of a group, of the mean hidden residual
-        of its rows.
-    needs : int or None
-        Where the interval of `own` holds 0: place, among the findings, of the one above it that shows it most.
-    shrinkage : float
-        What part of a size is left once the choice is allowed for (:func:`shrinkage`); 1 for what was not chosen.
-    p_given : float or None
-        Of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1 where
-        what they leave points in the other direction.
+    `z`: standard score; negative where less often right.
+    `p_value, p_adjusted`: given the groups above it; and adjusted for all candidates.
+    `level`: its share of the family-wise error, whatever the adjustment: the level of the interval of `hidden`.
+    `conditional`: how much more often its rows are right than other rows of equal confidence in the same groups above
+        it.
+    `own`: its size by itself, with the interval that inverts its test by itself: of a group, of the mean hidden
+        residual of its rows.
+    `needs`: where the interval of `own` holds 0: place, among the findings, of the one above it that shows it most.
+    `shrinkage`: what part of a size is left once the choice is allowed for (:func:`shrinkage`); 1 for what was not
+        chosen.
+    `p_given`: of a value that is accounted for: its p-value given the groups chosen, while the others are by itself; 1
+        where what they leave points in the other direction.
     """
 
     z: float
@@ -74,22 +66,44 @@ class Tested:
     p_given: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TestedGroup(Tested):
+    """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
+
+    `group` is its place among the groups, or that of which the slope is beyond the cut; `aliases` are others of nearly
+    the same rows, with the same effect. `twin` is the place of a group of the same rows whose slope is beyond the cut,
+    too: both are one finding. `by`, of one that was not chosen, is the place, among those chosen, of the one that alone
+    accounts for most of it.
+    """
+
+    group: int
+    effect: str = "shift"
+    aliases: tuple[int, ...] = ()
+    twin: int | None = None
+    by: int | None = None
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a scan found.
+
+    `chosen` are in the order of choice. `alone` are values and bins of columns, and slopes of them, that are beyond the
+    cut by themselves and were not chosen, the strongest first, with `p_given` and `by`. `slopes` are those of each
+    value and bin with rows enough, by themselves, with their own 95 % intervals (:func:`.slopes.slope_size`).
+    """
+
+    chosen: tuple[TestedGroup, ...] = ()
+    alone: tuple[TestedGroup, ...] = ()
+    slopes: dict[int, Measure] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, eq=False)
 class GroupTest:
     """What a group was tested by.
 
-    Attributes
-    ----------
-    factors : float64 array of shape (n,)
-        a: what a residual adds to the sum T.
-    total : float
-        T.
-    variance : float
-        Of T where nothing is hidden.
-    z : float
-        Standard score that agrees with the p-value: negative where less often right.
-    least : float
-        Absolute z from which the group is beyond the cut.
+    `factors`, float64 (n,): a: what a residual adds to the sum T. `total`: T. `variance`: of T where nothing is hidden.
+    `z`: standard score that agrees with the p-value: negative where less often right. `least`: absolute z from which
+    the group is beyond the cut.
     """
 
     factors: np.ndarray
@@ -123,22 +137,11 @@ def size(
     the variance is that of the shifted outcomes. Where the direction is that of the factors, the rows of a group move
     one way and the rows that they are compared with the other, so that about as many outcomes are 1 as before.
 
-    Parameters
-    ----------
-    test : GroupTest
-    expected : float64 array of shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    direction : float64 array of shape (n,)
-        How far the log-odds of each row are shifted, 0 where they stay.
-    measured : float64 array of shape (n,), optional
-        Factors by which changes of the chances add up to the size; by default those of the test, divided by what a
-        difference of 1 between the group and the rows it is compared with adds to its sum.
-
-    Returns
-    -------
-    Measure
-        In [-1, 1]; negative where less often right. Undefined where the rows of the group have no others to be compared
-        with. The interval allows for the choice among all candidates.
+    `expected`, float64 (n,): E[y | f], learned from other rows. `direction`, float64 (n,): how far the log-odds of each
+    row are shifted, 0 where they stay. `measured`, float64 (n,): factors by which changes of the chances add up to the
+    size; by default those of the test, divided by what a difference of 1 between the group and the rows it is compared
+    with adds to its sum. The result is in [-1, 1]; negative where less often right. Undefined where the rows of the
+    group have no others to be compared with. The interval allows for the choice among all candidates.
 
     Examples
     --------
@@ -202,17 +205,8 @@ def holds_zero(size: Measure) -> bool:
 def shrinkage(z: float, least: float) -> float:
     """Return what part of a size is left once its choice is allowed for.
 
-    Parameters
-    ----------
-    z : float
-        Absolute standard score of a group.
-    least : float
-        Absolute score from which groups were chosen.
-
-    Returns
-    -------
-    float
-        In (1/2, 1]: 1 far beyond the cut, and for a group that was not beyond it.
+    `z`: absolute standard score of a group. `least`: absolute score from which groups were chosen. The result is in
+    (1/2, 1]: 1 far beyond the cut, and for a group that was not beyond it.
 
     Examples
     --------
@@ -237,14 +231,8 @@ def allowing_for_choice(left: Measure, part: float, sign: float) -> Measure:
     What made a group look extreme by chance is in its outcomes after the correction, too. Where the correction turned
     the finding round, nothing is taken off.
 
-    Parameters
-    ----------
-    left : Measure
-        In [-1, 1], and its interval, which stays and keeps holding the value.
-    part : float
-        In (0, 1]: :func:`shrinkage`.
-    sign : float
-        Of the finding: negative where less often right.
+    `left`: in [-1, 1], and its interval, which stays and keeps holding the value. `part`: in (0, 1]: :func:`shrinkage`.
+    `sign`: of the finding: negative where less often right.
 
     Examples
     --------
@@ -264,24 +252,12 @@ def allowing_for_choice(left: Measure, part: float, sign: float) -> Measure:
 def fate_of(before: Measure, after: Measure, n: int) -> tuple[str | None, int | None]:
     """Say what the correction makes of a finding and, where that is not known, of how many rows it would be.
 
-    Parameters
-    ----------
-    before : Measure
-        Size of the finding before the correction.
-    after : Measure
-        What the correction leaves of it.
-    n : int
-        Rows of the group.
-
-    Returns
-    -------
-    fate : str or None
-        ``"mended"`` where the interval of what is left lies within half of the size, in either direction;
-        ``"reduced"`` where it lies within the whole size; ``"worse"`` where it lies beyond it; ``"not known"``
-        elsewhere, and None where a size is undefined.
-    rows_needed : int or None
-        Where it is not known: rows of the group of which an interval around the same middle, narrower as the root of
-        the rows, would lie within the size or beyond it. None where no number of rows tells.
+    `before`: size of the finding before the correction. `after`: what the correction leaves of it. `n`: rows of the
+    group. Returns `fate`: ``"mended"`` where the interval of what is left lies within half of the size, in either
+    direction; ``"reduced"`` where it lies within the whole size; ``"worse"`` where it lies beyond it; ``"not known"``
+    elsewhere, and None where a size is undefined; `rows_needed`: where it is not known: rows of the group of which an
+    interval around the same middle, narrower as the root of the rows, would lie within the size or beyond it. None
+    where no number of rows tells.
 
     Examples
     --------
@@ -309,17 +285,8 @@ def fate_of(before: Measure, after: Measure, n: int) -> tuple[str | None, int | 
 def hidden_size(own: LabelledRows, level: float) -> Measure:
     """Mean hidden residual of the rows of a group, and its interval (:func:`hidden_interval`).
 
-    Parameters
-    ----------
-    own : LabelledRows
-        The rows of the group alone, at least one.
-    level : float
-        How often the interval may miss, two-sided, in (0, 1).
-
-    Returns
-    -------
-    Measure
-        Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
+    `own`: the rows of the group alone, at least one. `level`: how often the interval may miss, two-sided, in (0, 1).
+    Returns mean of y - E[y | f]; negative where less often right than rows of equal confidence.
 
     Examples
     --------
@@ -341,17 +308,8 @@ def _mean_size(own: LabelledRows, compared: np.ndarray, level: float) -> Measure
 def residual_size(own: LabelledRows, level: float) -> Measure:
     """Accuracy less confidence of the rows of a group, with the interval of :func:`hidden_size`.
 
-    Parameters
-    ----------
-    own : LabelledRows
-        The rows of the group alone, at least one.
-    level : float
-        How often the interval may miss, two-sided, in (0, 1).
-
-    Returns
-    -------
-    Measure
-        Mean of y - f, in [-1, 1]; negative where over-confident.
+    `own`: the rows of the group alone, at least one. `level`: how often the interval may miss, two-sided, in (0, 1).
+    Returns mean of y - f, in [-1, 1]; negative where over-confident.
 
     Examples
     --------
@@ -384,23 +342,10 @@ def hidden_interval(
     Clopper and Pearson (1934) for the accuracy, less the accuracy expected, which it takes as known. It holds for few
     rows and rates near 0 or 1, and is wider than need be where rates differ much within the group (Hoeffding, 1956).
 
-    Parameters
-    ----------
-    correct : array of shape (n,), 0 or 1
-        Of the rows of the group.
-    expected : array of shape (n,), in [0, 1]
-        E[y | f], learned from other rows.
-    level : float
-        Two-sided, in (0, 1): 0.05 for a group fixed beforehand.
-    effect : float, default 1
-        Design effect, where rows hang together or count unequally: they count for so many times fewer.
-    weight : array of shape (n,), optional
-        How much each counts; all alike by default.
-
-    Returns
-    -------
-    (float, float)
-        Low and high, between -mean(expected) and 1 - mean(expected).
+    `correct`, (n,): of the rows of the group. `expected`, (n,): E[y | f], learned from other rows. `level`: Two-sided,
+    in (0, 1): 0.05 for a group fixed beforehand. `effect`: design effect, where rows hang together or count unequally:
+    they count for so many times fewer. `weight`, (n,): how much each counts; all alike by default. Returns low and
+    high, between -mean(expected) and 1 - mean(expected).
 
     Examples
     --------

@@ -28,10 +28,10 @@ from scipy.stats import rankdata
 from miscal.base.document import Measure, Part
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
+from miscal.findings.ledger.exact import Strata
 from miscal.findings.ledger.groups import Groups
 from miscal.findings.ledger.membership import Numbers
 from miscal.findings.ledger.sizes import RAREST, GroupTest, hidden_size, size
-from miscal.findings.ledger.strata import Strata
 from miscal.findings.residuals import proportion_interval
 
 SHIFT, SLOPE = "shift", "slope"
@@ -46,13 +46,8 @@ _MOST_BINS = 6
 class ConfidenceBin(Part):
     """Rows of a group whose confidences are neighbours.
 
-    Attributes
-    ----------
-    n : int
-    confidence, expected : float
-        Means over its rows: of the confidence, and of E[y | f].
-    accuracy : Measure
-        Share of its rows that are right, with the 95 % interval of this one bin.
+    `confidence, expected`: means over its rows: of the confidence, and of E[y | f]. `accuracy`: share of its rows that
+    are right, with the 95 % interval of this one bin.
     """
 
     n: int
@@ -65,16 +60,9 @@ class ConfidenceBin(Part):
 class SlopeColumns:
     """Slopes of some groups as columns of the scan.
 
-    Attributes
-    ----------
-    groups : int array of shape (s,)
-        Their places among the groups.
-    columns : Numbers
-        s columns: c - c_g where a row is in the group.
-    levels : tuple of s GroupLevel
-        How often their rows are right if they have no slope.
-    recentred : float64 array of shape (s,)
-        How much less c_g is where differences of the chance count in place of factors of the odds.
+    `groups`, int (s,): their places among the groups. `columns`: s columns: c - c_g where a row is in the group.
+    `levels`: how often their rows are right if they have no slope. `recentred`, float64 (s,): how much less c_g is
+    where differences of the chance count in place of factors of the odds.
     """
 
     groups: np.ndarray
@@ -87,14 +75,9 @@ class SlopeColumns:
 class GroupLevel:
     """How often the rows of a group are right if their log-odds differ from those of other rows by one shift.
 
-    Attributes
-    ----------
-    rows : int array of shape (k,)
-        The rows of the group, in rising order.
-    own, others : float64 arrays of shape (k,)
-        Chances of being right: of each row, and of other rows of its confidence.
-    part : float64 array of shape (k,)
-        Factor of the difference in the sum of the group: how much the row counts, times the share of other rows.
+    `rows`, int (k,): the rows of the group, in rising order. `own, others`, float64 (k,): chances of being right: of
+    each row, and of other rows of its confidence. `part`, float64 (k,): factor of the difference in the sum of the
+    group: how much the row counts, times the share of other rows.
     """
 
     rows: np.ndarray
@@ -121,14 +104,7 @@ def score_of(confidence: np.ndarray) -> np.ndarray:
 def level_of(rows: LabelledRows, inside: np.ndarray, strata: Strata, total: float) -> GroupLevel:
     """Find the shift of a group's log-odds that explains the sum of its residuals.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    inside : int array of shape (k,)
-        The rows of the group.
-    strata : Strata
-    total : float
-        The sum of the group (:meth:`.strata.Strata.sums`).
+    `inside`, int (k,): the rows of the group. `total`: the sum of the group (:meth:`.exact.Strata.sums`).
     """
     share = _share_of_stratum(inside, strata)[strata.stratum[inside]]
     odds = logit(np.clip(rows.expected[inside], RAREST, 1 - RAREST))
@@ -160,15 +136,7 @@ def slope_columns(
 ) -> SlopeColumns:
     """Return the slopes of some groups as columns of the scan.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    groups : Groups
-    places : sequence of s int
-        Groups whose slopes are candidates.
-    strata : Strata
-    totals : float64 array of shape (m,)
-        Sums of all groups.
+    `places`: groups whose slopes are candidates. `totals`, float64 (m,): sums of all groups.
     """
     score, n = score_of(rows.confidence), len(rows)
     columns, levels, recentred = [csc_array((n, 0))], [], np.zeros(len(places))
@@ -199,21 +167,10 @@ def _own_part(inside: np.ndarray, strata: Strata) -> np.ndarray:
 def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np.ndarray) -> Measure:
     """Return how much more its accuracy rises from the lower to the upper third of a group's confidences.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    level : GroupLevel
-        Of the group.
-    test : GroupTest
-        That its slope is tested by; what the group's level adds is off its total.
-    lifts : float64 array of shape (k,)
-        The column of the slope, of the rows of the group.
-
-    Returns
-    -------
-    Measure
-        In [-2, 2]: the rise in the group less that of rows of equal confidence, were they as often right as the group.
-        Its interval holds those values that the test does not reject. Undefined where the group has one confidence.
+    `level`: of the group. `test`: that its slope is tested by; what the group's level adds is off its total. `lifts`,
+    float64 (k,): the column of the slope, of the rows of the group. The result is in [-2, 2]: the rise in the group
+    less that of rows of equal confidence, were they as often right as the group. Its interval holds those values that
+    the test does not reject. Undefined where the group has one confidence.
     """
     parts = thirds(rows.confidence[level.rows])
     if parts is None:
@@ -228,10 +185,7 @@ def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np
 def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Mark the lower and the upper third of some confidences, as nearly as equal ones allow, which stay together.
 
-    Returns
-    -------
-    bool arrays of shape (n,), or None
-        Apart, and neither of them empty; None where all confidences are equal.
+    Returns bool (n,): apart, and neither of them empty; None where all confidences are equal.
 
     Examples
     --------
@@ -251,12 +205,7 @@ def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, ConfidenceBin], tuple[ConfidenceBin, ...]]:
     """Tell how often a group is right where its confidence is in its lower and in its upper third, and along a curve.
 
-    Parameters
-    ----------
-    own : LabelledRows
-        The rows of a group, not all of one confidence.
-    level : float
-        How often each interval may miss.
+    `own`: the rows of a group, not all of one confidence. `level`: how often each interval may miss.
     """
     lower, upper = thirds(own.confidence) or (slice(None), slice(None))
     at = _places(own.confidence)
@@ -286,21 +235,9 @@ def _bin(own: LabelledRows, level: float) -> ConfidenceBin:
 def slope_left(corrected: LabelledRows | None, inside: np.ndarray, confidence: np.ndarray, level: float) -> Measure:
     """Return what a correction leaves of a slope: the hidden residual of the upper third less that of the lower.
 
-    Parameters
-    ----------
-    corrected : LabelledRows or None
-        All rows after a correction.
-    inside : bool array of shape (n,)
-        The rows of the group.
-    confidence : float64 array of shape (n,)
-        As it was before the correction: its thirds are compared.
-    level : float
-        How often the interval may miss.
-
-    Returns
-    -------
-    Measure
-        As of :func:`left_between`; undefined where all confidences are equal, or without a correction.
+    `corrected`: all rows after a correction. `inside`, bool (n,): the rows of the group. `confidence`, float64 (n,): as
+    it was before the correction: its thirds are compared. `level`: how often the interval may miss. Returns as of
+    :func:`left_between`; undefined where all confidences are equal, or without a correction.
     """
     parts = thirds(confidence[inside])
     if corrected is None or parts is None:
@@ -311,19 +248,9 @@ def slope_left(corrected: LabelledRows | None, inside: np.ndarray, confidence: n
 def left_between(corrected: LabelledRows, lower: np.ndarray, upper: np.ndarray, level: float) -> Measure:
     """Return the hidden residual that a correction leaves of some rows, less that of others.
 
-    Parameters
-    ----------
-    corrected : LabelledRows
-        Rows after a correction.
-    lower, upper : bool array of shape (n,)
-        Which of them are compared, apart and neither empty: `upper` less `lower`.
-    level : float
-        How often the interval may miss.
-
-    Returns
-    -------
-    Measure
-        In [-2, 2], with the interval of two independent means (the square-and-add method of Zou and Donner, 2008).
+    `corrected`: rows after a correction. `lower, upper`, bool (n,): which of them are compared, apart and neither
+    empty: `upper` less `lower`. `level`: how often the interval may miss. The result is in [-2, 2], with the interval
+    of two independent means (the square-and-add method of Zou and Donner, 2008).
 
     Examples
     --------

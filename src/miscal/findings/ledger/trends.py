@@ -41,12 +41,7 @@ class TrendRows(NamedTuple):
 def trend_of(column: str, numbers: np.ndarray, date: bool) -> TrendRows | None:
     """Return the trend along a column; None where its values are too few.
 
-    Parameters
-    ----------
-    column : str
-    numbers : float64 array of shape (n,)
-        NaN where missing; seconds since 1970 for dates.
-    date : bool
+    `numbers`, float64 (n,): NaN where missing; seconds since 1970 for dates.
 
     Examples
     --------
@@ -70,18 +65,8 @@ def trend_of(column: str, numbers: np.ndarray, date: bool) -> TrendRows | None:
 def trend_size(rows: LabelledRows, trend: TrendRows, test: GroupTest) -> Measure:
     """Return how much more often rows at the upper end of a trend are right than rows of its lower end.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    trend : TrendRows
-    test : GroupTest
-        That it is tested by.
-
-    Returns
-    -------
-    Measure
-        In [-1, 1]: what a shift of the log-odds along the scores makes of the two ends, beyond rows of equal
-        confidence. Its interval holds those values that the test does not reject.
+    `test`: that it is tested by. The result is in [-1, 1]: what a shift of the log-odds along the scores makes of the
+    two ends, beyond rows of equal confidence. Its interval holds those values that the test does not reject.
     """
     upper, lower = (rows.mass * end / max(float(rows.mass @ end), 1.0) for end in (trend.upper, trend.lower))
     return size(test, rows.expected, direction=trend.score, measured=upper - lower)
@@ -92,12 +77,7 @@ def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) 
 
     A normal law is too sure of far tails where outcomes are nearly all alike.
 
-    Parameters
-    ----------
-    factors : float64 array of shape (n,)
-    correct : array of shape (n,), 0 or 1
-    expected : float64 array of shape (n,), in [0, 1]
-        Chances of independent outcomes.
+    `factors`, float64 (n,). `correct`, (n,). `expected`, float64 (n,): chances of independent outcomes.
 
     Examples
     --------

@@ -15,9 +15,8 @@ from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Condition, Stored, Value
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings
-from miscal.findings.ledger.sizes import hidden_size, left_by, residual_size
+from miscal.findings.ledger.sizes import Scanned, hidden_size, left_by, residual_size
 from miscal.findings.ledger.slopes import SHIFT, SLOPE
-from miscal.findings.ledger.tested_group import Scanned
 from miscal.findings.residuals import observed_over_expected
 
 FINDING, EXPLAINED, NOT_DISTINGUISHABLE = "finding", "explained", "not distinguishable"
@@ -28,42 +27,28 @@ FEW_ROWS, NOT_TESTED = "too few rows", "not tested"
 class ColumnValue(Part):
     """A value of a column, or a bin of its numbers or dates, or its missing values.
 
-    Attributes
-    ----------
-    column : str
-    condition : Condition
-        Which rows have it.
-    n : int
-        Its rows, at least one.
-    share : float
-        Of the evaluation rows to the findings, in (0, 1]; of their weight where they count unequally, as all means.
-    accuracy, confidence : float
-        Means over its rows, in [0, 1].
-    residual : Measure
-        Accuracy less confidence, negative where over-confident.
-    hidden : Measure
-        Mean of y - E[y | f]; negative where less often right than rows of equal confidence.
-    after : Measure
-        Mean of y - E[y | corrected confidence]; undefined where no correction was given. Each of these three has the
-        95 % interval of this one value.
-    mark : str
-        ``"finding"``: its rows are those of a finding. ``"explained"``: it differs from rows of equal confidence by
-        itself, beyond the cut of the findings, but these account for it in part or whole. ``"not distinguishable"``:
-        it is not beyond that cut. ``"too few rows"``, or too few other rows, to be tested. ``"not tested"``: its rows
-        are no candidate, since equal numbers left fewer bins.
-    finding : int or None
-        Number of the finding, from 1: the one that it is, or the one that alone accounts for most of it.
-    conditional : Measure
-        Of a finding and of what findings account for: the difference from rows of equal confidence that the other
-        findings leave, with an interval that allows for the choice. Undefined where they leave nothing to measure.
-    slope : Measure
-        How much more its accuracy rises from the lower to the upper third of its confidences than that of rows of equal
-        confidence, were they as often right as it; negative where its confidence says less. With the 95 % interval of
-        this one value. Undefined where it was not tested.
-    slope_mark : str
-        The same marks, for its slope.
-    slope_finding : int or None
-        Number of the finding that its slope is, or that accounts for most of it.
+    `condition`: which rows have it.
+    `n`: its rows, at least one.
+    `share`: of the evaluation rows to the findings, in (0, 1]; of their weight where they count unequally, as all
+        means.
+    `accuracy, confidence`: means over its rows, in [0, 1].
+    `residual`: accuracy less confidence, negative where over-confident.
+    `hidden`: mean of y - E[y | f]; negative where less often right than rows of equal confidence.
+    `after`: mean of y - E[y | corrected confidence]; undefined where no correction was given. Each of these three has
+        the 95 % interval of this one value.
+    `mark`: ``"finding"``: its rows are those of a finding. ``"explained"``: it differs from rows of equal confidence by
+        itself, beyond the cut of the findings, but these account for it in part or whole. ``"not distinguishable"``: it
+        is not beyond that cut. ``"too few rows"``, or too few other rows, to be tested. ``"not tested"``: its rows are
+        no candidate, since equal numbers left fewer bins.
+    `finding`: number of the finding, from 1: the one that it is, or the one that alone accounts for most of it.
+    `conditional`: of a finding and of what findings account for: the difference from rows of equal confidence that the
+        other findings leave, with an interval that allows for the choice. Undefined where they leave nothing to
+        measure.
+    `slope`: how much more its accuracy rises from the lower to the upper third of its confidences than that of rows of
+        equal confidence, were they as often right as it; negative where its confidence says less. With the 95 %
+        interval of this one value. Undefined where it was not tested.
+    `slope_mark`: the same marks, for its slope.
+    `slope_finding`: number of the finding that its slope is, or that accounts for most of it.
     """
 
     column: Text
@@ -138,22 +123,10 @@ def column_values(
 ) -> tuple[ColumnValue, ...]:
     """Measure every value of every column, and mark it as the ledger does.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-    corrected : LabelledRows or None
-        The same rows after a correction.
-    groups : Groups
-        Of the same rows, with their columns.
-    scanned : Scanned
-        What the scan found among these groups (:func:`.scan.scan`).
-    settings : LedgerSettings
-
-    Returns
-    -------
-    tuple of ColumnValue
-        Column by column. Bins of numbers and dates are in their order, missing values last. Texts begin with the value
-        that is right least often beside rows of equal confidence; those of too few rows come last, the largest first.
+    `corrected`: the same rows after a correction. `groups`: of the same rows, with their columns. `scanned`: what the
+    scan found among these groups (:func:`.scan.scan`). Returns column by column. Bins of numbers and dates are in their
+    order, missing values last. Texts begin with the value that is right least often beside rows of equal confidence;
+    those of too few rows come last, the largest first.
 
     Examples
     --------

@@ -1,8 +1,16 @@
 """Findings over several models that answered the same questions: where they err together, and where they differ."""
 
 from miscal.findings.shared.model_tests import ModelEffect, ModelTests
-from miscal.findings.shared.shared_findings import DIFFERING, SHARED, SharedFinding, find_shared
-from miscal.findings.shared.stacked import ModelAnswers, Stacked, shared_columns, stacked
+from miscal.findings.shared.shared_findings import (
+    DIFFERING,
+    SHARED,
+    ModelAnswers,
+    SharedFinding,
+    Stacked,
+    find_shared,
+    shared_columns,
+    stacked,
+)
 
 __all__ = [
     "DIFFERING",

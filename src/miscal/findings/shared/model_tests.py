@@ -33,10 +33,9 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign, fewness
 from miscal.evidence.chi_squares import chi_squares_p_value
 from miscal.evidence.conditional import centred
-from miscal.findings.ledger.exact import cut_into_strata
+from miscal.findings.ledger.exact import Strata, cut_into_strata
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, size
-from miscal.findings.ledger.strata import Strata
 from miscal.findings.ledger.trends import TrendRows, trend_size
 
 Floats = NDArray[np.float64]
@@ -55,17 +54,10 @@ _COLLINEAR = 1e-10
 class ModelEffect:
     """How one model differs on the rows of a group from its own rows of equal confidence.
 
-    Attributes
-    ----------
-    model : str
-    n : int
-        Its rows of the group.
-    effect : Measure
-        How much more often they are right, in [-1, 1]; negative where less often. Of a trend: the rows at its upper
-        end against those at its lower. With the 95 % interval of this one model, not adjusted; undefined where it has
-        no rows to be compared.
-    after : float or None
-        The same of the corrected confidences: what a correction leaves.
+    `n`: its rows of the group. `effect`: how much more often they are right, in [-1, 1]; negative where less often. Of
+    a trend: the rows at its upper end against those at its lower. With the 95 % interval of this one model, not
+    adjusted; undefined where it has no rows to be compared. `after`: the same of the corrected confidences: what a
+    correction leaves.
     """
 
     model: str
@@ -78,18 +70,9 @@ class ModelEffect:
 class GroupTests:
     """The sums of one group in M models that can test it.
 
-    Attributes
-    ----------
-    place : (M,) int
-        The models.
-    factors : (n,) float64
-        a of each row.
-    centred : (n,) float64
-        The column of the group less its mean in the stratum, and less what other groups explain of it in the model.
-    left : (n,) float64
-        The residuals, less the same.
-    total, variance, gain : (M,) float64
-        T, V and k.
+    `place`, (M,) int: the models. `factors`, (n,) float64: a of each row. `centred`, (n,) float64: the column of the
+    group less its mean in the stratum, and less what other groups explain of it in the model. `left`, (n,) float64: the
+    residuals, less the same. `total, variance, gain`, (M,) float64: T, V and k.
     """
 
     place: NDArray[np.int64]
@@ -104,21 +87,9 @@ class GroupTests:
 class Without:
     """Takes out of columns, within each model, what the columns of other groups explain of them.
 
-    Parameters
-    ----------
-    given : sequence of (n,) float64
-        The columns of the other groups, centred in strata.
-    within : sequence of int64 arrays
-        The rows of each model.
-    mass : (n,) float64
-        How much each row counts.
-    residual : (n,) float64
-        The residuals, centred in strata.
-
-    Attributes
-    ----------
-    residual : (n,) float64
-        The residuals without what the groups explain of them.
+    `given`: the columns of the other groups, centred in strata. `within`: the rows of each model. `mass`, (n,) float64:
+    how much each row counts. `residual`, (n,) float64: the residuals, centred in strata. `residual`, (n,) float64: the
+    residuals without what the groups explain of them.
     """
 
     def __init__(
@@ -141,16 +112,8 @@ class Without:
 class ModelTests:
     """Tests groups within each of several models; strata are cut once.
 
-    Parameters
-    ----------
-    rows : LabelledRows
-        Of all models, with a part for each, and the questions as groups.
-    models : int
-    settings : LedgerSettings
-    seed : int
-        Of the order of rows of equal confidence.
-    min_rows : int, default 20
-        Fewest rows of a model in the group, and outside it, that its effect is measured from.
+    `rows`: of all models, with a part for each, and the questions as groups. `seed`: of the order of rows of equal
+    confidence. `min_rows`: fewest rows of a model in the group, and outside it, that its effect is measured from.
     """
 
     def __init__(
@@ -199,14 +162,8 @@ class ModelTests:
     def of(self, column: Floats, inside: NDArray[np.bool_], without: Without | None = None) -> GroupTests:
         """Test a group within each model.
 
-        Parameters
-        ----------
-        column : (n,) float64
-            What each row adds to its test: 1 and 0, or the scores of a trend.
-        inside : (n,) bool
-            Its rows.
-        without : Without, optional
-            Other groups, whose effects are allowed for.
+        `column`, (n,) float64: what each row adds to its test: 1 and 0, or the scores of a trend. `inside`, (n,) bool:
+        its rows. `without`: other groups, whose effects are allowed for.
         """
         every = self.strata.centred(column)
         b, left = (every, self.residual) if without is None else (without.of(every), without.residual)

@@ -8,20 +8,143 @@ differ, by Bonferroni's cut over the values and bins of the columns, and the sha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from miscal.base.document import Measure
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Condition, described
+from miscal.findings.conditions.frame import numbers_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, slope_places
 from miscal.findings.ledger.scan import scan
-from miscal.findings.ledger.tested_group import TestedGroup
+from miscal.findings.ledger.sizes import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.shared.model_tests import ModelEffect, ModelTests
-from miscal.findings.shared.stacked import ModelAnswers, Stacked, stacked
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnswers:
+    """The answers of one model; arrays of shape (n,).
+
+    `model`: which no other model is called. `rows`: outcomes, confidences and E[y | f] of this model, learned from
+    other rows. `question`: equal numbers are one question, in all models. Outcomes of one question may hang together;
+    rows of a named group must be of one question, too. `columns`: what may name groups; those that all models have are
+    looked at. `corrected`: the same rows after a correction that has not seen their outcomes: `confidence` is the
+    corrected one, and `expected` is E[y | corrected confidence].
+    """
+
+    model: str
+    rows: LabelledRows
+    question: Ints
+    columns: Mapping[str, np.ndarray]
+    text: Sequence[str] | None = None
+    corrected: LabelledRows | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """The rows of all models; arrays of shape (n,).
+
+    `models`: in the order of their parts. `rows`: with a part for each model, and the questions as groups. `corrected`:
+    where all models have a correction.
+    """
+
+    models: tuple[str, ...]
+    rows: LabelledRows
+    columns: dict[str, np.ndarray]
+    text: list[str] | None
+    corrected: LabelledRows | None
+
+    def settings(self, base: LedgerSettings = LEDGER_DEFAULTS) -> LedgerSettings:
+        """Adapt the settings of a ledger to rows of several models.
+
+        A group needs as many questions as it needs rows of one model, and what names questions names no groups. Slopes
+        and combinations beyond pairs are left out: they cost every other group its significance.
+        """
+        group = self.rows.group
+        per_question = 1.0 if group is None else len(group) / len(np.unique(group))
+        return replace(
+            base,
+            min_rows=int(np.ceil(base.min_rows * per_question)),
+            identifier_share=base.identifier_share / per_question,
+            slope_share_of_error=0.0,
+            combined_numbers=0,
+        )
+
+
+def stacked(models: Sequence[ModelAnswers]) -> Stacked:
+    """Stack the rows of some models, in an order that depends on neither the order of models nor that of rows.
+
+    `models`: at least one.
+
+    Examples
+    --------
+    >>> y, half = np.array([1.0, 0.0]), np.full(2, 0.5)
+    >>> one, two = (ModelAnswers(name, LabelledRows(y, half, half), np.arange(2), {}) for name in "ba")
+    >>> together = stacked([one, two])
+    >>> together.models, together.rows.part.tolist(), together.rows.group.tolist()
+    (('a', 'b'), [0, 0, 1, 1], [0, 1, 0, 1])
+    """
+    models = [_ordered(one) for one in sorted(models, key=lambda one: one.model)]
+    part = np.repeat(np.arange(len(models)), [len(one.rows) for one in models])
+    group = np.unique(np.concatenate([one.question for one in models]), return_inverse=True)[1].ravel()
+    corrected = [one.corrected for one in models if one.corrected is not None]
+    return Stacked(
+        tuple(one.model for one in models),
+        _joined([one.rows for one in models], part, group),
+        shared_columns([one.columns for one in models]),
+        None if any(one.text is None for one in models) else [text for one in models for text in one.text or ()],
+        _joined(corrected, part, group) if len(corrected) == len(models) else None,
+    )
+
+
+def _ordered(one: ModelAnswers) -> ModelAnswers:
+    order = np.lexsort((one.rows.correct, one.rows.confidence, one.question))
+    return replace(
+        one,
+        rows=one.rows.take(order),
+        question=one.question[order],
+        columns={name: values[order] for name, values in one.columns.items()},
+        text=None if one.text is None else [one.text[row] for row in order],
+        corrected=None if one.corrected is None else one.corrected.take(order),
+    )
+
+
+def _joined(rows: Sequence[LabelledRows], part: Ints, group: Ints) -> LabelledRows:
+    correct, confidence, expected, weight = (
+        np.concatenate([getattr(one, name) for one in rows]) for name in ("correct", "confidence", "expected", "mass")
+    )
+    return LabelledRows.of(
+        correct, confidence, expected, group=group, weight=weight, part=part, row=np.arange(len(part))
+    )
+
+
+def shared_columns(models: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Join the columns that all models have, unless one holds numbers where another holds text or dates.
+
+    `models`, str (n,): the columns of each model.
+
+    Examples
+    --------
+    >>> one, two = {"kind": np.array(["a"]), "age": np.ones(1)}, {"kind": np.array(["b"])}
+    >>> {name: values.tolist() for name, values in shared_columns([one, two]).items()}
+    {'kind': ['a', 'b']}
+    """
+    found = {}
+    for name in models[0]:
+        if all(name in one for one in models):
+            parts = [one[name] for one in models]
+            kinds = {(numbers is None, dates) for numbers, dates in map(numbers_of, parts)}
+            if len(kinds) == 1:
+                found[name] = np.concatenate(parts)
+    return found
+
 
 SHARED, DIFFERING = "shared", "differing"
 """Kinds of findings over several models."""
@@ -36,30 +159,19 @@ SHARE_OF_SHARED = 0.5
 class SharedFinding:
     """A group in which models err together, or in which they differ.
 
-    Attributes
-    ----------
-    kind : {"shared", "differing"}
-        Whether it is a finding of the ledger over all models, or a group in which they differ alone.
-    condition : Condition
-        What its rows have in common.
-    n : int
-        Its rows, of all models.
-    effect : Measure
-        How much more often they are right than rows of equal confidence of the same model, over all models; negative
-        where less often. By itself, like the effects of the models. Where shared, its interval allows for the choice;
-        else it is the 95 % interval of this one group.
-    beyond : Measure
-        The same given the shared findings above it: what `p_shared` is of. Its interval excludes 0 where
+    `condition`: what its rows have in common.
+    `n`: its rows, of all models.
+    `effect`: how much more often they are right than rows of equal confidence of the same model, over all models;
+        negative where less often. By itself, like the effects of the models. Where shared, its interval allows for the
+        choice; else it is the 95 % interval of this one group.
+    `beyond`: the same given the shared findings above it: what `p_shared` is of. Its interval excludes 0 where
         `p_shared_adjusted` is below the level, and only there. Undefined where it is no shared finding.
-    p_shared : float
-        Of no common effect: given the findings above it where shared, else by itself.
-    p_shared_adjusted : float or None
-        Adjusted for all candidates; None where it is no shared finding.
-    p_difference, p_difference_adjusted : float or None
-        Of equal effects in all models, given the shared findings and the groups above in which models differ, and
-        adjusted for all candidates; None where fewer than two models have rows enough.
-    models : tuple of ModelEffect
-        Every model's own, by itself.
+    `p_shared`: of no common effect: given the findings above it where shared, else by itself.
+    `p_shared_adjusted`: adjusted for all candidates; None where it is no shared finding.
+    `p_difference, p_difference_adjusted`: of equal effects in all models, given the shared findings and the groups
+        above in which models differ, and adjusted for all candidates; None where fewer than two models have rows
+        enough.
+    `models`: every model's own, by itself.
     """
 
     kind: str
@@ -100,20 +212,9 @@ def find_shared(
 ) -> tuple[SharedFinding, ...]:
     """Find the groups in which models err together, and those in which they differ.
 
-    Parameters
-    ----------
-    models : sequence of ModelAnswers
-        At least one, each with a name of its own. Neither their order nor that of their rows matters.
-    seed : int, default 0
-        Of the order of rows of equal confidence.
-    settings : LedgerSettings, optional
-        Of a ledger of one model; slopes and combinations beyond pairs are left out.
-
-    Returns
-    -------
-    tuple of SharedFinding
-        The shared ones first, in the order of choice; then those in which models differ alone, in theirs. With
-        nothing hidden in any model there is none in at least 95 % of data sets.
+    `models`: at least one, each with a name of its own. Neither their order nor that of their rows matters. `seed`: of
+    the order of rows of equal confidence. Returns the shared ones first, in the order of choice; then those in which
+    models differ alone, in theirs. With nothing hidden in any model there is none in at least 95 % of data sets.
 
     Examples
     --------
@@ -162,10 +263,7 @@ class _Told:
         Each is tested given the shared groups, and must be beyond the cut; then given those chosen before it, too, so
         that none is an echo of another.
 
-        Returns
-        -------
-        dict of int to (float, float)
-            P-value of equal effects, and adjusted for all candidates, by the place of the group.
+        Returns P-value of equal effects, and adjusted for all candidates, by the place of the group.
         """
         candidates = list(dict.fromkeys([*shared, *slope_places(self.groups)]))
         times = len(candidates) / (1 - SHARE_OF_SHARED)

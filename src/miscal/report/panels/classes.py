@@ -8,7 +8,7 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.classes.document import ClassEvent, ClassNumbers, Confusion
 from miscal.discovery.classes.wording import confusion_sentence, words_of
 from miscal.findings.ledger import Finding
-from miscal.findings.mending import fate_words
+from miscal.findings.verdict import fate_words
 from miscal.report.drawing import Dot
 from miscal.report.panel import Panel
 from miscal.report.printed_finding import finding_words

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from miscal.base.number_wording import rate, threshold_text
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Summary
-from miscal.findings.decision_wording import ends, gain_in_words
-from miscal.findings.decisions import BrokenPromise, Decision, Promise
+from miscal.findings.decisions import BrokenPromise, Decision, Promise, ends, gain_in_words
 from miscal.report.drawing import Scale
 from miscal.report.formatting import DASH, THIN
 from miscal.report.panel import Panel

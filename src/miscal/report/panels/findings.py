@@ -9,7 +9,7 @@ from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.ledger.sizes import MENDED
-from miscal.findings.mending import fate_words, together_words
+from miscal.findings.verdict import fate_words, together_words
 from miscal.report.drawing import Scale
 from miscal.report.examples import TEMPLATE as EXAMPLES
 from miscal.report.examples import Example, Examples

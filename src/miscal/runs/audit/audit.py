@@ -14,11 +14,12 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.fitted_rows import TEST
 from miscal.discovery.run import RunContent
+from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.evidence.thresholds import threshold_sensitivity
-from miscal.findings import EPSILON, cut, default_epsilon
+from miscal.findings import EPSILON, default_epsilon
 from miscal.runs.audit.document import Audit
 from miscal.runs.audit.refits import (
     Refitting,
@@ -100,7 +101,7 @@ def audit_run(
         threshold_sensitivity(
             correct,
             confidence,
-            lambda size: cut(delta, size, local),
+            lambda size: regimes_of(delta, size, local),
             epsilons=_epsilons(run),
             min_rows=rows.min_rows,
             by=score,
@@ -121,7 +122,7 @@ def audit_run(
         bootstrap=slice_bootstrap(
             correct,
             confidence,
-            cut(delta, rows.epsilon, local),
+            regimes_of(delta, rows.epsilon, local),
             min_rows=rows.min_rows,
             groups=take_rows(rows.triples.group, rows.evaluated),
             weights=rows.weights,

@@ -16,9 +16,10 @@ from miscal.calibration.survey_design import SurveyDesign, average, spread
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit, expected_outcome, fit_again
 from miscal.discovery.fitted_rows import TIME, Evidence, evaluated_rows
+from miscal.estimators.estimate import regimes_of
 from miscal.evidence.null import NullStatistic, Resampler, bernoulli_outcomes, null_audit, permuted_outcomes
 from miscal.evidence.stability import Stability, seed_stability
-from miscal.findings import EPSILON, cut
+from miscal.findings import EPSILON
 
 NULL_QUESTIONS = {
     "visible": "Would miscal find as much if {outcomes} depended on the {probability} alone, in whatever way a "
@@ -185,7 +186,7 @@ class Refitting:
 
     def regime(self, refit: Refit) -> np.ndarray:
         """Cut a fit's field of the evaluation rows into regimes."""
-        return cut(refit.estimate.delta, self.epsilon, refit.estimate.local)
+        return regimes_of(refit.estimate.delta, self.epsilon, refit.estimate.local)
 
 
 def refit_under_null(

@@ -22,8 +22,8 @@ from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Groups, named_groups
+from miscal.findings.ledger.groups import error_shares
 from miscal.findings.ledger.membership import RowLists, SideBySide
-from miscal.findings.ledger.scan import error_shares
 from miscal.runs.compare.document import GroupPair, GroupSide
 from miscal.runs.compare.estimates import Means, group_means, minus
 from miscal.runs.compare.sides import Side, Sides

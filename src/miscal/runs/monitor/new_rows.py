@@ -26,7 +26,8 @@ from miscal.data.readers.rows import label as what_is_called
 from miscal.discovery.corrected_rows import correct_rows, only_blank
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
-from miscal.findings import EPSILON, cut
+from miscal.estimators.estimate import regimes_of
+from miscal.findings import EPSILON
 from miscal.runs.correct.piece_tally import tally_of
 from miscal.runs.correct.tally import refuse_foreign, warnings
 
@@ -350,7 +351,7 @@ def _ordered(
         confidence=values["confidence"][order],
         corrected=values["corrected"][order],
         visible=values["visible"][order],
-        regime=cut(values["delta"], epsilon, values["local"])[order],
+        regime=regimes_of(values["delta"], epsilon, values["local"])[order],
         supported=values["supported"][order],
         unit=unit[order],
         group=None if names is None else names[order],
