@@ -14,13 +14,13 @@ from _data import FILES, METADATA
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.findings import Ledger, write_ledger
+from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.findings.conditions import Frame
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger import Finding, with_features
+from miscal.findings.ledger import Finding, Ledger, with_features
 
 
 def ledger_sets(folder: Path, chosen: Sequence[str] | None = None) -> list[str]:

@@ -27,9 +27,9 @@ from _script import limit_threads, options, results, show, target
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.triples import Triples
-from miscal.discovery.classes.findings import TOP_LABEL_ERROR, class_ledgers
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.several_classes import TOP_LABEL_ERROR, class_ledgers
 from miscal.estimators.estimate import FieldEstimate
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
 

@@ -35,7 +35,7 @@ from _script import limit_threads, options, results, show, target
 from miscal.data.readers import read_triples
 from miscal.discovery.estimating import fit_rows, prepared
 from miscal.discovery.findings import write_ledger
-from miscal.discovery.run_claim import claim_of
+from miscal.discovery.summarise import claim_of
 from miscal.evidence.settings import SIGNIFICANCE
 
 FIELDS = ("world", "rows", "group", "draw")

@@ -29,7 +29,7 @@ from scipy.stats import binomtest, norm
 
 from _script import limit_threads, options, results, show, target
 from miscal.data.judged import JudgeScale
-from miscal.discovery.named_findings import named_findings
+from miscal.discovery.findings import named_findings
 
 FIELDS = ("world", "labels", "draw")
 WORLDS = {"nothing": "", "length": "words in answer", "half way": "words in answer", "model": "model"}

@@ -35,9 +35,8 @@ from _judge import Judge, holm
 from _ledger import found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
-from miscal.discovery.findings import Ledger
 from miscal.findings.conditions import Alike, AnyOf
-from miscal.findings.ledger import SHIFT, SLOPE, Finding
+from miscal.findings.ledger import SHIFT, SLOPE, Finding, Ledger
 from miscal.findings.ledger.values import EXPLAINED, FINDING
 
 FIELDS = ("set", "seed")

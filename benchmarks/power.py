@@ -28,13 +28,13 @@ import sys
 import time
 
 import numpy as np
-from miscal.discovery.evidence import Evidence
 from scipy.stats import binomtest
 
 from _findings import recovery
 from _script import limit_threads, mean, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.evidence import Evidence
 from miscal.discovery.summarise import claim_of
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.settings import SIGNIFICANCE

@@ -25,7 +25,7 @@ from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepared
 from miscal.discovery.findings import write_ledger
-from miscal.discovery.run_claim import claim_of
+from miscal.discovery.summarise import claim_of
 
 FIELDS = ("world", "rows", "draw")
 WORLDS = ("visible", "shifting")

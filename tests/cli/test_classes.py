@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.discovery.classes.wording import words_of
+from miscal.discovery.wording import words_of
 
 from .conftest import run
 

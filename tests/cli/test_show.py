@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.discovery.column_tables import columns_table, tables_of
 from miscal.discovery.run_folder import MANIFEST
+from miscal.discovery.tables import columns_table, tables_of
 
 from .conftest import run
 

@@ -6,7 +6,7 @@ import pytest
 import miscal
 from miscal.base.document import MeasureAgainstNull
 from miscal.discovery.discover import discover
-from miscal.discovery.gatekeeping import gated_parts, gated_regimes
+from miscal.discovery.summarise import gated_parts, gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.claim import Claim

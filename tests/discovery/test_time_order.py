@@ -11,10 +11,11 @@ from miscal.data.readers import read_triples
 from miscal.data.time_blocks import BLOCKS, time_blocks
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
-from miscal.discovery.estimating import evidence_of, fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.evidence import evidence_of
 from miscal.discovery.findings import write_ledger
-from miscal.discovery.over_time import MOST_PERIODS, periods_of
-from miscal.discovery.run_claim import claim_of
+from miscal.discovery.measurements import MOST_PERIODS, periods_of
+from miscal.discovery.summarise import claim_of
 from miscal.report.row_wording import row_words
 
 N = 400

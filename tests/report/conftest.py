@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.discovery.column_tables import schema
 from miscal.discovery.summary import SCHEMA_VERSION
+from miscal.discovery.tables import schema
 
 EPSILON = 0.05
 NAMES = ("over", "under", "good")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.discovery.slice_numbers import CurveNumbers
+from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import legend
 from miscal.report.drawing import Scale, reliability_dots, round_ticks, shade, stacked_bars
 from miscal.report.inline import embed, embedded_size

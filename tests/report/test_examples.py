@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.discovery.shown_text import BACK, HEAD, shared_beginnings, shortened_texts
+from miscal.discovery.layout import BACK, HEAD, shared_beginnings, shortened_texts
 from miscal.report import render
 from miscal.report.examples import ALIKE, Examples, from_difference
 from miscal.report.source import read_source

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from miscal.data.readers import NewRows
 
 if TYPE_CHECKING:
-    from miscal.discovery.classes.saved import SavedClasses
+    from miscal.discovery.saved_model import SavedClasses
     from miscal.estimators.protocol import Estimator
 
 FAR = "far from all rows that the model was fitted on"

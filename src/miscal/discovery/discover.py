@@ -23,26 +23,25 @@ from miscal.calibration.survey_design import average
 from miscal.data.judged import JudgeScale
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
-from miscal.discovery.classes.run import refuse_time, run_classes, with_share
-from miscal.discovery.classes.saved import SavedClasses
-from miscal.discovery.column_tables import columns_table
-from miscal.discovery.estimating import evidence_of, fit_rows, prepared, unseen_columns
-from miscal.discovery.findings import Ledger, findings_table, write_ledger
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
-from miscal.discovery.judges.evidence import refuse_learned_scale
-from miscal.discovery.layout import MapMethod, check_layout
+from miscal.discovery.estimating import fit_rows, prepared, unseen_columns
+from miscal.discovery.evidence import ALL, TEST, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
+from miscal.discovery.findings import write_ledger
+from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.layout import MapMethod, check_layout, map_table
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
+from miscal.discovery.saved_model import SavedClasses
+from miscal.discovery.several_classes import run_classes
 from miscal.discovery.summarise import summarise
 from miscal.discovery.summary import Summary
-from miscal.discovery.tables import field_table, map_table
+from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.input_clusters import InputClusters
-from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
+from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS, Ledger
 
 if TYPE_CHECKING:
     import polars as pl
@@ -169,12 +168,7 @@ def discover(
             ]
         with clock.stage("findings") as part:
             rows, several = run_classes(rows, own_split=own_split, seed=seed, settings=settings)
-            error = 1.0 if several is None else several.error_left
-            ledger = write_ledger(rows, own_split=own_split, seed=seed, error=error, settings=settings)
-            ledger = replace(
-                ledger,
-                method=ledger.method.model_copy(update={"adjustment": with_share(ledger.method.adjustment, several)}),
-            )
+            ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several, settings=settings)
             ledger = without_terms(ledger) if redact_text else ledger
             part.found = _strongest(ledger)
             found = {"regime": regime, "hidden_regime": hidden_regime, "ledger": ledger}

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.arrays import value_list
-from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.checked_rows import take_rows
@@ -18,9 +17,8 @@ from miscal.data.sampling import draw_rows
 from miscal.data.splits import check_trainable, in_canonical_order, kept_together, split_rows, straddling
 from miscal.data.triples import Triples
 from miscal.data.units import FoundUnits
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, Evidence, FittedRows
-from miscal.discovery.missing_columns import BlankedRows
-from miscal.discovery.time_order import check_first_block, refuse_no_order
+from miscal.discovery.evidence import TEST, TIME, Evidence, check_first_block
+from miscal.discovery.fitted_rows import BlankedRows, FittedRows
 from miscal.discovery.units import with_units
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
@@ -43,31 +41,6 @@ _FOLDS = 5
 
 # stream of the folds of E[y | f]
 _STREAM = 33
-
-
-def evidence_of(triples: Triples, method: str, evidence: Evidence | None) -> Evidence:
-    """Say which rows are evaluated: what the user asked for, or the default.
-
-    `triples`: a split that they carry is the user's. `method`: the estimator. "paper" chooses on one validation split,
-    so that its default is ``"test"``. `evidence`: what the user asked for.
-
-    Examples
-    --------
-    >>> rows = Triples.of([[0.0], [1.0]], confidence=[0.5, 0.9], correct=[1, 0])
-    >>> evidence_of(rows, "auto", None), evidence_of(rows, "paper", None)
-    ('all', 'test')
-    """
-    if evidence not in (None, ALL, TEST, TIME):
-        raise InputError(f"evidence must be 'all', 'test' or 'time'; got {evidence!r}")
-    if evidence in (ALL, TIME) and triples.split is not None:
-        who = "every row be evaluated" if evidence == ALL else "rows are evaluated in the order of time"
-        raise InputError(
-            f"evidence {evidence!r} lets {who}, but the data name a split, whose test rows are set apart: leave the "
-            "split out, or use evidence 'test'"
-        )
-    if evidence == TIME:
-        refuse_no_order(triples)
-    return evidence or (TEST if method == "paper" or triples.split is not None else ALL)
 
 
 def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, NDArray[np.int64], tuple[str, ...]]:

@@ -1,24 +1,31 @@
-"""The findings of a run: evaluation rows, the outcomes expected of them, and the ledger of named groups."""
+"""The findings of a run, and of predictions and columns alone."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import polars as pl
 
+from miscal.base.arrays import is_frame
+from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.data.readers.in_memory import read
+from miscal.data.readers.rows import TableRows, metadata_of
+from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
-from miscal.discovery.summary import FindingsMethod
+from miscal.discovery.evidence import ALL, TEST, TIME
+from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.several_classes import ClassRun, with_share
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
-from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import (
     ADJUSTMENTS,
     LEDGER_DEFAULTS,
-    ColumnValue,
-    Finding,
+    FindingsMethod,
+    Ledger,
     LedgerSettings,
     SequentialField,
     clusters_of,
@@ -31,41 +38,20 @@ from miscal.findings.ledger import (
     with_features,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """The findings of a run.
-
-    `findings`: the strongest first. `accounted`: values of columns that differ by themselves and that the findings
-    account for. `method`: how they were chosen. `clusters`: how inputs were clustered, by which a new row is placed;
-    None where they were not. `values`: every value of every named column. `members`, bool (n,): the rows of each
-    finding, among all rows of the run.
-    """
-
-    findings: tuple[Finding, ...]
-    accounted: tuple[Finding, ...]
-    method: FindingsMethod
-    clusters: InputClusters | None = None
-    values: tuple[ColumnValue, ...] = ()
-    members: tuple[np.ndarray, ...] = ()
-
 
 def write_ledger(
     rows: FittedRows,
     *,
     own_split: bool,
     seed: int,
-    error: float = 1.0,
+    several: ClassRun | None = None,
     settings: LedgerSettings = LEDGER_DEFAULTS,
 ) -> Ledger:
     """Test named groups and clusters of inputs of the rows that may be evaluated, and the ends of the hidden field.
 
     `rows`: with honest estimates, and E[y | f] of each. `own_split`: whether the user set the test rows apart: then
     they alone are evaluated. `seed`: of the folds, of the clusters, and of the order of rows of equal confidence.
-    `error`: share of the family-wise error that it may spend.
+    `several`: what is known of several classes, which take their share of the error.
     """
     # named groups and clusters are fixed before any outcome is seen: all rows may be evaluated, unless some were set
     # apart, or E[y | f] is only to be learned from what came before
@@ -80,12 +66,13 @@ def write_ledger(
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
     corrected = _corrected(rows, witness, seed)
+    error = 1.0 if several is None else several.error_left
     error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, error=error, settings=settings)
     cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(
         candidates=len(groups) + len(slope_places(groups, settings)) + cuts,
-        adjustment=ADJUSTMENTS[settings.adjustment],
+        adjustment=with_share(ADJUSTMENTS[settings.adjustment], several),
         level=settings.significance,
         evidence=evidence,
         n=len(triples),
@@ -94,7 +81,7 @@ def write_ledger(
     metadata = {clean_text(name) for name in triples.metadata}
     values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
     members = tuple(_among_all(inside, witness) for inside in found.members)
-    return Ledger(found.findings, found.accounted, method, clusters.space, values, members)
+    return replace(found, values=values, members=members, method=method, clusters=clusters.space)
 
 
 def _among_all(inside: np.ndarray, witness: np.ndarray) -> np.ndarray:
@@ -125,50 +112,43 @@ def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None
     return SequentialField(hidden[witness], block[witness])
 
 
-def findings_table(findings: Sequence[Finding]) -> "pl.DataFrame":
-    """Write findings down, a row each.
+def named_findings(y_true: Any, y_prob: Any, by: Any, *, sample_weight: Any = None, seed: int = 0) -> Ledger:
+    """Write the ledger of the groups that columns name, and the tables of these columns.
 
-    Returns the content of ``findings.parquet``; no rows where nothing was found.
+    `y_true`, (n,): outcomes, 0 or 1. `y_prob`, (n,): probabilities in [0, 1]. `by`, (n,): what names groups. Values
+    without a name are called by that of their series, or "by". `sample_weight`, (n,): Non-negative; rows of weight 0
+    are left out. Returns findings, the strongest first, tested together as those of a run are; and every value of the
+    columns.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> kind = rng.permutation(np.repeat(["law", "art", "sums"], 200))
+    >>> y = rng.random(600) < np.where(kind == "law", 0.3, 0.7)
+    >>> [one.description for one in named_findings(y, np.full(600, 0.5), {"kind": kind}).findings]
+    ['kind = law']
     """
-    import polars as pl
-
-    rows = []
-    for one in findings:
-        stored = one.model_dump(mode="json")
-        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)} | {"explained": None}
-        for name in _SIZES:
-            low, high = stored[name]["interval"] or (None, None)
-            values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
-        rows.append({**stored, **values})
-    return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
-
-
-_SIZES = ("hidden", "before", "conditional", "after")
-_ALONG = ("lower", "upper", "curve")
-"""How often a group with a slope is right along its confidences."""
-
-
-def _schema() -> dict:
-    import polars as pl
-
-    means = ("share", "accuracy", "confidence", "residual", "visible")
-    sizes = [f"{name}{end}" for name in _SIZES for end in ("", "_low", "_high")]
-    tested = ("odds_ratio", "p_value", "p_adjusted")
-    return {
-        "description": pl.String,
-        "source": pl.String,
-        "effect": pl.String,
-        "columns": pl.List(pl.String),
-        "n": pl.Int64,
-        **dict.fromkeys((*means, *sizes, *tested), pl.Float64),
-        "sign": pl.String,
-        "together_with": pl.Int64,
-        "fate": pl.String,
-        "rows_needed": pl.Int64,
-        "explained": pl.Float64,
-        "aliases": pl.List(pl.String),
-        "rows": pl.List(pl.Int64),
-        "condition": pl.String,
-        "made_of": pl.String,
-        **dict.fromkeys(_ALONG, pl.String),
-    }
+    table = (
+        by if is_frame(by) or isinstance(by, (Mapping, pl.LazyFrame)) else {str(getattr(by, "name", None) or "by"): by}
+    )
+    opened = read(table)
+    frame = opened.load(opened.columns)
+    n = check_lengths(y_true=y_true, y_prob=y_prob, by=frame, sample_weight=sample_weight)
+    weight = None if sample_weight is None else check_weight(sample_weight, n)
+    held = TableRows(frame, np.arange(n), None, (), n)
+    triples = Triples(
+        np.arange(n, dtype=np.float64)[:, None],
+        check_confidence(y_prob, name="y_prob"),
+        check_correct(y_true, name="y_true"),
+        weight=weight,
+        metadata={name: metadata_of(held, name) for name in frame.columns},
+    )
+    if weight is not None:
+        triples = triples.take(np.flatnonzero(weight > 0))
+        triples = replace(triples, row=np.arange(len(triples)))
+    nothing = np.zeros(len(triples))
+    rows = LabelledRows.of(
+        triples.correct, triples.confidence, expected_outcome(triples, seed), hidden=nothing, row=triples.row,
+        weight=triples.weight,
+    )  # fmt: skip
+    return find(rows, named_groups(triples.metadata), seed=seed)

@@ -18,14 +18,39 @@ UMAP spends 8 s on importing and compiling (28 s from 4,096 rows on, 20 s more w
 a fifth of every fit above, so it is drawn on request only.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from miscal.base.directions import oriented
 from miscal.base.errors import InputError, argument
 from miscal.base.extras import need
+from miscal.base.json_values import clean_text
+from miscal.data.triples import Triples
+from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.summary import MapInfo
+from miscal.findings.enrichment import written_date
+from miscal.findings.ledger import with_features
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+MAP_FILE = "map.parquet"
+TEXT_LENGTH = 400
+"""Characters of a text or of a metadata value that the map keeps; the page has to stay below 10 MB."""
+
+MAP_COLUMNS = (
+    *("row", "split", "fold", "delta", "visible", "hidden", "mass", "regime", "subregime"),
+    *("hidden_regime", "hidden_subregime", "confidence", "correct", "corrected"),
+)
+"""Columns of the field that the map keeps."""
+
 
 MAX_ROWS = 20_000
 """Rows that a map shows at most; the page has to stay below 10 MB."""
@@ -161,3 +186,143 @@ def principal_components(X: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
     for start in range(0, len(X), step):
         scores[start : start + step, :possible] = (X[start : start + step] - model.mean_) @ loadings
     return scores
+
+
+def map_table(rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed: int) -> tuple[pl.DataFrame, MapInfo]:
+    """Lay the rows out on a plane, by their inputs and by their learned coordinates.
+
+    `rows`: all rows of the run. `table`: from :func:`field_table`. `method`: as for
+    :func:`miscal.discovery.layout.lay_out`. `seed`: of the rows shown and of the layout. Returns `map`: the content of
+    ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown; `info`: how it was made.
+    """
+    triples = rows.triples
+    shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
+    raw = lay_out(triples.places[shown], method=method, seed=seed)
+    # of very many rows no coordinates are kept
+    kept = rows.sample is None
+    coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
+    learned = lay_out(coordinates, method=method, seed=seed)
+    picture = table[shown].select(MAP_COLUMNS)
+    explaining = _explaining(triples.take(shown))
+    picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
+    info = MapInfo(
+        file=MAP_FILE,
+        raw_method=raw.method,
+        learned_method=learned.method,
+        n_shown=len(shown),
+        n_total=len(triples),
+    )
+    return picture, info
+
+
+def _exampled(rows: FittedRows) -> np.ndarray:
+    """Positions of the rows that are shown as examples: the report takes their texts from the map."""
+    named = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
+    named += [row for finding in rows.ledger.findings for row in finding.rows]
+    return np.flatnonzero(np.isin(rows.triples.row, named))
+
+
+def _positions(name: str, layout: Layout) -> list[pl.Series]:
+    import polars as pl
+
+    return [pl.Series(f"{name}_{k + 1}", layout.positions[:, k]) for k in range(2)]
+
+
+def _explaining(some: Triples) -> list[pl.Series]:
+    """Text and metadata of the rows shown, and their inputs where these have names, as text or numbers."""
+    named = with_features({}, some.X, some.encoder)
+    inputs = {name: values for name, values in named.items() if name not in some.metadata}
+    return [
+        _texts(some),
+        *(_column(f"answer.{clean_text(name)}", values) for name, values in some.answers.items()),
+        *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),
+        *(_column(f"feature.{clean_text(name)}", values) for name, values in inputs.items()),
+    ]
+
+
+def _texts(some: Triples) -> pl.Series:
+    import polars as pl
+
+    texts = [None] * len(some) if some.text is None else [_text(text) for text in some.text]
+    cut = iter(shortened_texts([text for text in texts if text is not None], TEXT_LENGTH))
+    return pl.Series("text", [None if text is None else next(cut) for text in texts], dtype=pl.String)
+
+
+def _column(name: str, values: np.ndarray) -> pl.Series:
+    import polars as pl
+
+    if values.dtype.kind in "biuf":
+        return pl.Series(name, values)
+    if values.dtype.kind == "M":
+        values = np.array([None if np.isnat(value) else written_date(value) for value in values], dtype=object)
+    return pl.Series(name, [_text(value, TEXT_LENGTH) for value in values], dtype=pl.String)
+
+
+def _text(value: Any, limit: int | None = None) -> str | None:
+    if value is None or value != value:
+        return None
+    text = clean_text(str(value)[:limit])
+    return text if limit is None or len(str(value)) <= limit else text + "…"
+
+
+HEAD = 100
+"""Characters that are kept of a beginning that other texts share."""
+
+GAP = " … "
+"""What stands for a part that was left out."""
+
+BACK = 30
+"""Characters that are kept of what comes before the difference, so that the sentence can be read."""
+
+
+def shared_beginnings(texts: Sequence[str]) -> list[int]:
+    """Count the characters that each text shares with the beginning of another one.
+
+    Returns the length of the longest common beginning, 0 for a text that is alone.
+
+    Examples
+    --------
+    >>> shared_beginnings(["abcd", "abx", "q", "abcd"])
+    [2, 2, 0, 2]
+    """
+    # the longest beginning that a text shares with any other, it shares with a neighbour in their order
+    order = sorted(set(texts))
+    beside = [0, *(_common(a, b) for a, b in pairwise(order)), 0]
+    shared = {text: max(beside[place : place + 2]) for place, text in enumerate(order)}
+    return [shared[text] for text in texts]
+
+
+def _common(a: str, b: str) -> int:
+    """Length of the common beginning, by halving: comparing slices is far cheaper than comparing characters."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if a[low:middle] == b[low:middle] else (low, middle - 1)
+    return low
+
+
+def shortened_texts(texts: Sequence[str], limit: int) -> list[str]:
+    """Cut texts to a length, leaving out the middle of a long beginning that they share with others.
+
+    `limit`: characters that are kept, ellipses not counted; at least 200. Returns a text that is short enough stays
+    whole. Of a longer one the beginning is kept; where it shares more than half of what would be kept with another
+    text, its first 100 characters and then the text from where they differ.
+
+    Examples
+    --------
+    >>> rules = "Answer with a letter. " + "Rules. " * 40
+    >>> shortened_texts([rules + "Who?" + 90 * " x", rules + "Where?" + 90 * " x"], 200)[1][120:160]
+    'es. Rules. Where? x x x x x x x x x x x '
+    """
+    return [
+        text if len(text) <= limit else _cut(text, shared, limit)
+        for text, shared in zip(texts, shared_beginnings(texts), strict=True)
+    ]
+
+
+def _cut(text: str, shared: int, limit: int) -> str:
+    if shared <= limit // 2 or shared >= len(text):
+        return text[:limit] + "…"
+    start = shared - BACK
+    rest = text[start : start + limit - HEAD]
+    return f"{text[:HEAD]}{GAP}{rest}" + ("…" if start + len(rest) < len(text) else "")

@@ -10,10 +10,10 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
-from miscal.discovery.findings import Ledger
 from miscal.discovery.summary import Summary
 from miscal.discovery.wording import verdict_of
 from miscal.findings.conditions import TermNumbers
+from miscal.findings.ledger import Ledger
 
 SETTING = "redact_text"
 """Key of ``summary.settings`` that says whether texts were left out."""

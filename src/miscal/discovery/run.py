@@ -16,13 +16,12 @@ from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
 from miscal.data.triples import Triples
 from miscal.data.units import FoundUnits
-from miscal.discovery.classes.tables import class_findings_table, classes_table
-from miscal.discovery.column_tables import columns_table
 from miscal.discovery.discover import Discovery
-from miscal.discovery.fitted_rows import TEST, TIME
+from miscal.discovery.evidence import TEST, TIME
 from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import CLASSES, SavedModel, load_clusters, load_model, save_clusters, save_model
 from miscal.discovery.summary import Summary, read_summary
+from miscal.discovery.tables import class_findings_table, classes_table, columns_table
 
 if TYPE_CHECKING:
     import polars as pl

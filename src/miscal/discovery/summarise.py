@@ -1,11 +1,11 @@
 """Put the numbers of a run together into its summary."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,21 +21,86 @@ from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, little_told
-from miscal.discovery.classes.run import ClassRun
-from miscal.discovery.fitted_rows import ALL, TEST, TIME, FittedRows
-from miscal.discovery.gatekeeping import gated_parts, gated_regimes
-from miscal.discovery.judges.rates import judge_numbers
-from miscal.discovery.missing_columns import costs
-from miscal.discovery.over_time import over_time
-from miscal.discovery.run_claim import claim_of
+from miscal.discovery.evidence import ALL, TEST, TIME
+from miscal.discovery.fitted_rows import FittedRows, costs
+from miscal.discovery.judge_rates import judge_numbers
+from miscal.discovery.measurements import over_time
+from miscal.discovery.several_classes import ClassRun
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
+from miscal.evidence.certificates import Certificate
+from miscal.evidence.claim import Claim, claim
+from miscal.evidence.combination import needed
 from miscal.evidence.drift import drift, drift_warning
+from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
+from miscal.evidence.learned_power import detectable_places
+from miscal.evidence.limits import NOTHING_CLAIMED
 from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings import places
+from miscal.findings import Subregime, places
 from miscal.findings.decisions import Thresholds, decide
+
+
+def claim_of(rows: FittedRows, *, seed: int) -> Claim:
+    """Put the field to the test, with the rows and values that make the test exact.
+
+    Where test rows are set apart they are tested, by the field of the others. Where all rows are evaluated, the test
+    goes through the folds one after the other, each judged by a field that has learned from earlier folds only; the
+    first folds only teach. K-fold values would not do: a row's field depends there on the outcomes of rows whose fields
+    depend on its own, and a test that takes them as fixed rejects too often. The kernel score needs no field, and looks
+    at all evaluation rows. Of fewer than 10 units nothing is claimed.
+    """
+    estimate, inside = rows.forward or rows.estimate, rows.evaluated if rows.block is None else rows.block >= 0
+    blocks = {} if rows.block is None else {"block": rows.block}
+    # the field as it was learned: whether the estimator would correct by it is no question of the test
+    tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
+    if rows.evaluation_rows.n_units < EVIDENCE_DEFAULTS.least_units:
+        nothing = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
+        return Claim(bool(rows.model.structure_), nothing)
+    structure, found = bool(rows.model.structure_), _smoothed(rows, seed)
+    if found is None:
+        return claim(tested, structure=structure, random_state=seed)
+    # what the score needs to reject beside a field that says as much as chance
+    level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
+    return claim(
+        tested,
+        structure=structure,
+        p_structure=found.p_value,
+        detectable_learned=detectable_places(found, level, random_state=seed),
+        random_state=seed,
+    )
+
+
+def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
+    """Smoothed residuals of all evaluation rows, for the kernel score."""
+    evaluated, tested = rows.evaluated, rows.evaluation_rows
+    places = rows.triples.lasting_places
+    inputs = places if evaluated.all() else places[evaluated]
+    known = tested.correct, tested.confidence, tested.expected
+    return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)
+
+
+Region = TypeVar("Region", Regime, Subregime)
+
+
+def gated_regimes(regimes: Iterable[Regime], claim: Claim) -> tuple[Regime, ...]:
+    """Return regimes of which the hidden part is confirmed only if the claim is located."""
+    return tuple(one if claim.located else _without_hidden(one, "confirmed") for one in regimes)
+
+
+def gated_parts(parts: Iterable[Subregime], claim: Claim) -> tuple[Subregime, ...]:
+    """Return parts of which the hidden part is confirmed only if the claim is located."""
+    if claim.located:
+        return tuple(parts)
+    gated = (_without_hidden(one, "confirmed_parts") for one in parts)
+    # a part of the hidden field's regimes is confirmed as a whole by what it hides
+    return tuple(one.model_copy(update={"confirmed": False}) if one.field == "hidden" else one for one in gated)
+
+
+def _without_hidden(region: Region, name: str) -> Region:
+    return region.model_copy(update={name: getattr(region, name).model_copy(update={"hidden": False})})
+
 
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""

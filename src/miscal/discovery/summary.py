@@ -16,13 +16,11 @@ from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.data.units import UnitSource
-from miscal.discovery.classes.document import ClassNumbers
-from miscal.discovery.judges.document import JudgeNumbers
-from miscal.discovery.slice_numbers import CurvePair, Score
+from miscal.discovery.summary_parts import ClassNumbers, CurvePair, JudgeNumbers, Score
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
 from miscal.findings.decisions import Decision
-from miscal.findings.ledger import Finding
+from miscal.findings.ledger import Finding, FindingsMethod
 
 SCHEMA_VERSION = 4
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
@@ -272,16 +270,6 @@ class PlaceNumbers(Part):
     part: NonNegativeInt | None = None
     regime: str | None = None
     hidden: FiniteFloat
-
-
-class FindingsMethod(Part):
-    """How the findings were chosen."""
-
-    candidates: NonNegativeInt
-    adjustment: str
-    level: FiniteFloat
-    evidence: str
-    n: NonNegativeInt
 
 
 class Summary(Document):

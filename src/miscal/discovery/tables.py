@@ -1,36 +1,35 @@
-"""The two tables of a run: the field at every row, and two-dimensional maps of the rows for the report."""
+"""The tables of a run: the field at every row, findings, values of columns, decisions, and several classes."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pydantic
 
+from miscal.base.document import Measure
+from miscal.base.errors import CorruptFile, command
 from miscal.base.folds import named_units
-from miscal.base.json_values import clean_text
-from miscal.data.triples import Triples
+from miscal.base.json_values import clean_text, interval, plain
+from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.layout import Layout, MapMethod, lay_out, shown_rows
-from miscal.discovery.shown_text import shortened_texts
-from miscal.discovery.summary import MapInfo
 from miscal.findings.decisions import Decision
-from miscal.findings.enrichment import written_date
-from miscal.findings.ledger import with_features
+from miscal.findings.ledger import (
+    ColumnValue,
+    Finding,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
-MAP_FILE = "map.parquet"
-TEXT_LENGTH = 400
-"""Characters of a text or of a metadata value that the map keeps; the page has to stay below 10 MB."""
-
-MAP_COLUMNS = (
-    *("row", "split", "fold", "delta", "visible", "hidden", "mass", "regime", "subregime"),
-    *("hidden_regime", "hidden_subregime", "confidence", "correct", "corrected"),
-)
-"""Columns of the field that the map keeps."""
+    from miscal.discovery.summary_parts import ClassNumbers
 
 
-def field_table(rows: FittedRows) -> "pl.DataFrame":
+def field_table(rows: FittedRows) -> pl.DataFrame:
     """Write down the field at every row.
 
     Returns the content of ``field.parquet``, one row per input row, in order.
@@ -62,92 +61,13 @@ def field_table(rows: FittedRows) -> "pl.DataFrame":
     )
 
 
-def _names(names: np.ndarray) -> "pl.Series":
+def _names(names: np.ndarray) -> pl.Series:
     import polars as pl
 
-    return pl.Series([_text(name) for name in names], dtype=pl.String)
+    return pl.Series([None if name is None else clean_text(name) for name in names], dtype=pl.String)
 
 
-def map_table(
-    rows: FittedRows, table: "pl.DataFrame", method: MapMethod, *, seed: int
-) -> tuple["pl.DataFrame", MapInfo]:
-    """Lay the rows out on a plane, by their inputs and by their learned coordinates.
-
-    `rows`: all rows of the run. `table`: from :func:`field_table`. `method`: as for
-    :func:`miscal.discovery.layout.lay_out`. `seed`: of the rows shown and of the layout. Returns `map`: the content of
-    ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown; `info`: how it was made.
-    """
-    triples = rows.triples
-    shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
-    raw = lay_out(triples.places[shown], method=method, seed=seed)
-    # of very many rows no coordinates are kept
-    kept = rows.sample is None
-    coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
-    learned = lay_out(coordinates, method=method, seed=seed)
-    picture = table[shown].select(MAP_COLUMNS)
-    explaining = _explaining(triples.take(shown))
-    picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
-    info = MapInfo(
-        file=MAP_FILE,
-        raw_method=raw.method,
-        learned_method=learned.method,
-        n_shown=len(shown),
-        n_total=len(triples),
-    )
-    return picture, info
-
-
-def _exampled(rows: FittedRows) -> np.ndarray:
-    """Positions of the rows that are shown as examples: the report takes their texts from the map."""
-    named = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
-    named += [row for finding in rows.ledger.findings for row in finding.rows]
-    return np.flatnonzero(np.isin(rows.triples.row, named))
-
-
-def _positions(name: str, layout: Layout) -> list["pl.Series"]:
-    import polars as pl
-
-    return [pl.Series(f"{name}_{k + 1}", layout.positions[:, k]) for k in range(2)]
-
-
-def _explaining(some: Triples) -> list["pl.Series"]:
-    """Text and metadata of the rows shown, and their inputs where these have names, as text or numbers."""
-    named = with_features({}, some.X, some.encoder)
-    inputs = {name: values for name, values in named.items() if name not in some.metadata}
-    return [
-        _texts(some),
-        *(_column(f"answer.{clean_text(name)}", values) for name, values in some.answers.items()),
-        *(_column(f"meta.{clean_text(name)}", values) for name, values in some.metadata.items()),
-        *(_column(f"feature.{clean_text(name)}", values) for name, values in inputs.items()),
-    ]
-
-
-def _texts(some: Triples) -> "pl.Series":
-    import polars as pl
-
-    texts = [None] * len(some) if some.text is None else [_text(text) for text in some.text]
-    cut = iter(shortened_texts([text for text in texts if text is not None], TEXT_LENGTH))
-    return pl.Series("text", [None if text is None else next(cut) for text in texts], dtype=pl.String)
-
-
-def _column(name: str, values: np.ndarray) -> "pl.Series":
-    import polars as pl
-
-    if values.dtype.kind in "biuf":
-        return pl.Series(name, values)
-    if values.dtype.kind == "M":
-        values = np.array([None if np.isnat(value) else written_date(value) for value in values], dtype=object)
-    return pl.Series(name, [_text(value, TEXT_LENGTH) for value in values], dtype=pl.String)
-
-
-def _text(value: Any, limit: int | None = None) -> str | None:
-    if value is None or value != value:
-        return None
-    text = clean_text(str(value)[:limit])
-    return text if limit is None or len(str(value)) <= limit else text + "…"
-
-
-def decisions_table(decisions: Sequence[Decision]) -> "pl.DataFrame":
+def decisions_table(decisions: Sequence[Decision]) -> pl.DataFrame:
     """Return what acting at each threshold leads to, a row for each, as :class:`Decision` says of its parts.
 
     ``before`` and ``after`` are by the confidences as given and by the corrected ones, of the rows that are acted on;
@@ -171,3 +91,193 @@ def decisions_table(decisions: Sequence[Decision]) -> "pl.DataFrame":
         row |= {"net_benefit_gain": gain and gain.value, "net_benefit_gain_low": low, "net_benefit_gain_high": high}
         rows.append(row)
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:
+    """Write findings down, a row each.
+
+    Returns the content of ``findings.parquet``; no rows where nothing was found.
+    """
+    import polars as pl
+
+    rows = []
+    for one in findings:
+        stored = one.model_dump(mode="json")
+        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)} | {"explained": None}
+        for name in _SIZES:
+            low, high = stored[name]["interval"] or (None, None)
+            values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+        rows.append({**stored, **values})
+    return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
+
+
+_SIZES = ("hidden", "before", "conditional", "after")
+_ALONG = ("lower", "upper", "curve")
+"""How often a group with a slope is right along its confidences."""
+
+
+def _schema() -> dict:
+    import polars as pl
+
+    means = ("share", "accuracy", "confidence", "residual", "visible")
+    sizes = [f"{name}{end}" for name in _SIZES for end in ("", "_low", "_high")]
+    tested = ("odds_ratio", "p_value", "p_adjusted")
+    return {
+        "description": pl.String,
+        "source": pl.String,
+        "effect": pl.String,
+        "columns": pl.List(pl.String),
+        "n": pl.Int64,
+        **dict.fromkeys((*means, *sizes, *tested), pl.Float64),
+        "sign": pl.String,
+        "together_with": pl.Int64,
+        "fate": pl.String,
+        "rows_needed": pl.Int64,
+        "explained": pl.Float64,
+        "aliases": pl.List(pl.String),
+        "rows": pl.List(pl.Int64),
+        "condition": pl.String,
+        "made_of": pl.String,
+        **dict.fromkeys(_ALONG, pl.String),
+    }
+
+
+SIZES = ("residual", "hidden", "after", "conditional", "slope")
+"""What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
+_SLOPE = ("slope", "slope_low", "slope_high", "slope_mark", "slope_finding")
+"""What runs of before there were slopes do not have."""
+
+Tables = Mapping[str, tuple[ColumnValue, ...]]
+"""The values of each column, by its name."""
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """The table of one column.
+
+    `evidence`: which rows it is of: ``"all"`` rows, or the ``"test"`` rows alone. `n`: their number. `values`: in the
+    order in which they are shown. `epsilon`: Half-width of the band of the run that counts as well calibrated.
+    """
+
+    column: str
+    evidence: str
+    n: int
+    values: tuple[ColumnValue, ...]
+    kind: Kind = ANSWER
+    epsilon: float | None = None
+
+    def to_json(self) -> str:
+        """Return the table as JSON text, every number with an interval as ``{value, interval}``."""
+        about = {"column": self.column, "kind": self.kind, "evidence": self.evidence, "n": self.n}
+        values = [{"column": one.column, "value": one.value, **one.model_dump(mode="json")} for one in self.values]
+        return json.dumps(plain(about | {"values": values}), indent=1, allow_nan=False) + "\n"
+
+
+def columns_table(values: Iterable[ColumnValue]) -> pl.DataFrame:
+    """Write the values of columns down, a row each.
+
+    Returns the content of ``columns.parquet``; no rows where no column is named.
+    """
+    import polars as pl
+
+    return pl.DataFrame([_row(one) for one in values], schema=schema(), orient="row")
+
+
+def schema() -> dict[str, Any]:
+    """Return the columns of ``columns.parquet`` and their types."""
+    import polars as pl
+
+    ends = lambda *names: [f"{name}{end}" for name in names for end in ("", "_low", "_high")]  # noqa: E731
+    return {
+        "column": pl.String,
+        "value": pl.String,
+        "n": pl.Int64,
+        **dict.fromkeys(("share", "accuracy", "confidence", *ends(*SIZES[:3])), pl.Float64),
+        "mark": pl.String,
+        "finding": pl.Int64,
+        **dict.fromkeys(ends(*SIZES[3:]), pl.Float64),
+        "slope_mark": pl.String,
+        "slope_finding": pl.Int64,
+        "condition": pl.String,
+    }
+
+
+def tables_of(frame: pl.DataFrame, *, name: str = "columns.parquet") -> Tables:
+    """Read the tables of columns back; messages call the file `name`.
+
+    Examples
+    --------
+    >>> dict(tables_of(columns_table(())))
+    {}
+    """
+    missing = [column for column in schema() if column not in frame.columns and column not in _SLOPE]
+    if missing:
+        raise CorruptFile(f"{name}: column {', '.join(missing)} is missing; run {command('discover')} again")
+    try:
+        values = [_value(row) for row in frame.to_dicts()]
+    except (ValueError, TypeError, pydantic.ValidationError) as error:
+        raise CorruptFile(
+            f"{name} holds no tables of columns ({str(error)[:200]}); run {command('discover')} again"
+        ) from None
+    return {column: tuple(some) for column, some in groupby(values, key=lambda one: one.column)}
+
+
+def _row(one: ColumnValue) -> dict[str, Any]:
+    stored = one.model_dump(mode="json")
+    row = stored | {"value": one.value, "condition": json.dumps(stored["condition"])}
+    for name in SIZES:
+        low, high = stored[name]["interval"] or (None, None)
+        row |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+    return {name: plain(row[name]) for name in schema()}
+
+
+def _value(row: Mapping[str, Any]) -> ColumnValue:
+    sizes = {
+        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"]))
+        for name in SIZES
+        if name in row
+    }
+    told = ("mark", "finding", "slope_mark", "slope_finding")
+    stored = {name: row.get(name) for name in ("column", "n", "share", "accuracy", "confidence", *told)}
+    stored = {name: value for name, value in stored.items() if value is not None or name not in _SLOPE}
+    return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})
+
+
+def class_findings_table(numbers: ClassNumbers | None) -> pl.DataFrame:
+    """Write the findings of all classes down, a row each: the content of ``class_findings.parquet``.
+
+    Returns ``class`` and the columns of ``findings.parquet``, class by class, the strongest first; no rows where there
+    are none.
+    """
+    import polars as pl
+
+    named = () if numbers is None else numbers.findings
+    table = findings_table([one for _, one in named])
+    return table.select(pl.Series("class", [name for name, _ in named], dtype=pl.String), pl.all())
+
+
+def classes_table(numbers: ClassNumbers | None) -> pl.DataFrame:
+    """Write the numbers of all classes down, a row each: the content of ``classes.parquet``.
+
+    Returns ``class``, ``labels``, ``predicted`` (rows), ``probability``, ``rate`` (means), ``smece``, ``brier`` and
+    ``log_loss`` of the class as an event, each also with ``_corrected``, ``looked_at``, and ``findings`` (their
+    number).
+    """
+    import polars as pl
+
+    scores = ("smece", "brier", "log_loss")
+    rows = [
+        {
+            "class": one.name, "labels": one.labels, "predicted": one.predicted, "probability": one.probability,
+            "rate": one.rate, **{name: getattr(one.raw, name) for name in scores},
+            **{f"{name}_corrected": getattr(one.corrected, name) for name in scores},
+            "looked_at": one.looked_at, "findings": len(one.findings),
+        }
+        for one in (() if numbers is None else numbers.classes)
+    ]  # fmt: skip
+    numbers_of = ("probability", "rate", *scores, *(f"{name}_corrected" for name in scores))
+    schema = {
+        "class": pl.String, "labels": pl.Int64, "predicted": pl.Int64, **dict.fromkeys(numbers_of, pl.Float64),
+        "looked_at": pl.Boolean, "findings": pl.Int64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=schema, orient="row")

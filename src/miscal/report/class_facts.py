@@ -1,8 +1,8 @@
 """What is said of several classes, in a few lines."""
 
 from miscal.base.number_wording import percent
-from miscal.discovery.classes.document import ClassEvent, ClassNumbers
-from miscal.discovery.classes.wording import confusion_sentence, words_of
+from miscal.discovery.summary_parts import ClassEvent, ClassNumbers
+from miscal.discovery.wording import confusion_sentence, words_of
 from miscal.report.printed_finding import finding_words
 
 Facts = list[tuple[str, str]]

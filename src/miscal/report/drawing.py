@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from miscal.base.document import Interval
-from miscal.discovery.slice_numbers import CurveNumbers
+from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report.legend import FIELD
 
 

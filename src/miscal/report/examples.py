@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from miscal.base.vocabulary import Vocabulary
-from miscal.discovery.shown_text import BACK, GAP, shared_beginnings
+from miscal.discovery.layout import BACK, GAP, shared_beginnings
 from miscal.report.formatting import finite
 from miscal.report.map_data import COLUMN_PREFIXES, column_name
 from miscal.report.source import ANSWER_PREFIX, Source

@@ -1,7 +1,7 @@
 """What is said of a judge, in a few lines."""
 
-from miscal.discovery.judges.document import GroupRate, JudgeNumbers
-from miscal.discovery.judges.wording import group_sentence, rate_sentence, scale_sentence
+from miscal.discovery.summary_parts import GroupRate, JudgeNumbers
+from miscal.discovery.wording import group_sentence, rate_sentence, scale_sentence
 from miscal.report.class_facts import Facts
 
 SHOWN = 5

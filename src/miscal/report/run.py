@@ -58,8 +58,8 @@ def write_run(
     with run_folder(out, overwrite=overwrite, reads=reads) as folder:
         discovery = found() if callable(found) else found
         # heavy modules come after the folder is known to be free
-        from miscal.discovery.column_tables import tables_of
         from miscal.discovery.run import write_files
+        from miscal.discovery.tables import tables_of
         from miscal.report.page import write_page
         from miscal.report.source import source_of
 

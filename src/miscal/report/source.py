@@ -9,11 +9,11 @@ from pydantic import BaseModel
 from miscal.base.errors import CorruptFile, FileError, command
 from miscal.base.tables import read_parquet
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.column_tables import Tables, schema, tables_of
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import MapInfo, Summary, read_summary
+from miscal.discovery.tables import Tables, schema, tables_of
 from miscal.report import legend
 from miscal.report.formatting import finite
 from miscal.report.texts import clean

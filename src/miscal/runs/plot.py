@@ -84,7 +84,7 @@ class RunPlot:
 
     def field(self, column: str, *, ax: Any = None) -> FieldDisplay:
         """Draw the hidden residual by the values of a named column."""
-        from miscal.discovery.column_tables import tables_of
+        from miscal.discovery.tables import tables_of
         from miscal.report.displays import FieldDisplay
 
         tables = tables_of(self._content.columns)

@@ -117,14 +117,14 @@ class Run(ShowsItself):
     @property
     def classes(self) -> Any:
         """The numbers of each class, where there are several: a frame with the columns of ``classes.parquet``."""
-        from miscal.discovery.classes.tables import classes_table
+        from miscal.discovery.tables import classes_table
 
         return self._frames.frame(classes_table(self.summary.classes))
 
     @property
     def class_findings(self) -> Any:
         """The findings of each class as an event: a frame with the columns of ``class_findings.parquet``."""
-        from miscal.discovery.classes.tables import class_findings_table
+        from miscal.discovery.tables import class_findings_table
 
         return self._frames.frame(class_findings_table(self.summary.classes))
 
@@ -303,7 +303,7 @@ class Run(ShowsItself):
         InputError
             If another file, or a folder, is there, or it lies in the folder of a run under another name.
         """
-        from miscal.discovery.column_tables import tables_of
+        from miscal.discovery.tables import tables_of
         from miscal.report.page import MARK, build
         from miscal.report.source import source_of
 

@@ -22,7 +22,8 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import corrections_by_name, expected_outcome
-from miscal.discovery.fitted_rows import TEST, evaluated_rows
+from miscal.discovery.evidence import TEST
+from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings.conditions import Frame

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
-from miscal.discovery.column_tables import tables_of
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
+from miscal.discovery.tables import tables_of
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import column_groups, value_words
 from miscal.findings.shared import shared_columns

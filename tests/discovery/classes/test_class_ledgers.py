@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError
 from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.triples import Triples
-from miscal.discovery.classes.correction import correct_classes
-from miscal.discovery.classes.findings import TOP_LABEL_ERROR, class_ledgers, looked_at
-from miscal.discovery.classes.measurements import class_numbers
-from miscal.discovery.classes.run import refuse_time
+from miscal.discovery.evidence import refuse_time
 from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.several_classes import TOP_LABEL_ERROR, class_ledgers, class_numbers, correct_classes, looked_at
 from miscal.discovery.summary import Summary
 from miscal.estimators.estimate import FieldEstimate
 from miscal.findings.ledger import LEDGER_DEFAULTS

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.discovery.slice_numbers import CurveNumbers
 from miscal.discovery.summary import Global, SmoothEce
+from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.compare.document import (

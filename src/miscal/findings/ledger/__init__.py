@@ -18,7 +18,7 @@ from miscal.findings.ledger.groups import (
     with_clusters,
     with_features,
 )
-from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, Found, find
+from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin
 from miscal.findings.ledger.values import ColumnValue, value_words
@@ -37,8 +37,9 @@ __all__ = [
     "ColumnValue",
     "ConfidenceBin",
     "Finding",
-    "Found",
+    "FindingsMethod",
     "Groups",
+    "Ledger",
     "LedgerSettings",
     "SequentialField",
     "clusters_of",

@@ -14,6 +14,7 @@ from miscal.base.document import Measure, Part, Text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
+from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
@@ -173,20 +174,33 @@ def _wording(
     }
 
 
-@dataclass(frozen=True)
-class Found:
-    """The ledger of findings.
+class FindingsMethod(Part):
+    """How the findings were chosen."""
 
-    `findings`: in the order of choice: about the strongest first. `accounted`: values of columns that differ from rows
-    of equal confidence by themselves, but not beyond the cut given the findings, which account for them in part or
-    whole; the strongest first. With `p_given`. `values`: every value of every column, in the order in which its table
-    shows them. `members`, bool (n,): the rows of each finding.
+    candidates: NonNegativeInt
+    adjustment: str
+    level: FiniteFloat
+    evidence: str
+    n: NonNegativeInt
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The findings of some rows.
+
+    `findings` are in the order of choice: about the strongest first. `accounted` are values of columns that differ from
+    rows of equal confidence by themselves, but not beyond the cut given the findings, which account for them in part or
+    whole; the strongest first, with `p_given`. `values` are those of every column, in the order in which its table
+    shows them, and `members` the rows of each finding, bool (n,). Of a run, `method` says how findings were chosen, and
+    `clusters` how inputs were clustered, by which a new row is placed; None where they were not.
     """
 
     findings: tuple[Finding, ...] = ()
     accounted: tuple[Finding, ...] = ()
     values: tuple[ColumnValue, ...] = ()
     members: tuple[np.ndarray, ...] = ()
+    method: FindingsMethod | None = None
+    clusters: InputClusters | None = None
 
 
 def find(
@@ -198,7 +212,7 @@ def find(
     seed: int = 0,
     error: float = 1.0,
     settings: LedgerSettings = LEDGER_DEFAULTS,
-) -> Found:
+) -> Ledger:
     """Write the ledger of findings, and of the values that these account for.
 
     `rows`: with `hidden` and `row`; nothing that is asked of them was learned from their outcomes. `groups`: of the
@@ -256,7 +270,7 @@ def find(
         if groups.kinds[one.group] == VALUE and (one.group, one.effect) not in named
     ]
     values = column_values(rows, corrected, groups, scanned, settings)
-    return Found(tuple(findings), tuple(accounted), values, tuple(members))
+    return Ledger(tuple(findings), tuple(accounted), values, tuple(members))
 
 
 def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:

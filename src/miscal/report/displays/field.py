@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
-from miscal.discovery.column_tables import Tables
-from miscal.discovery.named_findings import named_findings
+from miscal.discovery.findings import named_findings
+from miscal.discovery.tables import Tables
 from miscal.findings.ledger import ColumnValue
 from miscal.report.displays.display import Display, check_some, literal, percent_axis
 from miscal.report.formatting import bounds, count, points
@@ -96,7 +96,7 @@ class FieldDisplay(Display):
         Parameters
         ----------
         tables : mapping of str to tuple of ColumnValue
-            The tables of the run (:func:`miscal.discovery.column_tables.tables_of` makes them of ``columns.parquet``).
+            The tables of the run (:func:`miscal.discovery.tables.tables_of` makes them of ``columns.parquet``).
         column : str
             One of them.
         kind : {"answer", "event", "judge"}, default "answer"

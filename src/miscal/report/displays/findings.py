@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
-from miscal.discovery.named_findings import named_findings
+from miscal.discovery.findings import named_findings
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger import Finding
 from miscal.report.displays.display import Display, literal, percent_axis

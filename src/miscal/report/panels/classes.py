@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from miscal.base.vocabulary import Vocabulary
-from miscal.discovery.classes.document import ClassEvent, ClassNumbers, Confusion
-from miscal.discovery.classes.wording import confusion_sentence, words_of
+from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion
+from miscal.discovery.wording import confusion_sentence, words_of
 from miscal.findings.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import Dot

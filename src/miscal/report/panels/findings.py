@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 from miscal.base.document import Measure
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.summary import FindingsMethod
 from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT
-from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger import SLOPE, Finding, FindingsMethod
 from miscal.findings.ledger.sizes import MENDED
 from miscal.findings.verdict import fate_words, together_words
 from miscal.report.drawing import Scale

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from miscal.base.number_wording import percent
-from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate
-from miscal.discovery.judges.wording import LACKING, ranks, rate_sentence, scale_sentence
+from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate
+from miscal.discovery.wording import LACKING, ranks, rate_sentence, scale_sentence
 from miscal.report.judge_facts import model_rates
 from miscal.report.panel import Panel
 from miscal.report.source import Source

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.slice_numbers import Score
 from miscal.discovery.summary import Summary
+from miscal.discovery.summary_parts import Score
 from miscal.discovery.wording import decision_of, mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.panel import Panel

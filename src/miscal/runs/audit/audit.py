@@ -12,7 +12,7 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
-from miscal.discovery.fitted_rows import TEST
+from miscal.discovery.evidence import TEST
 from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator

@@ -15,7 +15,7 @@ from miscal.base.folds import row_groups
 from miscal.data.readers.names import find
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.discovery.fitted_rows import TIME
+from miscal.discovery.evidence import TIME
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features

@@ -10,8 +10,8 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
 from miscal.base.vocabulary import ANSWER, Kind
-from miscal.discovery.slice_numbers import CurveNumbers
 from miscal.discovery.summary import Global
+from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
 

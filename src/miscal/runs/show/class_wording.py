@@ -4,8 +4,8 @@ from miscal.base.markdown import markdown
 from miscal.base.number_wording import percent
 from miscal.base.shown import Shown, SignedBar
 from miscal.base.terminal import fact_lines, wrapped
-from miscal.discovery.classes.document import ClassEvent
-from miscal.discovery.classes.wording import words_of
+from miscal.discovery.summary_parts import ClassEvent
+from miscal.discovery.wording import words_of
 from miscal.report.printed_finding import finding_words
 
 

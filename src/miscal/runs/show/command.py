@@ -6,11 +6,11 @@ from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import FileError, InputError, command, either
 from miscal.data.readers.names import find
 from miscal.data.readers.table import own_parquet
-from miscal.discovery.classes.document import ClassEvent
-from miscal.discovery.column_tables import ColumnTable, Tables, tables_of
 from miscal.discovery.run import sealed_summary
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Summary
+from miscal.discovery.summary_parts import ClassEvent
+from miscal.discovery.tables import ColumnTable, Tables, tables_of
 
 
 def show(run_dir: str | Path, by: str) -> ColumnTable:

@@ -7,7 +7,7 @@ from miscal.base.markdown import escaped
 from miscal.base.markdown import table as markdown_table
 from miscal.base.terminal import wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.column_tables import ColumnTable
+from miscal.discovery.tables import ColumnTable
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED
 from miscal.report.formatting import MINUS, THIN, bounds, percent, points, ratio

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from miscal.discovery.measurements import EXTREME
-from miscal.discovery.slice_numbers import CurveNumbers
+from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import probability_axes as all_axes
 from miscal.report.drawing import Bar, Scale, round_ticks
 from miscal.report.formatting import metric, points

@@ -15,7 +15,7 @@ from miscal.data.readers.judge_columns import MODELS, scale_words
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.frames import frame_of_rows
-from miscal.discovery.judges.document import GroupRate, JudgeNumbers, Rate, ScalePoint
+from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScalePoint
 from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import pass_rate, rate_influences
 from miscal.evidence.rankings import rank

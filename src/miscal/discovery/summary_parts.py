@@ -1,0 +1,160 @@
+"""What documents store of some rows, of several classes, and of a judge."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, FiniteFloat, NonNegativeInt
+
+from miscal.base.document import Document, Measure, Number, Part, Probability, Share, Text
+from miscal.findings.ledger import Finding
+
+
+class Score(Part):
+    """How one correction does on one slice of the test rows; metrics registered beyond these three are numbers too."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Number]
+
+    smece: Number
+    brier: Number
+    log_loss: Number
+    n: NonNegativeInt
+
+
+class CurveNumbers(Part):
+    """A reliability curve with its 95 % band, one entry per bin."""
+
+    confidence: tuple[FiniteFloat, ...]
+    accuracy: tuple[FiniteFloat, ...]
+    low: tuple[FiniteFloat, ...]
+    high: tuple[FiniteFloat, ...]
+    n: tuple[NonNegativeInt, ...]
+
+
+class CurvePair(Part):
+    """Reliability before and after the correction."""
+
+    raw: CurveNumbers | None
+    corrected: CurveNumbers | None
+
+
+class ClassEvent(Document):
+    """A class as an event of its own: the probability that the model gives it, and whether it is the label.
+
+    Numbers are of the evaluation rows. ``labels`` counts the rows that have it, ``predicted`` those where it is the
+    likeliest; ``probability`` is its mean probability, ``rate`` the share of rows that have it. ``raw`` and
+    ``corrected`` score these probabilities. ``findings`` are groups in which the class is the label more or less often
+    than in rows of equal probability of it; they were only looked for where ``looked_at`` is true.
+    """
+
+    name: Text
+    labels: NonNegativeInt
+    predicted: NonNegativeInt
+    probability: Share
+    rate: Share
+    raw: Score
+    corrected: Score
+    looked_at: bool
+    findings: tuple[Finding, ...] = ()
+    curves: CurvePair | None = None
+
+
+class Confusion(Part):
+    """A class that is the label more or less often than its probability says, where another is predicted.
+
+    ``finding`` is its place among the findings of the class ``label``, from 1; ``rate`` and ``probability`` are of the
+    class ``label`` in the ``n`` rows where ``predicted`` is the likeliest.
+    """
+
+    label: Text
+    predicted: Text
+    finding: NonNegativeInt
+    n: NonNegativeInt
+    probability: Share
+    rate: Share
+    hidden: Measure
+    after: Measure
+    fate: str | None
+    sign: str
+    p_adjusted: FiniteFloat
+
+
+class ClassNumbers(Part):
+    """All classes of a run.
+
+    ``error_top_label`` and ``error_class`` are the shares of the family-wise error that the findings of the top label,
+    and those of each class looked at, may spend; together they are 1 at most. ``candidates`` counts the groups tested
+    of each class. ``log_loss`` and ``accuracy`` of ``raw``, ``global map`` and ``corrected`` probabilities are of all
+    classes, on the evaluation rows; ``saved`` is the log loss that the correction saves. ``correction`` names the
+    way that was chosen for the correction that is saved.
+    """
+
+    label: Text | None
+    predicted_column: Text
+    error_top_label: FiniteFloat
+    error_class: FiniteFloat
+    candidates: NonNegativeInt
+    correction: str
+    log_loss: dict[str, Number]
+    accuracy: dict[str, Number]
+    saved: Measure
+    classes: tuple[ClassEvent, ...]
+    confusions: tuple[Confusion, ...] = ()
+
+    @property
+    def findings(self) -> tuple[tuple[str, Finding], ...]:
+        """All findings with their class, class by class."""
+        return tuple((one.name, finding) for one in self.classes for finding in one.findings)
+
+
+class Rate(Part):
+    """How often people approve, from 0 to 1; ``lacking`` says why there is no interval.
+
+    ``n_labelled`` of the ``n`` rows have a verdict of people.
+    """
+
+    estimate: Number
+    interval: tuple[Share, Share] | None = None
+    lacking: str | None = None
+    n_labelled: NonNegativeInt
+    n: NonNegativeInt
+
+
+class GroupRate(Part):
+    """How often people would approve the answers of a group, estimated in several ways.
+
+    ``name`` says what the group is; ``column`` and ``value`` name it where it is a value of a column, ``finding`` is
+    its place among the findings, from 1. ``rate`` is of prediction-powered inference, ``judge`` the mean of the judge's
+    scores, ``labelled`` of the rows with a verdict alone, and ``rogan_gladen`` of a judge that passes or fails.
+    ``ranks`` are of models: the best and the worst rank that one may have, 1 the best; at 95 %, all hold at once.
+    """
+
+    name: Text
+    column: Text | None = None
+    value: Text | None = None
+    finding: NonNegativeInt | None = None
+    rate: Rate
+    judge: Rate
+    labelled: Rate
+    rogan_gladen: Rate | None = None
+    ranks: tuple[NonNegativeInt, NonNegativeInt] | None = None
+
+
+class ScalePoint(Part):
+    """A score of the judge, and how often people approve at it."""
+
+    score: Text
+    approval: Probability
+
+
+class JudgeNumbers(Part):
+    """The judge of a run.
+
+    ``scale`` is empty where its scores are probabilities. ``n_unjudged`` rows have no verdict of people. ``groups`` are
+    the findings, and the values of columns with few of them; ``model_column`` says which model answered.
+    """
+
+    scale: tuple[ScalePoint, ...] = ()
+    n_unjudged: NonNegativeInt
+    whole: GroupRate
+    groups: tuple[GroupRate, ...] = ()
+    model_column: Text | None = None
