@@ -15,7 +15,7 @@ from miscal.data.readers import read_triples
 from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import seal
-from miscal.discovery.saved_model import load_model, save_model
+from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.report import write_run
 from miscal.report.page import render
 
@@ -35,7 +35,7 @@ def model_targets(folder: Path) -> list[Target]:
     """Make targets of the model folder, whose checksums are renewed."""
     data = read_triples(rows(), features="x_1,kind")
     field_ = miscal.MiscalibrationField().fit_triples(data)
-    save_model(field_, data.encoder, folder / "model", confidence="confidence")
+    SavedModel(field_.to_saved(), data.encoder, "confidence").save(folder / "model")
     targets = []
     new = rows()
     for name in (".", "input"):

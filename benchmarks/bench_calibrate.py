@@ -33,7 +33,7 @@ import polars as pl
 from _script import limit_threads, options, show, target
 from miscal.data.readers import read_triples
 from miscal.data.readers.content_digest import content_digest
-from miscal.discovery.saved_model import save_model
+from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.portfolio import FIRST_STACK
@@ -170,7 +170,7 @@ def saved_model(folder: Path, local: bool) -> Path:
     data = read_triples(pl.DataFrame({"confidence": f, "correct": y}), embeddings=X)
     field = MiscalibrationField().fit_triples(data)
     field.fitted_.model_ = heavy(field.fitted_.model_, 20_000, local)
-    save_model(field, data.encoder, folder, confidence="confidence")
+    SavedModel(field.to_saved(), data.encoder, "confidence").save(folder)
     return folder
 
 

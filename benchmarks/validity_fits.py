@@ -34,7 +34,8 @@ from _validity_worlds import GROUP_ROWS, SHARED, hidden_size, squeezed
 from miscal.calibration.metrics.scores import bin_index, log_losses
 from miscal.calibration.metrics.smooth import smece_of_residuals
 from miscal.data.triples import Triples
-from miscal.discovery.discover import Discovery, discover
+from miscal.discovery.discover import discover
+from miscal.discovery.run import RunContent
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import NAMED
 
@@ -112,7 +113,7 @@ def one_run(world: str, n: int, draw: int) -> dict:
     return {"world": world, "n": n, "draw": draw, "draws": 1, **sums, "structure": structure, "seconds": seconds}
 
 
-def of_certificate(table: Table, found: Discovery, world: str, told: Told) -> None:
+def of_certificate(table: Table, found: RunContent, world: str, told: Told) -> None:
     """Both p-values and limits, of the rows that were tested: where folds teach first, those of the last ones."""
     proof, rows = found.summary.certificate, table.evaluated
     if table.evaluated.all():
@@ -126,7 +127,7 @@ def of_certificate(table: Table, found: Discovery, world: str, told: Told) -> No
         told.interval(f"{name}: limit", limit.interval, float(np.abs(error[rows]).mean()))
 
 
-def of_regimes(table: Table, found: Discovery, world: str, told: Told) -> None:
+def of_regimes(table: Table, found: RunContent, world: str, told: Told) -> None:
     """Residuals of the over and under regimes of the field and of its hidden part, each with its parts."""
     truth = {
         "residual": table.rate - table.f,
@@ -147,7 +148,7 @@ def of_regimes(table: Table, found: Discovery, world: str, told: Told) -> None:
                 told.p_value(f"smece of {one.name}", one.smece.p_value, world == "grouped")
 
 
-def of_scores(table: Table, found: Discovery, world: str, told: Told) -> None:
+def of_scores(table: Table, found: RunContent, world: str, told: Told) -> None:
     """Scores of the world; accuracy and confidence are of all rows, the others of the evaluation rows."""
     scores = found.summary.global_
     for name, truth in true_scores(world).items():
@@ -176,7 +177,7 @@ def true_scores(world: str) -> dict[str, float]:
     return _TRUE[world]
 
 
-def of_findings(table: Table, found: Discovery, world: str, told: Told) -> None:
+def of_findings(table: Table, found: RunContent, world: str, told: Told) -> None:
     """Any finding, and whether the interval of any that columns name misses: as promised, E[y | f] taken as known."""
     summary = found.summary
     told.p_value("findings", min((one.p_adjusted for one in summary.findings), default=1.0), world == "grouped")

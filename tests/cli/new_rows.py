@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from miscal.data.readers import read_triples
-from miscal.discovery.saved_model import save_model
+from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
 
 N = 300
@@ -35,7 +35,7 @@ def embedded(n=N, d=6, seed=0, scale=1.0):
 
 def fitted(folder, **x):
     data = read_triples(rows(), **x)
-    save_model(MiscalibrationField().fit_triples(data), data.encoder, folder, confidence="confidence")
+    SavedModel(MiscalibrationField().fit_triples(data).to_saved(), data.encoder, "confidence").save(folder)
     return folder
 
 

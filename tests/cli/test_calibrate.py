@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import InputError
 from miscal.data.readers import read_triples
-from miscal.discovery.saved_model import save_model
+from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.saved import load_estimator
 
@@ -310,7 +310,7 @@ def wide(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wide") / "model"
     data = read_triples(rows(MANY), embeddings=drawn(MANY, 0))
     field = MiscalibrationField().fit_triples(data)
-    save_model(field, data.encoder, folder, confidence="confidence")
+    SavedModel(field.to_saved(), data.encoder, "confidence").save(folder)
     return folder
 
 

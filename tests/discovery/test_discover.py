@@ -215,7 +215,7 @@ def test_the_saved_correction_has_learned_from_all_rows(data, found):
     RidgeField.seen.clear()
     estimating.fit_rows(data, seed=1, n_jobs=1)
     assert max(len(X) for X, _, _ in RidgeField.seen) == len(data)
-    np.testing.assert_allclose(found.model.fitted_.w, RidgeField().fit(data).w)
+    np.testing.assert_allclose(found.model.field.fitted_.w, RidgeField().fit(data).w)
 
 
 def test_rows_keep_their_order_and_numbers(data):
@@ -330,7 +330,7 @@ def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
     assert run.table.equals(found.table)
     assert run.map.equals(found.map)
     assert run.summary.to_json() == found.summary.to_json()
-    kept, saved = (field.estimate(data.X, data.confidence) for field in (found.model, run.load_model().field))
+    kept, saved = (field.estimate(data.X, data.confidence) for field in (found.model.field, run.load_model().field))
     np.testing.assert_array_equal(kept.corrected, saved.corrected)
     with pytest.raises(InputError, match="memory"):
         run.triples()

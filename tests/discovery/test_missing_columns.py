@@ -47,7 +47,7 @@ def run(tmp_path_factory):
 @pytest.mark.parametrize("absent", [("kind",), ("age",), ("day",), COLUMNS])
 def test_a_column_taken_as_blank_is_what_the_run_measured(run, absent):
     folder, found = run
-    new, encoder = table(1, 60), found.encoder
+    new, encoder = table(1, 60), found.model.encoder
     model = load_model(folder)
     assert model.estimator.fitted.structure_
     got = model.correct(new.drop(absent), missing_as_blank=absent)

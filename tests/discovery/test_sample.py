@@ -93,7 +93,7 @@ def test_a_sample_of_all_rows_is_no_sample():
 
 def test_values_are_those_of_the_saved_field(found):
     rows, outside = planted(), found.table["fold"].to_numpy() == found.table["fold"].max()
-    corrected = found.model.calibrate(rows.X[outside], rows.confidence[outside])
+    corrected = found.model.field.calibrate(rows.X[outside], rows.confidence[outside])
     np.testing.assert_allclose(found.table["corrected"].to_numpy()[outside], corrected, atol=2e-4)
 
 

@@ -21,7 +21,7 @@ from miscal.calibration.calibrators import CALIBRATORS
 from miscal.cli import main
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
-from miscal.discovery.saved_model import save_model
+from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
 from miscal.metrics import hidden_miscalibration, worst_slice_gap
 from miscal.report.displays import FindingsDisplay, ReliabilityDisplay
@@ -98,7 +98,7 @@ def field():
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model") / "field"
     rows = read_triples(as_table(*good()), features="x_*")
-    save_model(MiscalibrationField().fit_triples(rows), rows.encoder, folder, confidence="confidence")
+    SavedModel(MiscalibrationField().fit_triples(rows).to_saved(), rows.encoder, "confidence").save(folder)
     return folder
 
 

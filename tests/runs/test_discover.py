@@ -22,7 +22,7 @@ from miscal.data.columns import Columns
 from miscal.data.readers import open_table
 from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
-from miscal.discovery.run import GivenRows, RunContent, RunMemory
+from miscal.discovery.run import GivenRows, RunContent
 from miscal.report.shown_run import shown_run
 from miscal.runs.discover import read_rows
 from miscal.runs.given import together
@@ -321,7 +321,7 @@ def test_rows_of_one_frame_are_matched_by_their_place_unless_it_was_changed():
     other = pl.DataFrame({"id": [1, 2], "q": [0.3, 0.4]})
 
     def run(rows, given=given):
-        return RunContent(None, None, None, None, None, memory=RunMemory(None, None, rows, given))
+        return RunContent(None, None, None, None, None, kept=rows, given=given)
 
     assert run(GivenRows.of(table, None)).same_data(run(GivenRows.of(other, None)))
     assert not run(GivenRows.of(table, None)).same_data(run(GivenRows.of(other.reverse(), None)))
@@ -335,8 +335,7 @@ def test_a_column_that_the_run_did_not_read_is_taken_from_the_frame_unless_that_
     summary = SimpleNamespace(settings={"source": {"options": {"encoding": "utf-8"}, "path": None}})
 
     def run(given):
-        memory = RunMemory(None, None, GivenRows.of(kept, None), given)
-        return RunContent(summary, None, None, None, None, memory=memory)
+        return RunContent(summary, None, None, None, None, kept=GivenRows.of(kept, None), given=given)
 
     for frame in (given, given.lazy(), given.to_pandas()):
         assert run(frame).data_with("key").load(["key"])["key"].to_list() == [7, 8]
@@ -356,14 +355,14 @@ def test_two_frames_without_shared_rows_are_two_sets(found):
 
 
 def test_looks_add_up_before_and_after_saving(found, tmp_path):
-    run = miscal.Run(found.content.__class__.of(found.content.memory))
+    run = miscal.Run(replace(found.content, path=None))
     assert run.monitor(loans(100, seed=7)).rows == 100
     run.save(tmp_path / "run")
     assert miscal.load(tmp_path / "run").monitor(loans(80, seed=8)).rows == 180
 
 
 def test_looks_of_threads_all_count(found, tmp_path):
-    run, failed = miscal.Run(RunContent.of(found.content.memory)), []
+    run, failed = miscal.Run(replace(found.content, path=None)), []
 
     def look(seed):
         try:

@@ -57,7 +57,7 @@ def test_rows_have_the_columns_of_their_tables(tables):
 
 def test_what_is_observed_is_what_was_found_on_the_pair(result, tables):
     observed = {row["statistic"]: row for row in tables["nulls"]}
-    summary, model = result.found.summary, result.found.model
+    summary, model = result.found.summary, result.found.model.field
     assert summary.settings["computed_on"] == model.device_
     assert observed["delta_std"]["observed"] == pytest.approx(summary.field.std)
     assert observed["std_hidden"]["observed"] == pytest.approx(summary.field.std_hidden)

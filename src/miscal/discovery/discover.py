@@ -6,7 +6,7 @@ With evidence "time" what judges a row, or corrects it, was learned from strictl
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
-from miscal.data.judged import JudgeScale
 from miscal.data.sampling import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepared, unseen_columns
@@ -30,55 +29,19 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.layout import MapMethod, check_layout, map_table
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
-from miscal.discovery.saved_model import SavedClasses
+from miscal.discovery.run import RunContent
+from miscal.discovery.saved_model import SavedClasses, SavedModel
 from miscal.discovery.several_classes import run_classes
 from miscal.discovery.summarise import summarise
-from miscal.discovery.summary import Summary
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
-from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
-from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS, Ledger
 
 if TYPE_CHECKING:
-    import polars as pl
-
-
-@dataclass(frozen=True)
-class Discovery:
-    """Everything that a discovery found.
-
-    `summary`: the numbers, as in ``summary.json``.
-    `table`: one row per input row, in order, with the columns of ``field.parquet``: ``row``, ``split``, ``fold``,
-        ``confidence``, ``correct``, ``delta``, ``mass``, ``regime``, ``subregime``, ``hidden_regime``,
-        ``hidden_subregime``, ``corrected``, ``visible``, ``hidden``, ``supported``. All values are honest. ``delta``
-        estimates E[y - f], in [-1, 1]: positive means under-confident.
-    `map`: Two-dimensional positions of the rows (a sample, if there are many), for the report.
-    `model`: the fitted field; ``model.calibrate(X, confidence=f)`` corrects new confidences.
-    `encoder`: the step that makes X from text or columns; None if the triples have no such step.
-    `findings`: the ledger of findings, the strongest first: named groups that are right more or less often than rows of
-        equal confidence, with the columns of ``findings.parquet``.
-    `columns`: every value of every named column, with its numbers and what the findings say of it: the columns of
-        ``columns.parquet``.
-    `clusters`: how inputs were clustered, by which new rows are placed in findings; None where they were not.
-    `classes`: of several classes: the correction of their probabilities. What it makes of the top label is the
-        corrected confidence.
-    `scale`: of a judge whose scores are no probabilities: what they stand for.
-    """
-
-    summary: Summary
-    table: "pl.DataFrame"
-    map: "pl.DataFrame"
-    model: MiscalibrationField
-    encoder: Any
-    findings: "pl.DataFrame"
-    columns: "pl.DataFrame"
-    clusters: InputClusters | None = None
-    classes: SavedClasses | None = None
-    scale: JudgeScale | None = None
+    pass
 
 
 @global_random_kept()
@@ -100,7 +63,7 @@ def discover(
     threshold: float | Sequence[float] = (),
     cost: tuple[float, float] | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Discovery:
+) -> RunContent:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
     The options are those of :func:`miscal.discover`, which says what each means. Where triples carry a split it is used
@@ -115,6 +78,7 @@ def discover(
     ...
     miscal.base.errors.InputError: too few rows: got 2; at least 100 are needed; ...
     """
+    read = triples
     check_seed(seed)
     _check_settings(method, options, device, epsilon, adjustment, min_rows)
     thresholds = Thresholds.of(threshold, cost)
@@ -189,10 +153,20 @@ def discover(
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     # in the order that the rows came in
     table, picture = table[np.argsort(order)], picture.sort("row", maintain_order=True)
-    tables = findings_table(ledger.findings), columns_table(ledger.values)
     classes = None if several is None else SavedClasses.of(triples, several.corrected.fitted)
-    scale = None if triples.judged is None else triples.judged.scale
-    return Discovery(summary, table, picture, rows.model, triples.encoder, *tables, ledger.clusters, classes, scale)
+    model = SavedModel(
+        rows.model.to_saved(),
+        triples.encoder,
+        summary.data.columns.confidence,
+        summary.kind,
+        {one.name: cost.value for one in summary.columns if (cost := one.cost_if_missing) and cost.value is not None},
+        classes,
+        None if triples.judged is None else triples.judged.scale,
+    )
+    tables = findings_table(ledger.findings), columns_table(ledger.values)
+    return RunContent(
+        summary, table, picture, *tables, model=model, clusters=ledger.clusters, values=ledger.values, read=read
+    )
 
 
 def _sample_size(triples: Triples, evaluation: Evidence, asked: int | None) -> int | None:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,12 @@ from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
 from miscal.data.triples import Triples
 from miscal.data.units import FoundUnits
-from miscal.discovery.discover import Discovery
 from miscal.discovery.evidence import TEST, TIME
 from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
-from miscal.discovery.saved_model import CLASSES, SavedModel, load_clusters, load_model, save_clusters, save_model
+from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters
 from miscal.discovery.summary import Summary, read_summary
-from miscal.discovery.tables import class_findings_table, classes_table, columns_table
+from miscal.discovery.tables import Tables, by_column, class_findings_table, classes_table, columns_table, tables_of
+from miscal.findings.ledger import ColumnValue
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,27 +75,20 @@ def _digest(values: np.ndarray) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class RunMemory:
-    """What a run that was made in this process needs no folder for.
-
-    `triples`: the rows, as they were given to the discovery. `rows`: what a folder must keep so that they can be read
-    again from it. `given`: the data as they were given: a frame, a path, triples.
-    """
-
-    found: Discovery
-    triples: Triples
-    rows: GivenRows
-    given: Any = None
-
-
-@dataclass(frozen=True, eq=False)
 class RunContent:
     """What a run holds: made in this process, read back from its folder, or both.
 
-    `summary`: ``summary.json``. `table`: ``field.parquet``: one row per input row, as
-    :attr:`miscal.discovery.discover.Discovery.table`. `map`: ``map.parquet``. `findings`: ``findings.parquet``.
-    `columns`: ``columns.parquet``; without rows where the run was made before there was such a file. `path`: the
-    folder; None where there is none yet. `memory`: none where it was read back.
+    `summary`: the numbers, as in ``summary.json``.
+    `table`: one row per input row, in order, with the columns of ``field.parquet``. All values are honest. ``delta``
+        estimates E[y - f], in [-1, 1]: positive means under-confident.
+    `map`: two-dimensional positions of the rows (a sample, if there are many), for the report.
+    `findings`, `columns`: ``findings.parquet`` and ``columns.parquet``; the latter without rows where the run was made
+        before there was such a file.
+    `path`: the folder; None where there is none yet.
+
+    The others are those of a run made in this process: what corrects new rows, how inputs were clustered, `values` of
+    the columns, the `read` rows, what a folder must keep so that they can be read again from it (`kept`), and the data
+    as they were `given`: a frame, a path, triples.
     """
 
     summary: Summary
@@ -103,13 +97,17 @@ class RunContent:
     findings: "pl.DataFrame"
     columns: "pl.DataFrame"
     path: Path | None = None
-    memory: RunMemory | None = None
+    model: SavedModel | None = None
+    clusters: "InputClusters | None" = None
+    values: tuple[ColumnValue, ...] | None = None
+    read: Triples | None = None
+    kept: GivenRows = GivenRows()
+    given: Any = None
 
-    @classmethod
-    def of(cls, memory: RunMemory) -> "RunContent":
-        """Return what a run holds that was made in this process."""
-        found = memory.found
-        return cls(found.summary, found.table, found.map, found.findings, found.columns, memory=memory)
+    @cached_property
+    def tables(self) -> Tables:
+        """The values of each named column."""
+        return tables_of(self.columns) if self.values is None else by_column(self.values)
 
     @property
     def name(self) -> str:
@@ -126,11 +124,11 @@ class RunContent:
 
     def load_model(self) -> SavedModel:
         """Return the saved model."""
-        return load_model(self.path) if self.memory is None else saved_model(self.memory.found)
+        return load_model(self.path) if self.model is None else self.model
 
     def load_clusters(self) -> "InputClusters | None":
         """Return how inputs were clustered; None where they were not."""
-        return load_clusters(self.path) if self.memory is None else self.memory.found.clusters
+        return load_clusters(self.path) if self.clusters is None and self.path is not None else self.clusters
 
     @property
     def source(self) -> dict[str, Any]:
@@ -143,7 +141,7 @@ class RunContent:
 
         `**changed`: options of reading that may be others than in the run.
         """
-        rows = reread(self.source, **changed) if self.memory is None else self.memory.triples
+        rows = reread(self.source, **changed) if self.read is None else self.read
         return rows if rows.group is not None else self._with_units(rows)
 
     def _with_units(self, rows: Triples) -> Triples:
@@ -159,27 +157,25 @@ class RunContent:
 
     def same_data(self, other: "RunContent") -> bool:
         """Say whether the rows of another run are of the same file, or of the same object in memory."""
-        mine, theirs = self.memory, other.memory
         # the object may have been changed in between
-        if mine is not None and theirs is not None and mine.given is theirs.given:
-            return mine.rows.agree(theirs.rows)
+        if self.given is not None and self.given is other.given:
+            return self.kept.agree(other.kept)
         digest = self.source.get("sha256")
         return digest is not None and digest == other.source.get("sha256")
 
     def data(self) -> Table:
         """Open the table that the rows were read from."""
         source = self.source
-        given = None if self.memory is None else self.memory.rows.table
         options = source["options"]
-        where = source["path"] if given is None else given
+        where = source["path"] if self.kept.table is None else self.kept.table
         return open_table(where, encoding=options["encoding"], csv_escape=options.get("csv_escape"))
 
     def data_with(self, column: str) -> Table:
         """Open the table with a column that may not have been read: of a run in memory, the data as they were given."""
         table = self.data()
-        if column in table.columns or self.memory is None or not accepts(self.memory.given):
+        if column in table.columns or self.given is None or not accepts(self.given):
             return table
-        given, kept = open_table(collected(self.memory.given)), self.memory.rows.table
+        given, kept = open_table(collected(self.given)), self.kept.table
         if column not in given.columns or kept is None:
             return table
         shared = [name for name in kept.columns if name in given.columns]
@@ -188,17 +184,7 @@ class RunContent:
         return given
 
 
-def saved_model(found: Discovery) -> SavedModel:
-    """Return the model of a discovery, with what is saved beside it."""
-    read = {one.name: one.cost_if_missing for one in found.summary.columns}
-    costs = {name: cost.value for name, cost in read.items() if cost is not None and cost.value is not None}
-    column = found.summary.data.columns.confidence
-    return SavedModel(
-        found.model.to_saved(), found.encoder, column, found.summary.kind, costs, found.classes, found.scale
-    )
-
-
-def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -> None:
+def write_files(found: RunContent, folder: Path) -> None:
     """Write summary, tables, model and rows that were given in memory into an empty folder, and seal it."""
     # no timestamps and one thread's row groups: the same discovery gives the same bytes
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
@@ -209,15 +195,10 @@ def write_files(found: Discovery, folder: Path, rows: GivenRows | None = None) -
         classes_table(classes).write_parquet(folder / CLASSES_FILE, compression="zstd")
         class_findings_table(classes).write_parquet(folder / CLASS_FINDINGS_FILE, compression="zstd")
     (folder / "summary.json").write_text(found.summary.to_json(), encoding="utf-8")
-    model = saved_model(found)
-    about = {"confidence": model.confidence, "kind": model.kind, "costs": model.costs, "scale": model.scale}
-    save_model(found.model, model.encoder, folder / "model", **about)
-    if found.classes is not None:
-        found.classes.save(folder / "model" / CLASSES)
+    found.load_model().save(folder / "model")
     if found.clusters is not None:
         save_clusters(found.clusters, folder / "model")
-    if rows is not None:
-        rows.write(folder)
+    found.kept.write(folder)
     seal(folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -170,6 +169,18 @@ class SavedModel:
             **options,
         )
 
+    def save(self, folder: str | Path) -> None:
+        """Save it without pickle, in place: into a folder that nobody reads yet; made if it is not there."""
+        self.estimator.save(folder)
+        if self.encoder is not None:
+            content, arrays = self.encoder.state()
+            read = {"encoder": content, "confidence": self.confidence, "kind": self.kind, "costs": self.costs}
+            if self.scale is not None:
+                read["scale"] = self.scale.to_dict()
+            save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
+        if self.classes is not None:
+            self.classes.save(Path(folder) / CLASSES)
+
     def correct(self, source: Any, *, frames: FrameKind | None = None, **options: Any) -> Any:
         """Correct new rows that fit into memory.
 
@@ -195,44 +206,6 @@ class SavedModel:
         (piece,) = opened.pieces(1 << 62)
         table = correct_rows(self.estimator.fitted, opened.read(piece), self.classes)
         return (frames or FrameKind.of(source)).frame(table, table["row"].to_numpy())
-
-
-def save_model(
-    model: MiscalibrationField,
-    encoder: Encoder | None,
-    folder: str | Path,
-    *,
-    confidence: str | None = None,
-    kind: Kind = ANSWER,
-    costs: Mapping[str, float] | None = None,
-    scale: JudgeScale | None = None,
-) -> None:
-    """Save a field, with the step that makes its x and the column of its confidences, without pickle.
-
-    Parameters
-    ----------
-    model : MiscalibrationField
-        Fitted.
-    encoder : Encoder or None
-        Of :attr:`miscal.data.triples.Triples.encoder`.
-    folder : str or Path
-        Where to; made if it is not there. Written in place: give it a folder that nobody reads yet.
-    confidence : str, optional
-        The column of the confidences it was fitted on, so that new rows are corrected from the same column.
-    kind : {"answer", "event", "judge"}
-        What they are the probabilities of.
-    costs : mapping of str to float, optional
-        As in :class:`SavedModel`.
-    scale : JudgeScale, optional
-        Of a judge whose scores are no probabilities.
-    """
-    model.to_saved().save(folder)
-    if encoder is not None:
-        content, arrays = encoder.state()
-        read = {"encoder": content, "confidence": confidence, "kind": kind, "costs": dict(costs or {})}
-        if scale is not None:
-            read["scale"] = scale.to_dict()
-        save_state(Path(folder) / INPUT, _INPUT_FORM, read, arrays)
 
 
 def save_clusters(clusters: InputClusters, folder: str | Path) -> None:

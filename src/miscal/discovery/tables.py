@@ -219,6 +219,11 @@ def tables_of(frame: pl.DataFrame, *, name: str = "columns.parquet") -> Tables:
         raise CorruptFile(
             f"{name} holds no tables of columns ({str(error)[:200]}); run {command('discover')} again"
         ) from None
+    return by_column(values)
+
+
+def by_column(values: Iterable[ColumnValue]) -> Tables:
+    """Group values, which lie column by column."""
     return {column: tuple(some) for column, some in groupby(values, key=lambda one: one.column)}
 
 

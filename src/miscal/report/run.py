@@ -9,25 +9,23 @@ from miscal.base.files import resolve
 from miscal.discovery.run_folder import MONITOR, run_folder
 
 if TYPE_CHECKING:
-    from miscal.discovery.discover import Discovery
-    from miscal.discovery.run import GivenRows
+    from miscal.discovery.run import RunContent
 
 
 def write_run(
-    found: "Discovery | Callable[[], Discovery]",
+    found: "RunContent | Callable[[], RunContent]",
     out: str | Path,
     *,
     overwrite: bool = False,
     report: bool = True,
-    rows: "GivenRows | None" = None,
     reads: Collection[Any] = (),
     looks: Path | None = None,
-) -> "Discovery":
+) -> "RunContent":
     """Write a discovery as a run folder, whole or not at all.
 
     Parameters
     ----------
-    found : Discovery or callable
+    found : RunContent or callable
         What :func:`miscal.discovery.discover.discover` returned; or a function that returns it, which is called once
         the folder is known to be free and is locked, so that hours of work are not lost to a name that is taken.
     out : str or Path
@@ -36,8 +34,6 @@ def write_run(
         Replace an existing run folder.
     report : bool, default True
         Draw ``report.html`` too.
-    rows : GivenRows, optional
-        What was given in memory, to be kept so that the run can be audited and compared from its folder.
     reads : collection
         Paths that the run is made from, which are never replaced; the others are ignored.
     looks : Path, optional
@@ -45,7 +41,7 @@ def write_run(
 
     Returns
     -------
-    Discovery
+    RunContent
         What was written.
 
     Raises
@@ -59,15 +55,14 @@ def write_run(
         discovery = found() if callable(found) else found
         # heavy modules come after the folder is known to be free
         from miscal.discovery.run import write_files
-        from miscal.discovery.tables import tables_of
         from miscal.report.page import write_page
         from miscal.report.source import source_of
 
-        write_files(discovery, folder, rows)
+        write_files(discovery, folder)
         if looks is not None and looks.is_dir():
             shutil.copytree(looks, folder / MONITOR)
         if report:
-            columns = tables_of(discovery.columns)
-            source = source_of(discovery.summary, discovery.table, discovery.map, columns, name=resolve(out).name)
+            tables = discovery.table, discovery.map, discovery.tables
+            source = source_of(discovery.summary, *tables, name=resolve(out).name)
             write_page(source, folder)
     return discovery

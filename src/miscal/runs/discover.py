@@ -74,7 +74,7 @@ def discover(
     data = without_batches(data)
     from miscal.data.triples import Triples
     from miscal.discovery.discover import discover as discover_triples
-    from miscal.discovery.run import GivenRows, RunContent, RunMemory
+    from miscal.discovery.run import GivenRows
     from miscal.runs.given import together
     from miscal.runs.run import Run
     from miscal.runs.shown_progress import stages
@@ -88,9 +88,9 @@ def discover(
             triples = read_rows(table.source, settings, **table.options)
         found = discover_triples(triples, progress=tell, n_jobs=n_jobs, **settings.of_discovery())
     if table is None:
-        return Run(RunContent.of(RunMemory(found, triples, GivenRows(), data)))
-    rows = GivenRows() if settings.redact_text else _kept(table, triples)
-    return Run(RunContent.of(RunMemory(found, triples, rows, data)), table.frames)
+        return Run(replace(found, given=data))
+    kept = GivenRows() if settings.redact_text else _kept(table, triples)
+    return Run(replace(found, kept=kept, given=data), table.frames)
 
 
 def check_method(settings: DiscoverySettings) -> None:

@@ -84,11 +84,9 @@ class RunPlot:
 
     def field(self, column: str, *, ax: Any = None) -> FieldDisplay:
         """Draw the hidden residual by the values of a named column."""
-        from miscal.discovery.tables import tables_of
         from miscal.report.displays import FieldDisplay
 
-        tables = tables_of(self._content.columns)
-        return FieldDisplay.from_tables(tables, column, kind=self._content.summary.kind, ax=ax)
+        return FieldDisplay.from_tables(self._content.tables, column, kind=self._content.summary.kind, ax=ax)
 
     def decisions(self, *, ax: Any = None) -> DecisionDisplay:
         """Draw what acting at each threshold leads to."""

@@ -303,13 +303,11 @@ class Run(ShowsItself):
         InputError
             If another file, or a folder, is there, or it lies in the folder of a run under another name.
         """
-        from miscal.discovery.tables import tables_of
         from miscal.report.page import MARK, build
         from miscal.report.source import source_of
 
         content = self._content
-        columns = tables_of(content.columns)
-        source = source_of(content.summary, content.table, content.map, columns, name=Path(path).stem)
+        source = source_of(content.summary, content.table, content.map, content.tables, name=Path(path).stem)
         return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")
 
     @checked_call
@@ -334,12 +332,11 @@ class Run(ShowsItself):
         """
         from miscal.report import write_run
 
-        memory = self._content.memory
         target = {"overwrite": overwrite, "reads": [one["path"] for one in self._content.source.get("files", ())]}
         with _ONE_LOOK:
-            if memory is not None:
+            if self._content.model is not None:
                 held = self.path or self._scratch
-                write_run(memory.found, folder, rows=memory.rows, looks=held and held / FOLDER, **target)
+                write_run(self._content, folder, looks=held and held / FOLDER, **target)
             else:
                 with run_folder(folder, **target) as place:
                     shutil.copytree(self.path, place, dirs_exist_ok=True)
@@ -355,7 +352,7 @@ class Run(ShowsItself):
 
             place = Path(tempfile.mkdtemp(prefix="miscal-"))
             weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
-            write_files(self._content.memory.found, place, self._content.memory.rows)
+            write_files(self._content, place)
             self._scratch = place
         return self._scratch
 

@@ -20,10 +20,10 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
-from miscal.discovery.discover import Discovery
 from miscal.discovery.estimating import corrections_by_name, expected_outcome
 from miscal.discovery.evidence import TEST
 from miscal.discovery.fitted_rows import evaluated_rows
+from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.raw import RawField, choose_raw_field
 from miscal.findings.conditions import Frame
@@ -99,7 +99,7 @@ class PairResult:
     settings : MeasureSettings
     triples : Triples
         All rows of the pair, with their split; without one where all rows are evaluated.
-    found : Discovery
+    found : RunContent
         What :func:`miscal.discover` found on them.
     seconds_score : float or None
         Seconds spent on asking the model; None for data that were read.
@@ -109,7 +109,7 @@ class PairResult:
     method: str
     settings: MeasureSettings
     triples: Triples
-    found: Discovery
+    found: RunContent
     seconds_score: float | None = None
 
     @property
@@ -209,12 +209,12 @@ class RawGeometry:
     seconds: float
 
 
-def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRows:
+def learned_rows(found: RunContent, triples: Triples, epsilon: float) -> FieldRows:
     """Take the evaluation rows from the table of a run.
 
     Parameters
     ----------
-    found : Discovery
+    found : RunContent
     triples : Triples
         Its rows, in the order of its table, with their split if there is one.
     epsilon : float
@@ -226,7 +226,7 @@ def learned_rows(found: Discovery, triples: Triples, epsilon: float) -> FieldRow
     return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
 
 
-def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
+def globally_corrected(found: RunContent, triples: Triples) -> np.ndarray:
     """Correct the evaluation rows by the map of the confidence alone that does best in training.
 
     The maps are those of the table ``corrections``, the confidence itself among them. They learn from training rows,
@@ -235,7 +235,7 @@ def globally_corrected(found: Discovery, triples: Triples) -> np.ndarray:
 
     Parameters
     ----------
-    found : Discovery
+    found : RunContent
     triples : Triples
         Its rows, in the order of its table, with their split if there is one.
 
@@ -296,12 +296,12 @@ def named_columns(result: PairResult) -> Frame:
     return Frame(int(at.sum()), {name: take_rows(values, at) for name, values in columns.items()})
 
 
-def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:
+def raw_geometry(found: RunContent, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:
     """Smooth the residuals of the paper's bank over the raw inputs, and estimate the evaluation rows.
 
     Parameters
     ----------
-    found : Discovery
+    found : RunContent
         Of method "paper", with evidence "test".
     triples : Triples
         Its rows, in the order of its table.
@@ -315,12 +315,12 @@ def raw_geometry(found: Discovery, triples: Triples, learned: FieldRows, seed: i
     RawGeometry or None
         None for another method, and where all rows are evaluated: the bank that all share has seen their outcomes then.
     """
-    if found.model.method != "paper" or found.summary.evidence != TEST:
+    if found.model.field.method != "paper" or found.summary.evidence != TEST:
         return None
     start = time.monotonic()
     split = triples.split
     weight = np.ones(len(triples)) if triples.weight is None else triples.weight
-    fitted, test = found.model.fitted_, split == "test"
+    fitted, test = found.model.field.fitted_, split == "test"
     # the estimator knows rows by their numbers in the source
     sorter = np.argsort(triples.row)
     bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]

@@ -13,7 +13,6 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
-from miscal.discovery.tables import tables_of
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import column_groups, value_words
 from miscal.findings.shared import shared_columns
@@ -99,7 +98,7 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
     """
     triples, at = result.triples, np.flatnonzero(evaluated_rows(result.triples))
     learned, rows = result.learned, labelled_rows(result)
-    values = [one for some in tables_of(result.found.columns).values() for one in some]
+    values = [one for some in result.found.tables.values() for one in some]
     return ModelRows(
         named=result.named,
         rows=rows,

@@ -18,8 +18,8 @@ from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units
 from miscal.data.triples import Triples
-from miscal.discovery.discover import Discovery, discover
-from miscal.discovery.run import read_run
+from miscal.discovery.discover import discover
+from miscal.discovery.run import RunContent, read_run
 from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
 from miscal.study.cells import StudyCell, name_of, pairs_of_cell
@@ -111,7 +111,7 @@ def fit(job: CellJob) -> CellResult:
     pair, method = job.pair, job.cell.method
     triples = split_triples(job, pair)
 
-    def make() -> Discovery:
+    def make() -> RunContent:
         return discover(
             triples,
             method=method,
@@ -258,8 +258,7 @@ def pair_result(job: CellJob, pair: StudyPair | None = None) -> PairResult:
     """
     pair, method = pair or job.pair, job.cell.method
     run = read_run(job.folder.run(pair.pair, method))
-    model = run.load_model()
-    found = Discovery(run.summary, run.table, run.map, model.field, model.encoder, run.findings, run.columns)
+    found = replace(run, model=run.load_model())
     # where the plan names no band, the run has chosen it
     settings = MeasureSettings(pair.seed, run.summary.settings["epsilon"], min_rows=pair.min_rows, raw=pair.raw)
     labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))

@@ -254,7 +254,7 @@ def test_what_only_one_method_or_geometry_has_is_null_elsewhere():
 def raw_by_loop():
     """The paper's bank smoothed in x at the chosen bandwidth: delta of each test row."""
     result = planted("paper")
-    triples, fitted = result.triples, result.found.model.fitted_
+    triples, fitted = result.triples, result.found.model.field.fitted_
     bank = [triples.row.tolist().index(k) for k in fitted.bank_rows_]
     # the rows whose representation the model stores, so that the numbering is the right one
     assert fitted.transform(triples.X[bank]) == pytest.approx(fitted.bank_coordinates_, abs=1e-6)

@@ -12,7 +12,7 @@ from miscal.runs.settings import DiscoverySettings
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
-    from miscal.discovery.discover import Discovery
+    from miscal.discovery.run import RunContent
 
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
 
@@ -55,7 +55,7 @@ def run_discovery(
 
     start = time.monotonic()
 
-    def make() -> "Discovery":
+    def make() -> "RunContent":
         nonlocal start
         progress(Progress("reading"))
         triples = read()

@@ -72,7 +72,7 @@ def unseen_spaces(result: PairResult, limit: int) -> Spaces:
         model = MiscalibrationField(result.method, random_state=seed, options=options).fit_triples(triples.take(taught))
         asked = ~taught
     else:
-        model, asked = result.found.model, evaluated_rows(triples)
+        model, asked = result.found.model.field, evaluated_rows(triples)
     at = one_of_each(groups, np.flatnonzero(asked), limit, np.random.default_rng((seed, _STREAM)))
     return Spaces(at, dict(zip(SPACES, (triples.X[at], model.transform(triples.X[at])), strict=True)))
 
@@ -126,7 +126,7 @@ def measure_layouts(result: PairResult) -> TableRows:
     candidates = np.flatnonzero(evaluated_rows(triples))
     at = candidates[shown_rows(len(candidates), seed=seed, limit=MOST_ROWS)]
     X = triples.X[at]
-    spaces = {"raw": X, "learned": result.found.model.transform(X)}
+    spaces = {"raw": X, "learned": result.found.model.field.transform(X)}
     shown = {
         "row": triples.row[at].tolist(),
         "category": _categories(result, at),
