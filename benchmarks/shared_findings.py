@@ -46,9 +46,9 @@ from miscal.findings.conditions import Value
 from miscal.findings.judging import hidden_residual, strata_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
 from miscal.findings.ledger.groups import VALUE, error_shares
+from miscal.findings.model_tests import ModelTests
 from miscal.findings.residuals import holm
-from miscal.findings.shared import SHARED, ModelAnswers, ModelTests, find_shared, stacked
-from miscal.findings.shared.shared_findings import SHARE_OF_SHARED
+from miscal.findings.shared_findings import SHARE_OF_SHARED, SHARED, ModelAnswers, find_shared, stacked
 
 FIELDS = ("what", "world", "correlation", "draw")
 MODELS, SUBJECTS = 8, 11

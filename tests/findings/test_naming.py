@@ -1,5 +1,6 @@
 """Keywords, enriched metadata, feature rules and names."""
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
+from miscal.findings import enrichment, naming
 from miscal.findings.enrichment import Column, Enriched, Label, encode, enrich, odds_ratio
 from miscal.findings.naming import (
     Clause,
@@ -19,7 +21,7 @@ from miscal.findings.naming import (
     needed_lift,
     part_names,
 )
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 PART = np.repeat([0, 1, -1], [100, 100, 200])
 
@@ -127,12 +129,14 @@ def test_any_column_encodes_or_is_passed_over(values):
         assert all("\n" not in str(label) and len(str(label)) <= 42 for label in column.labels)
 
 
-def test_a_name_keeps_to_its_settings():
+def test_a_name_keeps_to_its_settings(monkeypatch):
     subject = encode("subject", ["law"] * 50 + ["ethics"] * 50 + ["math", "chess", "food"] * 100)
-    (items,) = enrich([subject], PART, 1, FindingsSettings(max_items=1))
+    monkeypatch.setattr(enrichment, "SETTINGS", replace(SETTINGS, max_items=1))
+    (items,) = enrich([subject], PART, 1)
     assert [str(item.value) for item in items] == ["= ethics"]
     assert metadata_clause(items, 0.25).words == "subject = ethics (50 % of its rows)"
-    assert metadata_clause(items, 0.25, settings=FindingsSettings(clause_share=0.6)) is None
+    monkeypatch.setattr(naming, "SETTINGS", replace(SETTINGS, clause_share=0.6))
+    assert metadata_clause(items, 0.25) is None
 
 
 def test_metadata_of_chance_is_rarely_enriched():
@@ -165,7 +169,7 @@ def test_a_planted_value_is_found_and_corrected_for_every_value_that_is_common_e
     (planted,) = [item for item in items if item.value == Label("0")]
     size = int((part == 0).sum())
     raw = fisher_exact([[30, 5], [size - 30, 3000 - size - 5]], alternative="greater").pvalue
-    tests = int((np.bincount(codes, minlength=n_values) >= FINDINGS_DEFAULTS.min_count).sum())
+    tests = int((np.bincount(codes, minlength=n_values) >= SETTINGS.min_count).sum())
     assert planted.p_value == pytest.approx(raw * tests, rel=1e-6, abs=0)
     assert planted.n == 30
 

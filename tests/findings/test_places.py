@@ -1,11 +1,13 @@
 """Places of what is hidden: regions that are right more or less often than rows of like confidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.findings import FindingsSettings, places
+from miscal.findings import judging, places
 
 RATE = np.full(600, 0.5)
 CORRECT = np.r_[np.tile([1, 0], 100), np.zeros(200), np.ones(200)].astype(float)
@@ -27,7 +29,7 @@ def test_a_region_without_rows_is_no_place():
     assert found(CORRECT, []) == []
 
 
-def test_many_regions_raise_the_bar_and_parts_and_larger_regions_are_one_family():
+def test_many_regions_raise_the_bar_and_parts_and_larger_regions_are_one_family(monkeypatch):
     some = np.arange(600) < 30
     correct = np.where(some, np.arange(600) % 5 == 0, CORRECT)  # 6 of 30 right where 15 are expected: p is 0.001
     many = [("empty", np.zeros(600, dtype=bool))] * 60
@@ -35,7 +37,8 @@ def test_many_regions_raise_the_bar_and_parts_and_larger_regions_are_one_family(
     assert found(correct, [("some", some), *many]) == []
     assert found(correct, [("some", some)], many) == []
     assert found(correct, many, [("some", some)]) == []
-    assert found(correct, [("some", some)], settings=FindingsSettings(significance=1e-5)) == []
+    monkeypatch.setattr(judging, "SETTINGS", replace(judging.SETTINGS, significance=1e-5))
+    assert found(correct, [("some", some)]) == []
 
 
 def test_larger_regions_are_told_only_where_no_part_is():

@@ -1,6 +1,7 @@
 """Planted subregimes are found, named and confirmed; noise is not; nothing depends on the order of rows."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ from miscal.base.document import MeasureAgainstNull
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import regimes_of
-from miscal.findings import EPSILON, Confirmed, FindingsSettings, find_subregimes
+from miscal.findings import EPSILON, Confirmed, find_subregimes, parts, subregimes
 
 SUBJECTS = np.array(["law", "physics", "cooking", "chess"])
 WORDS = ["court jury verdict", "quark boson energy", "onion garlic butter", "rook bishop castle"]
@@ -176,10 +177,12 @@ def test_outcomes_of_rows_cut_on_and_delta_of_rows_tested_change_nothing(world, 
     assert found_in(world, delta=delta, regime=regimes_of(world["delta"], EPSILON)).table == found.table
 
 
-def test_the_settings_bound_size_and_number_of_parts(world):
-    assert len(found_in(world, settings=FindingsSettings(max_parts=1)).table) == 2
-    large = FindingsSettings(min_rows=900)
-    assert [part.parent for part in found_in(world, settings=large).table] == ["over"]
+def test_the_settings_bound_size_and_number_of_parts(world, monkeypatch):
+    monkeypatch.setattr(parts, "SETTINGS", replace(parts.SETTINGS, max_parts=1))
+    assert len(found_in(world).table) == 2
+    monkeypatch.undo()
+    monkeypatch.setattr(subregimes, "SETTINGS", replace(subregimes.SETTINGS, min_rows=900))
+    assert [part.parent for part in found_in(world).table] == ["over"]
 
 
 def test_rows_without_support_belong_to_no_part(world):

@@ -1,21 +1,20 @@
 """Describe a field: its regimes, their named parts, findings, and the verdict.
 
-What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows`, a :class:`~miscal.evidence.claim.Claim` and a
-frozen :class:`~miscal.findings.settings.FindingsSettings`; what leaves is frozen results and sentences. Parts,
-enrichment, naming and residuals are formulas; judging tests regions; subregimes and verdict put them
-together.
+What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows` and a :class:`~miscal.evidence.claim.Claim`; what
+leaves is frozen results and sentences. Parts, enrichment, naming and residuals are formulas; judging tests regions;
+subregimes and verdict put them together.
 """
 
 from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed, Judged, Place, judge_regimes, places
 from miscal.findings.residuals import binomial_residual, holm
-from miscal.findings.settings import EPSILON, FINDINGS_DEFAULTS, FindingsSettings, default_epsilon
+from miscal.findings.settings import EPSILON, SETTINGS, FindingsSettings, default_epsilon
 from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
 from miscal.findings.verdict import averages, verdict
 
 __all__ = [
     "EPSILON",
-    "FINDINGS_DEFAULTS",
+    "SETTINGS",
     "Confirmed",
     "Enriched",
     "FindingsSettings",

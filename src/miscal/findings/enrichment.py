@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, FiniteFloat, NonNegativeInt, PlainSerializer
 
 from miscal.base.document import Part, Share, Text
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 MISSING, EMPTY = "(missing)", "(empty)"
 
@@ -82,7 +82,7 @@ class Enriched(Part):
         return f"{self.column} {self.value}"
 
 
-def clean_label(value: Any, length: int = FINDINGS_DEFAULTS.label_length) -> str:
+def clean_label(value: Any, length: int = SETTINGS.label_length) -> str:
     r"""Return a value as one short line of text, of `length` characters at most.
 
     Examples
@@ -110,7 +110,7 @@ def written_date(value: Any) -> str:
     return str(np.datetime64(value, "s")).removesuffix("T00:00:00")
 
 
-def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULTS) -> Column | None:
+def encode(name: str, values: Any) -> Column | None:
     """Turn a metadata column into codes.
 
     `name`: name of the column. `values`, (n,): values of any kind; None and NaN count as a value of their own. Returns
@@ -125,25 +125,25 @@ def encode(name: str, values: Any, settings: FindingsSettings = FINDINGS_DEFAULT
     True
     """
     values = np.asarray(values)
-    name = clean_label(name, settings.label_length)
+    name = clean_label(name, SETTINGS.label_length)
     if values.dtype.kind == "M":
-        return _encode_dates(name, values, settings)
-    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > settings.numeric_values):
-        return _encode_numbers(name, values, settings)
-    labels = np.array([clean_label(value, settings.label_length) for value in values.tolist()], dtype=object)
+        return _encode_dates(name, values)
+    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > SETTINGS.numeric_values):
+        return _encode_numbers(name, values)
+    labels = np.array([clean_label(value, SETTINGS.label_length) for value in values.tolist()], dtype=object)
     distinct, codes = np.unique(labels.astype(str), return_inverse=True)
-    if len(distinct) < 2 or len(distinct) > settings.identifier_share * len(values):
+    if len(distinct) < 2 or len(distinct) > SETTINGS.identifier_share * len(values):
         return None
     return Column(name, tuple(Label(str(label)) for label in distinct), codes)
 
 
-def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -> Column | None:
+def _encode_numbers(name: str, values: np.ndarray) -> Column | None:
     finite = np.isfinite(values.astype(float))
     known = np.unique(values[finite])
     whole = bool(np.all(known == np.round(known)))
-    if len(known) < 2 or (whole and len(known) > settings.identifier_share * len(values)):
+    if len(known) < 2 or (whole and len(known) > SETTINGS.identifier_share * len(values)):
         return None
-    if len(known) <= settings.numeric_values:
+    if len(known) <= SETTINGS.numeric_values:
         cuts, labels = known[:-1], [Label(f"{value:g}") for value in known]
     else:
         # a quartile that many rows share is met once
@@ -155,13 +155,13 @@ def _encode_numbers(name: str, values: np.ndarray, settings: FindingsSettings) -
     return Column(name, (*labels, Label(MISSING)), codes)
 
 
-def _encode_dates(name: str, values: np.ndarray, settings: FindingsSettings) -> Column | None:
+def _encode_dates(name: str, values: np.ndarray) -> Column | None:
     """Few dates one by one, many in quarters of the rows."""
     known = ~np.isnat(values)
     distinct = np.unique(values[known])
     if len(distinct) < 2:
         return None
-    if len(distinct) <= settings.numeric_values:
+    if len(distinct) <= SETTINGS.numeric_values:
         starts, labels = distinct, [Label(written_date(value)) for value in distinct]
     else:
         quarters = np.quantile(values[known].astype(np.int64), (0.25, 0.5, 0.75), method="lower").astype(values.dtype)
@@ -176,9 +176,7 @@ def _encode_dates(name: str, values: np.ndarray, settings: FindingsSettings) -> 
     return Column(name, (*labels, Label(MISSING)), codes)
 
 
-def enrich(
-    columns: list[Column], part: np.ndarray, n_parts: int, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> list[tuple[Enriched, ...]]:
+def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[Enriched, ...]]:
     """Find the metadata values that are more common in each part than among the other rows.
 
     `columns`: metadata. `part`, int (n,): part of every row, -1 for rows of none: they count as "other". `n_parts`:
@@ -193,13 +191,13 @@ def enrich(
     >>> str(item.value), item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
-    tested = [_test(column, part == index, index, settings.min_count) for column in columns for index in range(n_parts)]
+    tested = [_test(column, part == index, index, SETTINGS.min_count) for column in columns for index in range(n_parts)]
     kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
     for one, adjusted in zip(tested, _benjamini_hochberg([one.p_values for one in tested]), strict=True):
         kept[one.part] += [
-            _item(one, at, float(adjusted[at]), settings) for at in np.flatnonzero(adjusted <= settings.significance)
+            _item(one, at, float(adjusted[at])) for at in np.flatnonzero(adjusted <= SETTINGS.significance)
         ]
-    return [tuple(sorted(items, key=_telling)[: settings.max_items]) for items in kept]
+    return [tuple(sorted(items, key=_telling)[: SETTINGS.max_items]) for items in kept]
 
 
 def _telling(item: Enriched) -> tuple[float, str, str]:
@@ -255,9 +253,9 @@ def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarra
     return np.minimum(hypergeom.sf(pairs % (n + 1) - 1, n, pairs // (n + 1), size), 1.0)[which]
 
 
-def _item(one: _Tested, at: int, p_value: float, settings: FindingsSettings) -> Enriched:
+def _item(one: _Tested, at: int, p_value: float) -> Enriched:
     n, code, hits, total = len(one.column.codes), one.codes[at], int(one.hits[at]), int(one.total[at])
-    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits, settings)
+    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits)
     share, overall = hits / one.size, total / n
     return Enriched(
         column=one.column.name,
@@ -272,9 +270,7 @@ def _item(one: _Tested, at: int, p_value: float, settings: FindingsSettings) -> 
     )
 
 
-def odds_ratio(
-    a: int, b: int, c: int, d: int, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> tuple[float, tuple[float, float]]:
+def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, float]]:
     """Odds ratio ``ad / bc`` of a two-by-two table and its 95 % interval.
 
     Half a row is added to every cell (Haldane 1956, Anscombe 1956); the interval is Woolf's (1955), on the log scale.
@@ -289,6 +285,6 @@ def odds_ratio(
     """
     cells = np.array([a, b, c, d]) + 0.5
     log_ratio = float(np.log(cells) @ [1, -1, -1, 1])
-    half = settings.z_interval * float(np.sqrt((1.0 / cells).sum()))
+    half = SETTINGS.z_interval * float(np.sqrt((1.0 / cells).sum()))
     low, ratio, high = np.exp([log_ratio - half, log_ratio, log_ratio + half]).tolist()
     return ratio, (low, high)

@@ -22,7 +22,7 @@ from miscal.evidence.conditional import centred, shuffle_thirds, shuffle_varianc
 from miscal.evidence.sums import near_normal
 from miscal.findings.ledger.exact import exact_p_value
 from miscal.findings.residuals import binomial_residual, holm, proportion_residual
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 REGIMES = ("over", "good", "under")
 """Names of the regimes, in the order of tables."""
@@ -59,12 +59,7 @@ class Judged:
     confirmed: Confirmed
 
 
-def judge(
-    rows: LabelledRows,
-    regions: Sequence[np.ndarray],
-    signs: Sequence[int],
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> list[Judged]:
+def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int]) -> list[Judged]:
     """Test the residual of every region, its visible and its hidden part.
 
     `rows`: their outcomes had no part in choosing the regions they are in. `regions`, bool (n,): which rows are in each
@@ -85,18 +80,16 @@ def judge(
     >>> judged.confirmed
     Confirmed(total=True, visible=False, hidden=True)
     """
-    stratum = strata_of(rows, settings)
-    found = [_parts(rows, inside, stratum, settings) for inside in regions]
+    stratum = strata_of(rows)
+    found = [_parts(rows, inside, stratum) for inside in regions]
     adjusted = [_adjusted([parts[i] for parts in found], signs) for i in range(3)]
     return [
-        _judged(parts, [float(values[at]) for values in adjusted], sign, settings)
+        _judged(parts, [float(values[at]) for values in adjusted], sign)
         for at, (parts, sign) in enumerate(zip(found, signs, strict=True))
     ]
 
 
-def judge_regimes(
-    rows: LabelledRows, regime: np.ndarray, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> dict[str, Judged]:
+def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
     """Test whole regimes, those of the total field or those of the hidden one.
 
     `regime`, object (n,): name of each row's regime, or None. Only ``"over"`` and ``"under"`` claim something; they are
@@ -110,23 +103,21 @@ def judge_regimes(
     (Confirmed(total=True, visible=True, hidden=False), None)
     """
     regions, signs = [regime == name for name in REGIMES], [SIGNS.get(name, 0) for name in REGIMES]
-    return dict(zip(REGIMES, judge(rows, regions, signs, settings), strict=True))
+    return dict(zip(REGIMES, judge(rows, regions, signs), strict=True))
 
 
-def strata_of(rows: LabelledRows, settings: FindingsSettings = FINDINGS_DEFAULTS) -> np.ndarray:
+def strata_of(rows: LabelledRows) -> np.ndarray:
     """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
-    return strata(rows.confidence, settings.stratum_rows, rows.group)
+    return strata(rows.confidence, SETTINGS.stratum_rows, rows.group)
 
 
-def _parts(
-    rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, settings: FindingsSettings
-) -> tuple[MeasureAgainstNull, ...]:
+def _parts(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tuple[MeasureAgainstNull, ...]:
     """Measure the residual of a region, its visible and its hidden part."""
     own, effect = rows.take(inside), effect_of_mean(rows, inside)
     return (
-        binomial_residual(own.correct, own.confidence, settings, effect=effect, weight=own.weight),
-        _visible(rows, inside, stratum, effect, settings),
-        hidden_residual(rows, inside, stratum, settings),
+        binomial_residual(own.correct, own.confidence, effect=effect, weight=own.weight),
+        _visible(rows, inside, stratum, effect),
+        hidden_residual(rows, inside, stratum),
     )
 
 
@@ -138,12 +129,10 @@ def _adjusted(residuals: Sequence[MeasureAgainstNull], signs: Sequence[int]) -> 
     return p_values
 
 
-def _judged(
-    parts: tuple[MeasureAgainstNull, ...], p_values: Sequence[float], sign: int, settings: FindingsSettings
-) -> Judged:
+def _judged(parts: tuple[MeasureAgainstNull, ...], p_values: Sequence[float], sign: int) -> Judged:
     names = ("total", "visible", "hidden")
     confirmed = {
-        name: bool(p_value <= settings.significance and sign and sign * one.value > 0)
+        name: bool(p_value <= SETTINGS.significance and sign and sign * one.value > 0)
         for name, one, p_value in zip(names, parts, p_values, strict=True)
     }
     residual, visible, hidden = parts
@@ -151,9 +140,7 @@ def _judged(
     return Judged(residual, visible, hidden, adjusted, Confirmed(**confirmed))
 
 
-def _visible(
-    rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float, settings: FindingsSettings
-) -> MeasureAgainstNull:
+def _visible(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float) -> MeasureAgainstNull:
     if not inside.any():
         return _NOTHING
     own = rows.take(inside)
@@ -167,15 +154,10 @@ def _visible(
     used = share > 0
     effective = 1.0 / float(np.sum(share[used] ** 2 / size[used])) / (effect / within)
     rate, sure = average(own.expected, own.weight), average(own.confidence, own.weight)
-    return proportion_residual(rate, effective, sure, settings)
+    return proportion_residual(rate, effective, sure)
 
 
-def hidden_residual(
-    rows: LabelledRows,
-    inside: np.ndarray,
-    stratum: np.ndarray,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> MeasureAgainstNull:
+def hidden_residual(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> MeasureAgainstNull:
     """Test whether a region's rows are right as often as other rows of near-equal confidence.
 
     The p-value is that of the sum of y - E[y | f] over the region, both it and membership centred within strata of
@@ -204,13 +186,13 @@ def hidden_residual(
     if not inside.any():
         return _NOTHING
     own, effect = rows.take(inside), effect_of_mean(rows, inside)
-    taken_as_known = binomial_residual(own.correct, own.expected, settings, effect=effect, weight=own.weight)
+    taken_as_known = binomial_residual(own.correct, own.expected, effect=effect, weight=own.weight)
     excess, p_value = _shuffled(rows, inside, stratum)
     # an error of E[y | f] can turn the sign of the mean, and then it shows nothing
     agrees = excess * taken_as_known.value > 0
     p_value = max(p_value, taken_as_known.p_value) if agrees else 1.0
     interval = taken_as_known.interval
-    if interval is not None and p_value > 1 - settings.confidence_level:
+    if interval is not None and p_value > 1 - SETTINGS.confidence_level:
         interval = min(interval[0], 0.0), max(interval[1], 0.0)
     return taken_as_known.model_copy(update={"interval": interval, "p_value": p_value})
 
@@ -255,12 +237,7 @@ class Place:
     interval: tuple[float, float] | None = None
 
 
-def places(
-    rows: LabelledRows,
-    parts: Sequence[Region],
-    whole: Sequence[Region] = (),
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> list[Place]:
+def places(rows: LabelledRows, parts: Sequence[Region], whole: Sequence[Region] = ()) -> list[Place]:
     """Choose what the verdict names.
 
     `rows`: their outcomes had no part in choosing the regions they are in. `parts`, str (n,): named parts of the data.
@@ -279,13 +256,13 @@ def places(
     >>> [(place.name, round(place.hidden, 2)) for place in found]
     [('worse', -0.45), ('typical', 0.15)]
     """
-    stratum, regions = strata_of(rows, settings), [*parts, *whole]
-    residuals = [hidden_residual(rows, inside, stratum, settings) for _, inside in regions]
+    stratum, regions = strata_of(rows), [*parts, *whole]
+    residuals = [hidden_residual(rows, inside, stratum) for _, inside in regions]
     adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
     kept = [
         (at >= len(parts), -abs(one.value) * inside.sum(), Place(name, one.value), inside)
         for at, ((name, inside), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
-        if p_value < settings.significance
+        if p_value < SETTINGS.significance
     ]
     kept.sort(key=lambda item: item[:2])
     places, covered = [], np.zeros(len(rows), dtype=bool)

@@ -13,7 +13,7 @@ from miscal.base.number_wording import percent
 from miscal.base.precision import Standard
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.findings.enrichment import Column, Enriched, Label, clean_label
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 # Words of two characters or more that begin with a letter, with apostrophes and hyphens inside.
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
@@ -69,7 +69,7 @@ class Clause:
         return f"{self.column} {values}{covered}"
 
 
-def needed_lift(part_share: float, settings: FindingsSettings = FINDINGS_DEFAULTS) -> float:
+def needed_lift(part_share: float) -> float:
     """How many times as common as overall a description must be in a part to name it.
 
     `part_share`: share of the part among all rows, in (0, 1]. Returns `clause_lift`, by default 2; in a part of more
@@ -80,12 +80,10 @@ def needed_lift(part_share: float, settings: FindingsSettings = FINDINGS_DEFAULT
     >>> needed_lift(0.1), needed_lift(0.5)
     (2.0, 1.5)
     """
-    return min(settings.clause_lift, (1.0 + 1.0 / part_share) / 2.0)
+    return min(SETTINGS.clause_lift, (1.0 + 1.0 / part_share) / 2.0)
 
 
-def keywords(
-    texts: Sequence[str], part: np.ndarray, n_parts: int, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> list[Keywords]:
+def keywords(texts: Sequence[str], part: np.ndarray, n_parts: int) -> list[Keywords]:
     r"""Words and pairs of words that set the texts of each part apart: class-based TF-IDF.
 
     The weight of a term in a part is ``s log(s / s_all)**2``, where s is the share of the part's rows that contain the
@@ -107,10 +105,10 @@ def keywords(
     >>> law.terms, chemistry.naming
     (('court jury',), ('atom carbon',))
     """
-    counts, terms = _count([text[: settings.text_length] for text in texts], settings.min_term_texts)
+    counts, terms = _count([text[: SETTINGS.text_length] for text in texts], SETTINGS.min_term_texts)
     if not len(terms):
         return [Keywords()] * n_parts
-    return [_top_terms(counts, terms, part == index, settings) for index in range(n_parts)]
+    return [_top_terms(counts, terms, part == index) for index in range(n_parts)]
 
 
 def _count(texts: list[str], least: int) -> tuple:
@@ -133,42 +131,40 @@ def _count(texts: list[str], least: int) -> tuple:
     return counts.tocsr(), counter.get_feature_names_out()
 
 
-def _top_terms(counts, terms: np.ndarray, inside: np.ndarray, settings: FindingsSettings) -> Keywords:
+def _top_terms(counts, terms: np.ndarray, inside: np.ndarray) -> Keywords:
     from scipy.stats import hypergeom
 
     n, size = len(inside), int(inside.sum())
     total = np.asarray(counts.sum(axis=0)).ravel()
     hits = np.asarray(counts[inside].sum(axis=0)).ravel()
-    least = max(settings.min_term_rows, settings.min_term_share * size)
+    least = max(SETTINGS.min_term_rows, SETTINGS.min_term_share * size)
     # the share inside exceeds the share overall: hits / size > total / n, in whole numbers
     often = np.flatnonzero((hits >= least) & (hits * n > total * size))
     p_values = hypergeom.sf(hits[often] - 1, n, total[often], size)
     # Bonferroni over all terms that were counted, the rare ones included
-    often = often[p_values <= settings.significance / len(terms)]
+    often = often[p_values <= SETTINGS.significance / len(terms)]
     share = hits[often] / size
     weight = share * np.log(share * n / total[often]) ** 2
     ranked = often[np.lexsort((terms[often].astype(str), -weight))]
     place = dict(zip(terms[ranked].tolist(), ranked.tolist(), strict=True))
-    kept = _distinct_terms(terms[ranked], settings.max_keywords)
-    return Keywords(kept, _naming([place[term] for term in kept], counts, terms, inside, settings))
+    kept = _distinct_terms(terms[ranked], SETTINGS.max_keywords)
+    return Keywords(kept, _naming([place[term] for term in kept], counts, terms, inside))
 
 
-def _naming(
-    columns: list[int], counts, terms: np.ndarray, inside: np.ndarray, settings: FindingsSettings
-) -> tuple[str, ...]:
+def _naming(columns: list[int], counts, terms: np.ndarray, inside: np.ndarray) -> tuple[str, ...]:
     """Terms that fit the part and not the rest; none where they do not fit together."""
     if inside.all():
         return ()
 
     def fits(has: np.ndarray) -> bool:
-        return bool(has[inside].mean() >= settings.word_lift * has[~inside].mean())
+        return bool(has[inside].mean() >= SETTINGS.word_lift * has[~inside].mean())
 
     has = {column: counts[:, [column]].toarray()[:, 0] > 0 for column in columns}
-    telling = [column for column in columns if fits(has[column])][: settings.max_words]
+    telling = [column for column in columns if fits(has[column])][: SETTINGS.max_words]
     if not telling:
         return ()
     one_of_them = np.any([has[column] for column in telling], axis=0)
-    if one_of_them[inside].mean() < settings.word_share or not fits(one_of_them):
+    if one_of_them[inside].mean() < SETTINGS.word_share or not fits(one_of_them):
         return ()
     return tuple(terms[telling].tolist())
 
@@ -186,12 +182,7 @@ def _distinct_terms(ranked: np.ndarray, most: int) -> tuple[str, ...]:
     return tuple(kept[:most])
 
 
-def metadata_clause(
-    items: Sequence[Enriched],
-    part_share: float,
-    columns: Sequence[str] = (),
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> Clause | None:
+def metadata_clause(items: Sequence[Enriched], part_share: float, columns: Sequence[str] = ()) -> Clause | None:
     """Build the best short clause that metadata give: at most three values of one column.
 
     `items`: enriched values of the part. `part_share`: share of the part among all rows, in (0, 1]. `columns`: columns
@@ -210,28 +201,28 @@ def metadata_clause(
     """
     rank = {name: index for index, name in enumerate(columns)}
     names = sorted({item.column for item in items}, key=lambda name: (rank.get(name, len(rank)), name))
-    lift = needed_lift(part_share, settings)
-    found = [_column_clause([item for item in items if item.column == name], lift, settings) for name in names]
+    lift = needed_lift(part_share)
+    found = [_column_clause([item for item in items if item.column == name], lift) for name in names]
     best = max((telling for telling, _ in found), default=0.0)
     # values that are as common everywhere tell nothing
-    return next((clause for telling, clause in found if clause and telling >= settings.nearly_best * best > 0), None)
+    return next((clause for telling, clause in found if clause and telling >= SETTINGS.nearly_best * best > 0), None)
 
 
-def _column_clause(items: Sequence[Enriched], lift: float, settings: FindingsSettings) -> tuple[float, Clause | None]:
+def _column_clause(items: Sequence[Enriched], lift: float) -> tuple[float, Clause | None]:
     """Values of one column joined by "or" as long as that tells more, and how much it tells."""
     chosen: list[Enriched] = []
     share = overall = telling = 0.0
     for item in sorted(items, key=lambda item: (-_information(item.share, item.share_overall), str(item.value))):
         more = _information(share + item.share, overall + item.share_overall)
         # the first values may tell less together than apart, as long as they do not cover enough
-        better = more > telling or share < settings.clause_share
-        if item.share >= settings.value_share and len(chosen) < settings.max_values and better:
+        better = more > telling or share < SETTINGS.clause_share
+        if item.share >= SETTINGS.value_share and len(chosen) < SETTINGS.max_values and better:
             chosen, telling = [*chosen, item], more
             share, overall = share + item.share, overall + item.share_overall
-    if share < settings.clause_share or share < lift * overall:
+    if share < SETTINGS.clause_share or share < lift * overall:
         return 0.0, None
     values = tuple(item.value for item in chosen)
-    return telling, Clause(chosen[0].column, values, None if share >= settings.whole_share else share)
+    return telling, Clause(chosen[0].column, values, None if share >= SETTINGS.whole_share else share)
 
 
 def _information(share: float, overall: float) -> float:
@@ -335,13 +326,7 @@ def _unique(names: Sequence[str], phrases: Sequence[str]) -> list[str]:
     return taken
 
 
-def feature_rules(
-    features: np.ndarray,
-    names: Sequence[str],
-    part: np.ndarray,
-    n_parts: int,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> list[str]:
+def feature_rules(features: np.ndarray, names: Sequence[str], part: np.ndarray, n_parts: int) -> list[str]:
     """Describe each part by the thresholds on at most two features that separate it best.
 
     The rule is the leaf of a decision tree of depth two (part against other rows, both with half of the weight)
@@ -357,15 +342,15 @@ def feature_rules(
     >>> feature_rules(x, ["age"], (x[:, 0] > 0.495).astype(int), 2)
     ['age ≤ 0.5', 'age > 0.5']
     """
-    return [_rule(features, names, part == index, settings) for index in range(n_parts)]
+    return [_rule(features, names, part == index) for index in range(n_parts)]
 
 
-def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settings: FindingsSettings) -> str:
+def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray) -> str:
     from sklearn.tree import DecisionTreeClassifier
 
     if inside.all() or not inside.any():
         return ""
-    model = DecisionTreeClassifier(max_depth=settings.rule_depth, class_weight="balanced", random_state=0)
+    model = DecisionTreeClassifier(max_depth=SETTINGS.rule_depth, class_weight="balanced", random_state=0)
     # trees narrow what they are given to float32
     standard = Standard.of(features)
     single = standard(features)
@@ -377,9 +362,9 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray, settin
     # F1 = 2 hits / (rows of the leaf + rows of the part)
     best = int(np.argmax(2.0 * hits / (sizes + inside.sum())))
     share, overall = hits[best] / inside.sum(), sizes[best] / len(inside)
-    if share < settings.clause_share or share < needed_lift(inside.mean(), settings) * overall:
+    if share < SETTINGS.clause_share or share < needed_lift(inside.mean()) * overall:
         return ""
-    short = [clean_label(name, settings.label_length) for name in names]
+    short = [clean_label(name, SETTINGS.label_length) for name in names]
     bounds = _bounds(tree, int(leaves[best]), standard)
     # a row has one level of a category, which says what the others are not
     levels = {

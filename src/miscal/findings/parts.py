@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 _KEYS = 16
 # separation and two labels that say "nothing to join": no threshold is above 1
@@ -69,11 +69,7 @@ class Geometry:
 
 
 def fit_geometry(
-    coordinates: np.ndarray,
-    features: np.ndarray | None,
-    rows: np.ndarray,
-    rng: np.random.Generator,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
+    coordinates: np.ndarray, features: np.ndarray | None, rows: np.ndarray, rng: np.random.Generator
 ) -> Geometry:
     """Fit the space in which parts are cut.
 
@@ -98,17 +94,17 @@ def fit_geometry(
         return Geometry(None, None, scale)
     from sklearn.decomposition import PCA
 
-    some = features[rows[_sample(len(rows), settings.component_rows, rng)]]
+    some = features[rows[_sample(len(rows), SETTINGS.component_rows, rng)]]
     centre, spread = _columns(some)
     # narrowed only when centred and scaled
     standard = ((some - centre.astype(some.dtype)) / spread.astype(some.dtype)).astype(np.float32, copy=False)
     if not standard.any():
         return Geometry(None, None, scale)
-    pca = PCA(min(settings.n_components, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
+    pca = PCA(min(SETTINGS.n_components, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
     axes = pca.components_.T.astype(np.float64) / spread[:, None]
     axes /= _total_spread(some @ axes)
     # centre @ axes as an offset: no centred copy of all inputs is made
-    return Geometry(axes.astype(some.dtype), centre @ axes, settings.coordinates_weight * scale)
+    return Geometry(axes.astype(some.dtype), centre @ axes, SETTINGS.coordinates_weight * scale)
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -129,18 +125,16 @@ def nearest(positions: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.argmin((centres**2).sum(axis=1) - 2.0 * positions @ centres.T, axis=1)
 
 
-def _centres(positions: np.ndarray, n_parts: int, rng: np.random.Generator, settings: FindingsSettings) -> np.ndarray:
+def _centres(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> np.ndarray:
     if n_parts == 1:
         return positions.mean(axis=0, keepdims=True)
     from sklearn.cluster import KMeans
 
-    means = KMeans(n_parts, n_init=settings.starts, random_state=int(rng.integers(2**31)))
+    means = KMeans(n_parts, n_init=SETTINGS.starts, random_state=int(rng.integers(2**31)))
     return means.fit(positions).cluster_centers_
 
 
-def prediction_strength(
-    positions: np.ndarray, n_parts: int, rng: np.random.Generator, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> float:
+def prediction_strength(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
     """Whether `n_parts` parts found in one half of the rows are found again in the other.
 
     For each part of one half, the share of its pairs that the centres of the other half keep together; the least
@@ -157,13 +151,13 @@ def prediction_strength(
     >>> prediction_strength(x, 2, rng) > 0.99, prediction_strength(x, 3, rng) < 0.8
     (True, True)
     """
-    return float(np.mean([_one_halving(positions, n_parts, rng, settings) for _ in range(settings.halvings)]))
+    return float(np.mean([_one_halving(positions, n_parts, rng) for _ in range(SETTINGS.halvings)]))
 
 
-def _one_halving(positions: np.ndarray, n_parts: int, rng: np.random.Generator, settings: FindingsSettings) -> float:
+def _one_halving(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
     shuffled = rng.permutation(len(positions))
     halves = [positions[np.sort(half)] for half in np.array_split(shuffled, 2)]
-    centres = [_centres(half, n_parts, rng, settings) for half in halves]
+    centres = [_centres(half, n_parts, rng) for half in halves]
     return float(np.mean([_kept_together(halves[i], centres[i], centres[1 - i]) for i in (0, 1)]))
 
 
@@ -194,14 +188,7 @@ class RegimeCut:
         return self.part[nearest(positions, self.centres)]
 
 
-def cut_parts(
-    positions: np.ndarray,
-    delta: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    min_rows: int,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> RegimeCut:
+def cut_parts(positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator, *, min_rows: int) -> RegimeCut:
     """Cut rows into as many parts as would be found again, and join those that are alike.
 
     The number of clusters is the largest whose prediction strength is at least 0.8 (of the settings). A cluster of
@@ -220,13 +207,13 @@ def cut_parts(
     """
     if len(positions) < min_rows:
         return RegimeCut(np.empty((0, positions.shape[1])), np.empty(0, int), 0)
-    some = _sample(len(positions), settings.sample_rows, rng)
-    n_clusters = _reproducible_number(positions[some], rng, len(positions) // min_rows, settings)
-    centres = _centres(positions[some], n_clusters, rng, settings)
+    some = _sample(len(positions), SETTINGS.sample_rows, rng)
+    n_clusters = _reproducible_number(positions[some], rng, len(positions) // min_rows)
+    centres = _centres(positions[some], n_clusters, rng)
     # sizes are of all rows, not of the sample
     centres = _without_small(positions, centres, min_rows)
     cluster = nearest(positions[some], centres)
-    part = join_alike(positions[some], cluster, delta[some], len(centres), settings)
+    part = join_alike(positions[some], cluster, delta[some], len(centres))
     part = _strongest_first(part, part[nearest(positions, centres)], delta)
     order = np.argsort(part, kind="stable")
     return RegimeCut(centres[order], part[order], int(part.max()) + 1)
@@ -260,13 +247,7 @@ def separation(first: np.ndarray, second: np.ndarray) -> float:
     return between / total if total > 0 else 0.0
 
 
-def join_alike(
-    positions: np.ndarray,
-    cluster: np.ndarray,
-    delta: np.ndarray,
-    n_clusters: int,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-) -> np.ndarray:
+def join_alike(positions: np.ndarray, cluster: np.ndarray, delta: np.ndarray, n_clusters: int) -> np.ndarray:
     """Join clusters that run into each other and are miscalibrated alike, the least separated first.
 
     The halves of one long cloud would be found again in other rows, but tell nobody anything unless the field differs.
@@ -286,22 +267,22 @@ def join_alike(
     while True:
         rows = {label: part[cluster] == label for label in np.unique(part).tolist()}
         mean = {label: delta[inside].mean() for label, inside in rows.items() if inside.any()}
-        near = [(a, b) for a, b in combinations(mean, 2) if abs(mean[a] - mean[b]) < settings.delta_step]
+        near = [(a, b) for a, b in combinations(mean, 2) if abs(mean[a] - mean[b]) < SETTINGS.delta_step]
         apart, a, b = min(
             ((separation(positions[rows[a]], positions[rows[b]]), a, b) for a, b in near), default=_NO_PAIR
         )
-        if apart >= settings.separation:
+        if apart >= SETTINGS.separation:
             return np.unique(part, return_inverse=True)[1]
         part[part == b] = a
 
 
-def _reproducible_number(positions: np.ndarray, rng: np.random.Generator, most: int, settings: FindingsSettings) -> int:
+def _reproducible_number(positions: np.ndarray, rng: np.random.Generator, most: int) -> int:
     # each half must have as many distinct rows as parts; rows in canonical order: equal rows are neighbours
     distinct = 1 + int(np.count_nonzero((np.diff(positions, axis=0) != 0).any(axis=1)))
-    candidates = range(2, min(settings.max_parts, most, distinct // 4) + 1)
-    strengths = ((k, prediction_strength(positions, k, rng, settings)) for k in candidates)
+    candidates = range(2, min(SETTINGS.max_parts, most, distinct // 4) + 1)
+    strengths = ((k, prediction_strength(positions, k, rng)) for k in candidates)
     # the largest number that passes, also where a smaller one does not (Tibshirani & Walther, 2005)
-    return max([1, *(k for k, strength in strengths if strength >= settings.prediction_strength)])
+    return max([1, *(k for k, strength in strengths if strength >= SETTINGS.prediction_strength)])
 
 
 def _without_small(positions: np.ndarray, centres: np.ndarray, min_rows: int) -> np.ndarray:

@@ -4,16 +4,11 @@ import numpy as np
 
 from miscal.base.document import Interval, Measure, MeasureAgainstNull
 from miscal.calibration.survey_design import average
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 
 def binomial_residual(
-    correct: np.ndarray,
-    confidence: np.ndarray,
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
-    *,
-    effect: float = 1.0,
-    weight: np.ndarray | None = None,
+    correct: np.ndarray, confidence: np.ndarray, *, effect: float = 1.0, weight: np.ndarray | None = None
 ) -> MeasureAgainstNull:
     """Test by the binomial law whether a slice is right as often as its confidences say.
 
@@ -40,12 +35,10 @@ def binomial_residual(
     if len(correct) == 0:
         return MeasureAgainstNull(value=None)
     accuracy, expected = average(correct, weight), average(confidence, weight)
-    return proportion_residual(accuracy, len(correct) / effect, expected, settings)
+    return proportion_residual(accuracy, len(correct) / effect, expected)
 
 
-def proportion_residual(
-    share: float, n: float, confidence: float, settings: FindingsSettings = FINDINGS_DEFAULTS
-) -> MeasureAgainstNull:
+def proportion_residual(share: float, n: float, confidence: float) -> MeasureAgainstNull:
     """Test by the binomial law whether a share of `n` rows is what the confidence says.
 
     `share`: share of right answers, in [0, 1]. `n`: rows that it rests on, above 0; not necessarily a whole number,
@@ -64,7 +57,7 @@ def proportion_residual(
     # P(hits or fewer) and P(hits or more): the count seen belongs to both tails
     fewer = betainc(n - hits, hits + 1, 1.0 - expected) if hits < n else 1.0
     more = betainc(hits, n - hits + 1, expected) if hits > 0 else 1.0
-    low, high = proportion_interval(share, n, 1 - settings.confidence_level)
+    low, high = proportion_interval(share, n, 1 - SETTINGS.confidence_level)
     p_value = min(1.0, 2.0 * float(min(fewer, more)))
     return MeasureAgainstNull(value=share - expected, interval=(low - expected, high - expected), p_value=p_value)
 

@@ -43,7 +43,7 @@ class FindingsSettings:
     Examples
     --------
     >>> from dataclasses import replace
-    >>> replace(FINDINGS_DEFAULTS, max_parts=3).max_parts
+    >>> replace(SETTINGS, max_parts=3).max_parts
     3
     """
 
@@ -153,4 +153,4 @@ class FindingsSettings:
     """Texts begin alike if so many first characters are the same. Not tuned."""
 
 
-FINDINGS_DEFAULTS = FindingsSettings()
+SETTINGS = FindingsSettings()

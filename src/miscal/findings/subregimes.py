@@ -15,7 +15,7 @@ from miscal.findings.enrichment import Enriched, encode, enrich
 from miscal.findings.judging import SIGNS, Confirmed, judge
 from miscal.findings.naming import Keywords, feature_rules, keywords, metadata_clause, mixture, part_names
 from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
-from miscal.findings.settings import FINDINGS_DEFAULTS, FindingsSettings
+from miscal.findings.settings import SETTINGS
 
 PARENTS = ("over", "under")
 """Regimes that are cut into parts, in the order of the table."""
@@ -113,7 +113,6 @@ def find_subregimes(
     cut_on: np.ndarray,
     tested: np.ndarray,
     by: Literal["total", "hidden"] = "total",
-    settings: FindingsSettings = FINDINGS_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> Subregimes:
     """Cut the over and under regimes into coherent, named parts and test each on outcomes that the field had not seen.
@@ -161,13 +160,13 @@ def find_subregimes(
     rows, regime = rows.take(at), regime[at]
     test, fit = np.flatnonzero(tested[at]), np.flatnonzero(cut_on[at])
     rng = np.random.default_rng(random_state)
-    positions = fit_geometry(coordinates, features, at[fit], rng, settings)(coordinates, features)[at]
+    positions = fit_geometry(coordinates, features, at[fit], rng)(coordinates, features)[at]
     field = rows.hidden if by == "hidden" else rows.delta
-    part, parents = _cut_regimes(positions, field, regime, fit, rng, settings)
-    described = _describe(triples, at[fit], part[fit], parents, by, rng, settings)
+    part, parents = _cut_regimes(positions, field, regime, fit, rng)
+    described = _describe(triples, at[fit], part[fit], parents, by, rng)
     text = None if triples.text is None else np.array(triples.text, dtype=object)[at]
     whole = _PartRows(rows, part, positions, text)
-    table = _measure(whole.take(test), whole.take(fit), parents, by, described, settings)
+    table = _measure(whole.take(test), whole.take(fit), parents, by, described)
     name_of_row = np.full(len(at), None, dtype=object)
     # part -1, of rows without one, picks the last entry: None
     name_of_row[at] = np.array([*(one.name for one in table), None], dtype=object)[part]
@@ -175,22 +174,17 @@ def find_subregimes(
 
 
 def _cut_regimes(
-    positions: np.ndarray,
-    field: np.ndarray,
-    regime: np.ndarray,
-    fit: np.ndarray,
-    rng: np.random.Generator,
-    settings: FindingsSettings,
+    positions: np.ndarray, field: np.ndarray, regime: np.ndarray, fit: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, list[str]]:
     """Cut each regime by its rows to cut on; the part of every row (-1: none), and the regime of each part.
 
     Any other row belongs to the part of the nearest centre of its own regime.
     """
-    size = max(settings.min_rows, int(np.ceil(settings.min_share * len(fit))))
+    size = max(SETTINGS.min_rows, int(np.ceil(SETTINGS.min_share * len(fit))))
     part, parents = np.full(len(regime), -1), []
     for parent in PARENTS:
         chosen = fit[regime[fit] == parent]
-        cut = cut_parts(positions[chosen], field[chosen], rng, min_rows=size, settings=settings)
+        cut = cut_parts(positions[chosen], field[chosen], rng, min_rows=size)
         if cut.n_parts:
             inside = regime == parent
             # parts are counted through both regimes
@@ -200,32 +194,23 @@ def _cut_regimes(
 
 
 def _describe(
-    triples: Triples,
-    at: np.ndarray,
-    part: np.ndarray,
-    parents: list[str],
-    by: str,
-    rng: np.random.Generator,
-    settings: FindingsSettings,
+    triples: Triples, at: np.ndarray, part: np.ndarray, parents: list[str], by: str, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
     """Name every part, with keywords and metadata, by the rows that it was cut on: their places, and their parts."""
     n_parts = len(parents)
-    encoded = [encode(name, values[at], settings) for name, values in triples.metadata.items()]
+    encoded = [encode(name, values[at]) for name, values in triples.metadata.items()]
     columns = [column for column in encoded if column is not None]
-    enriched = enrich(columns, part, n_parts, settings)
-    some = np.sort(rng.permutation(len(at))[: settings.max_texts])
+    enriched = enrich(columns, part, n_parts)
+    some = np.sort(rng.permutation(len(at))[: SETTINGS.max_texts])
     terms, rules = [Keywords()] * n_parts, [""] * n_parts
     if triples.text is not None:
-        terms = keywords([triples.text[i] for i in at[some]], part[some], n_parts, settings)
+        terms = keywords([triples.text[i] for i in at[some]], part[some], n_parts)
     names = (getattr(triples.encoder, "names", None) or ())[: triples.layout.places]
-    if 0 < len(names) <= settings.max_named_features:
-        rules = feature_rules(triples.places[at[some]], names, part[some], n_parts, settings)
+    if 0 < len(names) <= SETTINGS.max_named_features:
+        rules = feature_rules(triples.places[at[some]], names, part[some], n_parts)
     order = [column.name for column in columns]
     inside = [part == index for index in range(n_parts)]
-    clauses = [
-        metadata_clause(items, float(some.mean()), order, settings)
-        for items, some in zip(enriched, inside, strict=True)
-    ]
+    clauses = [metadata_clause(items, float(some.mean()), order) for items, some in zip(enriched, inside, strict=True)]
     mixtures = [mixture(columns, items, some) for items, some in zip(enriched, inside, strict=True)]
     names = part_names(clauses, terms, rules, mixtures, parents, by, triples.kind)
     return [
@@ -235,16 +220,11 @@ def _describe(
 
 
 def _measure(
-    test: _PartRows,
-    fit: _PartRows,
-    parents: list[str],
-    by: str,
-    described: list[dict[str, Any]],
-    settings: FindingsSettings,
+    test: _PartRows, fit: _PartRows, parents: list[str], by: str, described: list[dict[str, Any]]
 ) -> tuple[Subregime, ...]:
     """Test every part by the rows that test."""
     regions = [test.part == index for index in range(len(parents))]
-    judged = judge(test.rows, regions, [SIGNS[parent] for parent in parents], settings)
+    judged = judge(test.rows, regions, [SIGNS[parent] for parent in parents])
     table = []
     for index, (parent, inside, found) in enumerate(zip(parents, regions, judged, strict=True)):
         own, seen = test.take(inside), fit.take(fit.part == index)
@@ -266,39 +246,39 @@ def _measure(
                 confirmed_parts=found.confirmed,
                 n_fit=len(seen.rows),
                 delta=average(seen.rows.delta, seen.rows.weight),
-                exemplars=_exemplars(seen, settings),
-                telling=_telling(own, by, parent, settings),
+                exemplars=_exemplars(seen),
+                telling=_telling(own, by, parent),
             )
         )
     return tuple(table)
 
 
-def _exemplars(of: _PartRows, settings: FindingsSettings) -> tuple[int, ...]:
+def _exemplars(of: _PartRows) -> tuple[int, ...]:
     """Row numbers of exemplars: rows near the centre whose texts begin differently, then rows whose texts differ.
 
     Without texts, rows at different positions: equal inputs give one exemplar.
     """
     distance = ((of.positions - of.positions.mean(axis=0)) ** 2).sum(axis=1)
-    order = np.lexsort((of.rows.row, distance))[: settings.exemplar_pool]
+    order = np.lexsort((of.rows.row, distance))[: SETTINGS.exemplar_pool]
     if of.text is None:
         # numbers of the positions stand in for texts: equal inputs count once
         texts = list(map(str, np.unique(of.positions[order], axis=0, return_inverse=True)[1].ravel()))
     else:
         texts = of.texts(order)
-    chosen = _distinct(texts, (settings.text_start, None), settings.n_exemplars)
+    chosen = _distinct(texts, (SETTINGS.text_start, None), SETTINGS.n_exemplars)
     return tuple(int(of.rows.row[order[at]]) for at in chosen)
 
 
-def _telling(of: _PartRows, by: str, parent: str, settings: FindingsSettings) -> tuple[int, ...]:
+def _telling(of: _PartRows, by: str, parent: str) -> tuple[int, ...]:
     """Row numbers of the rows that show best what is wrong with the part: distinct texts, of which none is typical."""
     over, rows = parent == "over", of.rows
     wrong = np.flatnonzero(rows.correct == (0.0 if over else 1.0))
     # sure and wrong (or unsure and right) where the field of the part is large: what its rows are, not only how sure
     sure = rows.confidence[wrong] if over else 1.0 - rows.confidence[wrong]
     field = np.maximum((rows.hidden if by == "hidden" else rows.delta)[wrong] * SIGNS[parent], 0.0)
-    order = wrong[np.lexsort((rows.row[wrong], -sure, -sure * field))][: settings.exemplar_pool]
+    order = wrong[np.lexsort((rows.row[wrong], -sure, -sure * field))][: SETTINGS.exemplar_pool]
     texts = [str(at) for at in order] if of.text is None else of.texts(order)
-    return tuple(int(rows.row[order[at]]) for at in _distinct(texts, (None,), settings.n_exemplars))
+    return tuple(int(rows.row[order[at]]) for at in _distinct(texts, (None,), SETTINGS.n_exemplars))
 
 
 def _distinct(texts: Sequence[str], lengths: Sequence[int | None], most: int) -> list[int]:

@@ -13,7 +13,7 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import read_condition
 from miscal.findings.ledger import value_words
 from miscal.findings.residuals import holm
-from miscal.findings.shared import SHARED
+from miscal.findings.shared_findings import SHARED
 from miscal.report.texts import short
 
 Cell = dict[str, Any]

@@ -15,7 +15,7 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.findings.conditions import Condition
 from miscal.findings.ledger import column_groups, value_words
-from miscal.findings.shared import shared_columns
+from miscal.findings.shared_findings import shared_columns
 from miscal.study.pair_result import PairResult, labelled_rows, named_columns
 
 
@@ -129,7 +129,7 @@ def common_groups(models: Sequence[ModelRows]) -> list[CommonGroup]:
     -------
     list of CommonGroup
         Column by column; those without any row are left out. They are the values that the ledger of shared findings
-        tests (:func:`miscal.findings.shared.find_shared`).
+        tests (:func:`miscal.findings.shared_findings.find_shared`).
     """
     ends = np.cumsum([len(one) for one in models])[:-1]
     found = []

@@ -8,7 +8,8 @@ from scipy.stats import binomtest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.shared import DIFFERING, SHARED, ModelAnswers, ModelTests, find_shared, stacked
+from miscal.findings.model_tests import ModelTests
+from miscal.findings.shared_findings import DIFFERING, SHARED, ModelAnswers, find_shared, stacked
 
 from .worlds import study
 

@@ -6,7 +6,7 @@ from scipy.special import expit, logit, ndtr
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.shared import ModelAnswers
+from miscal.findings.shared_findings import ModelAnswers
 
 
 def study(seed, *, models=4, n=600, latent=0.4, off=lambda model, subject: 0.0, fitted=False):

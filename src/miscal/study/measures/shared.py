@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miscal.findings.shared import ModelAnswers, ModelEffect, SharedFinding, find_shared
+from miscal.findings.model_tests import ModelEffect
+from miscal.findings.shared_findings import ModelAnswers, SharedFinding, find_shared
 from miscal.study.pair_result import TableRows
 from miscal.study.pairs_together import ModelRows
 
@@ -25,7 +26,7 @@ def measure_shared(models: Sequence[ModelRows], seed: int = 0) -> TableRows:
     -------
     TableRows
         Table ``shared_findings``, a row for each finding and model, the models in the order given
-        (:func:`miscal.findings.shared.find_shared`).
+        (:func:`miscal.findings.shared_findings.find_shared`).
     """
     pairs = {one.named["pair"]: one for one in models}
     found = find_shared([_answers(one) for one in models], seed=seed)

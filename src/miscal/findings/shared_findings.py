@@ -23,7 +23,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, name
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.sizes import TestedGroup
 from miscal.findings.ledger.trends import TrendRows
-from miscal.findings.shared.model_tests import ModelEffect, ModelTests
+from miscal.findings.model_tests import ModelEffect, ModelTests
 
 Ints = NDArray[np.int64]
 
