@@ -90,7 +90,7 @@ def command(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be computed, how large it is and how long it takes.")
+        bool, typer.Option("--dry-run", help="Say what would be computed and how large it is.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of text.")] = False,
 ) -> int:
