@@ -62,27 +62,6 @@ class Example:
         return terms.told.format(terms.one if self.correct else terms.other)
 
 
-TEMPLATE = """
-{% macro examples(rows) %}
-<ul class="exemplars">
-{% for row in rows %}
-<li>{% if row.text %}<q>{{ row.text }}</q>{% endif %}
-{% if row.answers %}
-<span class="answers">{{ row.answers | join("; ") }}</span>
-{% endif %}
-{% if row.columns %}
-<span class="columns">{{ row.columns | join(", ") }}</span>
-{% endif %}
-<span class="outcome">Row {{ row.row | count }}: {{ terms.probability }} {{ row.confidence | percent(digits) }}, {{
-row.told(terms) }}\
-{% if row.expected is not none %}; {{ terms.expected.format(row.expected | percent(digits)) }}{% endif %}\
-{% if row.corrected is not none %}; corrected to {{ row.corrected | percent(digits) }}{% endif %}</span></li>
-{% endfor %}
-</ul>
-{% endmacro %}
-"""
-
-
 class Examples:
     """Makes examples of rows: numbers from the field, texts and columns from the map.
 
@@ -126,11 +105,6 @@ class Examples:
         known = [name for name in self._columns if _is_told(values.get(name))]
         known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
         return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:MAX_COLUMNS])
-
-
-def surest_first(examples: Iterable[Example], sign: str) -> list[Example]:
-    """Order examples as what they are called says: the surest first where over, the least sure first elsewhere."""
-    return sorted(examples, key=lambda one: (one.confidence or 0.0) * (-1 if sign == "over" else 1))
 
 
 def from_difference(texts: Sequence[str]) -> list[str]:

@@ -13,6 +13,8 @@ DASH = "\u2013"
 MINUS = "\u2212"
 THIN = "\u202f"
 NBSP = "\u00a0"
+USUAL, MOST = 1, 4
+"""Decimals of percentage points."""
 
 
 def finite(value: Any) -> float | None:
@@ -198,3 +200,19 @@ def seconds(value: Any) -> str:
         return f"{number:.2f} s" if number < 1 else f"{number:.1f} s"
     minutes, rest = divmod(round(number), 60)
     return f"{minutes} min {rest} s"
+
+
+def decimals_for(epsilon: float | None) -> int:
+    """Return the decimals of differences and sizes in percentage points: as many as show a tenth of the run's own band.
+
+    One is enough where the band that counts as well calibrated is a point or wider; of rare events it is narrower.
+    Scores such as the log loss have two more.
+
+    Examples
+    --------
+    >>> [decimals_for(band) for band in (0.05, 0.01, 0.001, 0.00025, None)]
+    [1, 1, 2, 3, 1]
+    """
+    if not epsilon:
+        return USUAL
+    return min(MOST, max(USUAL, math.ceil(1 - math.log10(100 * epsilon) - 1e-9)))

@@ -12,8 +12,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.findings import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
-from miscal.report.inline import embedded_size
-from miscal.report.precision import decimals_of
+from miscal.report.frame import embedded_size
 from miscal.report.source import Source
 from miscal.report.texts import clean, short
 
@@ -72,7 +71,7 @@ def map_payload(source: Source) -> dict[str, Any]:
     """Return the map's rows as JSON values."""
     table = sample(source.map, MAX_ROWS)
     columns, left_off = metadata(table)
-    decimals = decimals_of(source.summary)
+    decimals = source.decimals
     # two more than are shown, as shares of 1
     fine = decimals + 3
     step = min(EPSILON, source.epsilon or EPSILON)

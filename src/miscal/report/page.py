@@ -1,17 +1,14 @@
 """Put panels, styles and programs together into the page, and write it."""
 
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 
-from jinja2 import Template
 from markupsafe import Markup
 
 from miscal.base.files import replace_file
 from miscal.base.vocabulary import vocabulary
 from miscal.report.frame import environment, render_page
-from miscal.report.panel import Panel
-from miscal.report.panels import PANELS
-from miscal.report.precision import decimals_of
+from miscal.report.panels import PANELS, Panel
 from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
@@ -75,22 +72,19 @@ def write_page(source: Source, folder: Path) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    terms = vocabulary(source.summary.kind)
-    drawn = {panel: draw(panel, source) for panel in PANELS}
-    sections = {panel.titled(terms): body for panel, body in drawn.items() if body is not None}
-    version = source.summary.versions.get("miscal")
+    terms, version = vocabulary(source.summary.kind), source.summary.versions.get("miscal")
+    heads = {name: getattr(terms, name) for name in ("judged", "over_and_under", "probabilities")}
+    drawn = [(replace(panel, title=panel.title.format(**heads)), draw(panel, source)) for panel in PANELS]
+    sections = {panel: body for panel, body in drawn if body is not None}
     return render_page("page.html", STYLES, PROGRAMS, name=source.name, sections=sections, version=version)
 
 
 def draw(panel: Panel, source: Source) -> Markup | None:
     """Draw a panel from one run; None where the panel has nothing to say."""
-    view, words, terms = panel.view(source), row_words(source.summary), vocabulary(source.summary.kind)
-    decimals = decimals_of(source.summary)
-    shown = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
+    view, terms, decimals = panel.view(source), vocabulary(source.summary.kind), source.decimals
+    if view is None:
+        return None
+    words = row_words(source.summary)
+    shared = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
     # its template escapes what it prints
-    return None if view is None else Markup(_compiled(panel.template).render(view=view, **shown))  # noqa: S704
-
-
-@cache
-def _compiled(template: str) -> Template:
-    return environment().from_string(template)
+    return Markup(environment().get_template(f"panels/{panel.name}.html").render(**shared, **view))  # noqa: S704

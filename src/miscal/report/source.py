@@ -15,7 +15,7 @@ from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import MapInfo, Summary, read_summary
 from miscal.report import legend
-from miscal.report.formatting import finite
+from miscal.report.formatting import decimals_for, finite
 from miscal.report.texts import clean
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ class Source:
     def epsilon(self) -> float | None:
         """Half-width of the well-calibrated band, in probability; None where the settings name none."""
         return finite(self.summary.settings.get("epsilon"))
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of differences and sizes in percentage points."""
+        return decimals_for(self.epsilon)
 
     @property
     def regime_names(self) -> dict[str, str]:

@@ -69,7 +69,7 @@ class Run(ShowsItself):
 
     def shown(self) -> Shown:
         """Return what it shows of itself in a notebook and on a terminal."""
-        from miscal.report.shown_run import shown_run
+        from miscal.report.printed import shown_run
 
         return shown_run(self.summary, self.path)
 
