@@ -290,7 +290,7 @@ def test_corrected_rows_keep_the_index_and_belong_to_their_rows(found):
     shuffled = new.sample(frac=1, random_state=0)
     got, other = found.correct(new), found.correct(shuffled)
     assert other.index.equals(shuffled.index)
-    # kernels are sums in single precision, whose rounding depends on where a row stands in its batch
+    # the order of sums in single precision depends on where a row stands in its batch: see test_missing_columns
     pd.testing.assert_frame_equal(got.drop(columns="row"), other.loc[new.index].drop(columns="row"), rtol=1e-4)
     risks = shuffled.pop("risk")
     pd.testing.assert_frame_equal(found.correct(shuffled, probability=risks), other)
