@@ -82,7 +82,7 @@ def main() -> None:
         mine = [store[key] for key in keys if shape in (key[0], "all")]
         other = [one for one in mine if not one["by rows"]]
         joined, wider = (
-            f"{np.mean([one[name] for one in other]):.2f}" if other else "" for name in ("joined", "wider")
+            f"{np.mean([one[name] for one in other]):.3f}" if other else "" for name in ("joined", "wider")
         )
         share = 100 * (1 - len(other) / len(mine))
         shown.append(
