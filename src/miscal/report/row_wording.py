@@ -24,8 +24,8 @@ _FOR_ALL = "These candidates were compared for the saved correction, which learn
 # measured by benchmarks/deal.py
 _DEAL = (
     "How rows are dealt moves a single corrected value: in a planted table another seed moved it by 6 points with 500 "
-    "rows and by 5 with 2,000 (root mean square; one in twenty by more than 12 and 10), and the saved correction's by 3 "
-    "and 2."
+    "rows and by 5 with 2,000 (root mean square; one in twenty by more than 12 and 10), and the saved correction's by "
+    "3 and 2."
 )
 
 
