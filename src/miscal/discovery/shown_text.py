@@ -14,12 +14,7 @@ BACK = 30
 
 
 def shared_beginnings(texts: Sequence[str]) -> list[int]:
-    """Count the characters that each text shares with the beginning of another one.
-
-    Returns
-    -------
-    list of int
-        The length of the longest common beginning, 0 for a text that is alone.
+    """Count the characters that each text shares with the beginning of another one; 0 for a text that is alone.
 
     Examples
     --------
@@ -43,19 +38,10 @@ def _common(a: str, b: str) -> int:
 
 
 def shortened_texts(texts: Sequence[str], limit: int) -> list[str]:
-    """Cut texts to a length, leaving out the middle of a long beginning that they share with others.
+    """Cut texts to a length of at least 200, leaving out the middle of a long beginning that they share with others.
 
-    Parameters
-    ----------
-    texts : sequence of str
-    limit : int
-        Characters that are kept, ellipses not counted; at least 200.
-
-    Returns
-    -------
-    list of str
-        A text that is short enough stays whole. Of a longer one the beginning is kept; where it shares more than half
-        of what would be kept with another text, its first 100 characters and then the text from where they differ.
+    Of a text that is longer the beginning is kept; where it shares more than half of what would be kept with another
+    text, its first 100 characters and then the text from where they differ.
 
     Examples
     --------

@@ -227,15 +227,9 @@ class LogOddsScale(Scale):
 
 @dataclass(frozen=True)
 class ProbabilityAxes:
-    """The two axes of a reliability diagram, and the one of a table.
+    """The two axes of a reliability diagram, and the one along a line of a table.
 
-    Attributes
-    ----------
-    name : {"linear", "log-odds"}
-    x, y, along : Scale or LogOddsScale
-        Across and up a diagram; along a line of a table.
-    marks : tuple of (float, str)
-        Probabilities with a tick, and their labels in per cent.
+    Marks are probabilities with a tick, and their labels in per cent.
     """
 
     name: str

@@ -27,23 +27,10 @@ ALIKE = 60
 
 @dataclass(frozen=True)
 class Example:
-    """A row as an example.
+    """A row as an example: its number in the source, and its text, or the columns in which it differs most from others.
 
-    Attributes
-    ----------
-    row : int
-        Its number in the source.
-    text : str
-        Empty where it has none; then `columns` tell of it.
-    answers : tuple of str
-        The model's answer and the right one, with what they are called, where columns hold them.
-    columns : tuple of str
-        Columns in which it differs most from other rows.
-    confidence, correct : float or None
-    expected : float or None
-        E[y | f]: how often rows of equal confidence are right.
-    corrected : float or None
-        The corrected confidence.
+    `answers` are the model's and the right one, with what they are called; `expected` is E[y | f]: how often rows of
+    equal confidence are right.
     """
 
     row: int
@@ -63,14 +50,7 @@ class Example:
 
 
 class Examples:
-    """Makes examples of rows: numbers from the field, texts and columns from the map.
-
-    Parameters
-    ----------
-    source : Source
-    rows : iterable of int
-        Numbers of all rows that will be asked for.
-    """
+    """Makes examples of rows, all of which are named first: numbers from the field, texts and columns from the map."""
 
     def __init__(self, source: Source, rows: Iterable[int]):
         wanted = set(rows)
@@ -108,12 +88,7 @@ class Examples:
 
 
 def from_difference(texts: Sequence[str]) -> list[str]:
-    """Show texts that begin alike from where they differ, with a leading ellipsis.
-
-    Returns
-    -------
-    list of str
-        A text that shares fewer than 60 characters of its beginning with every other one stays whole.
+    """Show texts that share 60 characters of their beginning or more from where they differ, with a leading ellipsis.
 
     Examples
     --------

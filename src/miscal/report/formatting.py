@@ -7,7 +7,7 @@ percentage points, scores (smECE, Brier, log loss) as plain numbers with three d
 import math
 from typing import Any
 
-from miscal.base.number_wording import significant
+from miscal.base import number_wording
 
 DASH = "\u2013"
 MINUS = "\u2212"
@@ -92,8 +92,24 @@ def percent(value: Any, digits: int = 1) -> str:
     if number is None:
         return DASH
     # what is not nothing is never called 0 %
-    written = significant(100 * number) if 0 < number < 0.5 * 10.0 ** -(digits + 2) else f"{100 * number:.{digits}f}"
+    written = (
+        number_wording.significant(100 * number)
+        if 0 < number < 0.5 * 10.0 ** -(digits + 2)
+        else f"{100 * number:.{digits}f}"
+    )
     return f"{written}{THIN}%"
+
+
+def rate(value: Any) -> str:
+    """Write a rate in whole per cents, or with two digits of what is small, without a space that breaks.
+
+    Examples
+    --------
+    >>> rate(0.042) == "4.2\u202f%", rate(None)
+    (True, '–')
+    """
+    number = finite(value)
+    return DASH if number is None else number_wording.rate(number).replace(" ", THIN)
 
 
 def metric(value: Any, digits: int = 3) -> str:

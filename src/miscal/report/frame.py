@@ -26,7 +26,7 @@ Filters = tuple[tuple[str, Callable[..., Any]], ...]
 
 _MORE_DECIMALS = {"points": 0, "size": 0, "percent": 0, "metric": 2, "change": 3}
 """Numbers that are written with as many decimals as the run needs, and so many more."""
-_NUMBERS = ("brief_points", "ratio", "count", "p_value", "seconds", "is_opposite")
+_NUMBERS = ("brief_points", "ratio", "count", "p_value", "rate", "seconds", "is_opposite")
 
 
 def render_page(
@@ -40,18 +40,9 @@ def render_page(
 ) -> str:
     """Render a page that stands in one file and requests nothing from a network.
 
-    Parameters
-    ----------
-    template : str
-        File that extends ``frame.html``.
-    styles, programs : sequences of str
-        Files, in this order. The content security policy of the page allows these, by their hashes, and nothing else.
-    folder : Path, optional
-        Where files that not all pages share are looked for first.
-    filters : pairs of a name and a function, optional
-        Functions that the template writes numbers and texts with, beside those that all pages share.
-    **values
-        What the template shows.
+    `template` extends ``frame.html``. Its content security policy allows `styles` and `programs`, files in this order,
+    by their hashes, and nothing else. Files are looked for in `folder` first, then among those that all pages share;
+    `filters` are more functions to write numbers and texts with, and `values` what the template shows.
     """
     style = legend.colour_rules() + _joined(styles, folder)
     program = f"(() => {{\n'use strict';\n{_joined(programs, folder)}}})();\n" if programs else ""

@@ -23,34 +23,11 @@ PROGRAMS = (
 
 
 def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None = None) -> Path:
-    """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it.
+    """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it, and return its path.
 
-    The page is one file without any outside resource; its content security policy allows nothing but its own styles
-    and program, named by their hashes. The same folder gives the same bytes.
-
-    Parameters
-    ----------
-    run_dir : str or Path
-        What `miscal discover` left.
-    redact_text : bool, default False
-        Leave the texts of rows, and the keywords taken from them, off the page.
-    name : str, optional
-        What the page is called if the data are no file; by default as the folder, which has another name while a run
-        is being written.
-
-    Returns
-    -------
-    Path
-        The page, replaced only once it is complete.
-
-    Raises
-    ------
-    FileError
-        The folder or a file of it is missing, or the page cannot be written.
-    CorruptFile
-        A file is damaged or lacks a key or column; the message names it.
-    MismatchError
-        The folder was written by a newer miscal.
+    The page is one file without any outside resource, replaced once it is complete; the same folder gives the same
+    bytes. `redact_text` leaves texts, and keywords taken from them, off the page; `name` calls it where the data are no
+    file.
 
     Examples
     --------

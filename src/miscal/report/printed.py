@@ -48,14 +48,7 @@ _LOW = 0.5
 
 
 def shown_run(summary: Summary, path: Path | None = None) -> Shown:
-    """Return the alarms, the verdict, the strongest findings, facts and a reliability diagram of a run.
-
-    Parameters
-    ----------
-    summary : Summary
-    path : Path, optional
-        Its folder.
-    """
+    """Return the alarms, the verdict, the strongest findings, facts and a reliability diagram of a run in a folder."""
     words = vocabulary(summary.kind)
     found = summary.findings[:MOST_FINDINGS]
     return Shown(
@@ -82,15 +75,7 @@ def shown_run(summary: Summary, path: Path | None = None) -> Shown:
 
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
-    """Write what a run found as lines for a terminal, and where its report is.
-
-    Parameters
-    ----------
-    summary : Summary
-        The run.
-    out : Path
-        Its folder.
-    """
+    """Write what a run found as lines for a terminal, and where in its folder the report is."""
     shown = shown_run(summary)
     findings = [(f"finding {place}", f"{one.about}: {one.words}") for place, one in enumerate(shown.bars, start=1)]
     return [

@@ -33,24 +33,11 @@ _DEAL = (
 class RowWords:
     """The evaluation rows, in words.
 
-    Attributes
-    ----------
-    row, rows : str
-        One of them, several of them.
-    n : int
-        How many there are.
-    kind, of : str
-        ``" on test rows"`` and ``" of test rows"`` where they are a part of all rows, else empty.
-    basis : str
-        What every number of the page rests on.
-    unseen : str
-        In which sense nothing was learned from the outcomes that are told, for the glossary.
-    directions : str
-        How the directions of the errors were predicted before outcomes were looked at.
-    corrected : str
-        What the corrections that are compared were learned from.
-    candidates : str
-        What candidates were compared for.
+    `row` and `rows` are one and several of them, `n` their number, `kind` and `of` such as ``" on test rows"`` and ``"
+    of test rows"``, empty where they are all rows. Sentences: `basis` says what the numbers of the page rest on,
+    `unseen` in which sense nothing was learned from the outcomes counted, `directions` how the directions of errors
+    were predicted, `corrected` what the corrections compared were learned from, `candidates` what candidates were
+    compared for.
     """
 
     row: str
@@ -66,13 +53,7 @@ class RowWords:
 
 
 def row_words(summary: Summary) -> RowWords:
-    """Return what the evaluation rows in a run are called.
-
-    Parameters
-    ----------
-    summary : Summary
-        Of the run; its `evidence` is ``"all"``, ``"test"`` or ``"time"``.
-    """
+    """Return what the evaluation rows of a run are called, by its evidence: ``"all"``, ``"test"`` or ``"time"``."""
     return {"all": _all_rows, "time": _later_rows}.get(summary.evidence, _test_rows)(summary)
 
 
@@ -231,16 +212,8 @@ def _and_design(summary: Summary) -> str:
 class Slices:
     """Which regimes have panels of their own.
 
-    Attributes
-    ----------
-    shown : tuple of str
-        Regimes that hold enough rows, but not nearly all of them.
-    few : tuple of str
-        Regimes that hold fewer rows than a diagram or a table needs.
-    whole : str or None
-        The regime that holds nearly all rows, so that its panels would repeat those of all rows.
-    share : float
-        Its share of the rows, 0 where there is none.
+    Those `shown` hold enough rows, but not nearly all of them; `few` hold fewer than a diagram or a table needs;
+    `whole` holds nearly all, a `share` of the rows, so that its panels would repeat those of all rows.
     """
 
     shown: tuple[str, ...]

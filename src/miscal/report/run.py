@@ -23,37 +23,13 @@ def write_run(
     reads: Collection[Any] = (),
     looks: Path | None = None,
 ) -> "Discovery":
-    """Write a discovery as a run folder, whole or not at all.
+    """Write a discovery as a run folder, whole or not at all, and return it.
 
-    Parameters
-    ----------
-    found : Discovery or callable
-        What :func:`miscal.discovery.discover.discover` returned; or a function that returns it, which is called once
-        the folder is known to be free and is locked, so that hours of work are not lost to a name that is taken.
-    out : str or Path
-        The folder to make.
-    overwrite : bool, default False
-        Replace an existing run folder.
-    report : bool, default True
-        Draw ``report.html`` too.
-    rows : GivenRows, optional
-        What was given in memory, to be kept so that the run can be audited and compared from its folder.
-    reads : collection
-        Paths that the run is made from, which are never replaced; the others are ignored.
-    looks : Path, optional
-        Folder of its monitor, to be saved with it; it need not exist.
-
-    Returns
-    -------
-    Discovery
-        What was written.
-
-    Raises
-    ------
-    InputError
-        If the folder exists and `overwrite` is off, or holds files that miscal did not write.
-    LockedError
-        If another process is writing it.
+    `found` may be a function that makes it, called once the folder is known to be free and is locked, so that hours of
+    work are not lost to a name that is taken. `rows` were given in memory, and are kept so that the run can be audited
+    and compared from its folder; `reads` are paths that are never replaced; `looks` is the folder of its monitor, saved
+    with it if it is there. A folder that exists without `overwrite`, or holds files of others, is an InputError; one
+    that another process is writing a LockedError.
     """
     with run_folder(out, overwrite=overwrite, reads=reads) as folder:
         discovery = found() if callable(found) else found

@@ -40,20 +40,10 @@ MAP_COLUMNS = (
 class Source:
     """Everything the page is drawn from.
 
-    Attributes
-    ----------
-    name : str
-        Name of the data file, or of the run folder where the summary names none.
-    summary : Summary
-        The checked ``summary.json``, its texts in characters that a page can carry.
-    field : polars.DataFrame
-        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`.
-    map : polars.DataFrame
-        The rows that the map shows, with their positions, texts and metadata; no rows where the run left no map.
-    redact_text : bool
-        Whether texts, and words taken from them, are left off the page.
-    columns : mapping of str to tuple of ColumnValue
-        The values of each named column; empty where the run was made before there were such tables.
+    `summary` is ``summary.json``, its texts in characters that a page can carry. `field` has a row per input row:
+    `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`; `map` the rows that the map
+    shows, with positions, texts and metadata. `columns` are the values of each named column. With `redact_text` no
+    text, nor word that is taken from one, is on the page.
     """
 
     name: str
@@ -81,25 +71,10 @@ class Source:
 
 
 def read_source(folder: Path, *, redact_text: bool = False, name: str | None = None) -> Source:
-    """Read and check a run folder.
+    """Read and check a run folder; `name` calls the run where its data are no file, by default the folder's.
 
-    Parameters
-    ----------
-    folder : Path
-        What `miscal discover` left.
-    redact_text : bool, default False
-        Leave texts and keywords off the page.
-    name : str, optional
-        What to call the run if its data are no file; by default as its folder.
-
-    Raises
-    ------
-    FileError
-        The folder or one of its files is not there.
-    CorruptFile
-        A file is damaged, or a key or column is missing.
-    MismatchError
-        The folder was written by a newer miscal.
+    What is not there is a FileError, what is damaged or lacks a key or column a CorruptFile, and what a newer miscal
+    wrote a MismatchError.
     """
     if not folder.is_dir():
         raise FileError(f"{folder}: no such run folder; give the folder of a run, made by {command('discover')}")

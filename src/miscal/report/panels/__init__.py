@@ -27,22 +27,13 @@ from miscal.report.source import Source
 
 @dataclass(frozen=True)
 class Panel:
-    """A section of the page: what it shows, and how.
+    """A section of the page.
 
-    Attributes
-    ----------
-    name : str
-        Anchor of the section, and name of its template. This reads, besides what `view` returns, what the evaluation
-        rows are called as ``words`` (:class:`~miscal.report.row_wording.RowWords`), the words of the run's kind of
-        probability as ``terms`` (:class:`~miscal.base.vocabulary.Vocabulary`), and how many decimals points and per
-        cents have as ``decimals``, and in brief as ``digits``. All that it prints is escaped.
-    title : str
-        Its heading; ``{judged}``, ``{over_and_under}`` and ``{probabilities}`` stand for words of the run's vocabulary.
-    view : callable
-        From the :class:`~miscal.report.source.Source` to what the template reads, by name; None leaves the section off
-        the page.
-    contents : str, default ""
-        Its entry in the page's contents; none if empty.
+    `name` is its anchor, and the name of its template; `view` returns what this reads of a run, None where the section
+    is left off. The template also reads what the evaluation rows are called as ``words``, the words of the run's kind
+    of probability as ``terms``, and how many decimals points and per cents have as ``decimals``, and in brief as
+    ``digits``; all that it prints is escaped. In `title`, ``{judged}``, ``{over_and_under}`` and ``{probabilities}``
+    stand for words of the run; `contents` is its entry in the page's contents, if any.
     """
 
     name: str

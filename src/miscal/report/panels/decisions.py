@@ -10,7 +10,7 @@ from miscal.discovery.summary import Summary
 from miscal.findings.decision_wording import ends, gain_in_words
 from miscal.findings.decisions import BrokenPromise, Decision, Promise
 from miscal.report.drawing import Chart, Mark, Scale, path
-from miscal.report.formatting import DASH, THIN
+from miscal.report.formatting import THIN
 from miscal.report.source import Source
 from miscal.report.texts import begin, short
 
@@ -25,37 +25,20 @@ ROUND = (0.001, 0.002, 0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8)
 STATES = {"before": "before the correction", "after": "after the correction"}
 
 
-class Side(NamedTuple):
-    """The rows on one side of a threshold, before or after the correction, as text; `heading` is that of two lines."""
+class Threshold(NamedTuple):
+    """A threshold, where it comes from, and in words what acting at it is worth, in all and per 1,000 rows.
 
-    heading: str
-    state: str
-    n: int
-    share: str
-    promised: str
-    observed: str
-    interval: str
-    broken: bool
-
-    @property
-    def mark(self) -> str:
-        """Whether the promise is kept, in words."""
-        return DASH if self.n == 0 else "broken" if self.broken else "kept, within chance"
-
-
-class ThresholdRow(NamedTuple):
-    """What is said of one threshold: both sides of it, and each finding whose promise is broken there, as text.
-
-    A finding is its phrase, what is done with its rows, their numbers, and what the correction makes of that.
+    A side is its heading, which stands for two lines, when it is measured, and what is promised and observed. A group
+    is the phrase of a finding whose promise is broken here, and by how much.
     """
 
     decision: Decision
     label: str
     origin: str
-    sides: tuple[Side, ...]
-    groups: tuple[tuple[str, str, Side, str], ...]
+    sides: list[tuple[str, str, Promise]]
+    groups: list[tuple[str, BrokenPromise]]
     benefit: str
-    benefits: tuple[str, ...]
+    benefits: list[str]
 
 
 def decisions(source: Source) -> dict[str, Any] | None:
@@ -71,8 +54,9 @@ def decisions(source: Source) -> dict[str, Any] | None:
     x_ticks = [(x(place), label, "middle") for place, label in apart(labels, x)]
     y_ticks = [(y(share * y.high), rate(share * y.high)) for share in (0, 0.25, 0.5, 0.75, 1)]
     return {
-        "rows": [_row(one, summary, words) for one in found],
+        "rows": [_threshold(one, summary, words) for one in found],
         "start": start,
+        "ends": ends,
         "why": _why(found[start], words),
         "plots": {
             when: Chart(
@@ -143,58 +127,21 @@ def _drawn(decisions: tuple[Decision, ...], state: str, x: Scale, y: Scale) -> t
     return marks, path((x(place), y(one.promised or 0.0)) for place, one in sides)
 
 
-def _row(decision: Decision, summary: Summary, words: Vocabulary) -> ThresholdRow:
+def _threshold(decision: Decision, summary: Summary, words: Vocabulary) -> Threshold:
     headings = {"": words.acted.capitalize(), "_below": f"Not {words.acted}"}
-    sides = tuple(
-        _side(getattr(decision, state + side), heading if state == "before" else "", STATES[state])
-        for side, heading in headings.items()
-        for state in STATES
-    )
-    known = decision.net_benefit
-    return ThresholdRow(
-        decision=decision,
-        label=_unbroken(threshold_text(decision.threshold)),
-        origin=_origin(decision, summary, words),
-        sides=sides,
-        groups=tuple(_group(one, summary, words) for one in decision.findings),
-        benefit="" if known is None else begin(gain_in_words(known, decision.threshold, words)),
-        # per 1,000 rows
-        benefits=() if known is None else tuple(f"{1000 * v:.1f}" for v in (known.before, known.after, known.all)),
-    )
-
-
-def _origin(decision: Decision, summary: Summary, words: Vocabulary) -> str:
+    benefit, origin = decision.net_benefit, "asked for" if decision.source == "given" else ""
     if decision.source == "cost" and (cost := summary.settings.get("cost")):
-        return f"implied by the costs: {cost[0]:g} of {words.missed}, {cost[1]:g} of {words.needless}"
-    return "asked for" if decision.source == "given" else ""
-
-
-def _side(one: Promise, heading: str, state: str) -> Side:
-    return Side(
-        heading=heading,
-        state=state,
-        n=one.n,
-        share=_unbroken(rate(one.share)),
-        promised=DASH if one.promised is None else _unbroken(rate(one.promised)),
-        observed=DASH if one.observed.value is None else _unbroken(rate(one.observed.value)),
-        interval=ends(one) if one.n else "",
-        broken=one.broken,
+        origin = f"implied by the costs: {cost[0]:g} of {words.missed}, {cost[1]:g} of {words.needless}"
+    return Threshold(
+        decision=decision,
+        label=threshold_text(decision.threshold).replace(" ", THIN),
+        origin=origin,
+        sides=[
+            (heading if state == "before" else "", when, getattr(decision, state + side))
+            for side, heading in headings.items()
+            for state, when in STATES.items()
+        ],
+        groups=[(short(begin(summary.findings[one.finding].phrase), 300), one) for one in decision.findings],
+        benefit="" if benefit is None else begin(gain_in_words(benefit, decision.threshold, words)),
+        benefits=[f"{1000 * v:.1f}" for v in (benefit.before, benefit.after, benefit.all)] if benefit else [],
     )
-
-
-def _group(broken: BrokenPromise, summary: Summary, words: Vocabulary) -> tuple[str, str, Side, str]:
-    if broken.after is None:
-        after = f"By corrected {words.probability}, fewer than 30 are."
-    else:
-        own = _side(broken.after, "", "")
-        after = (
-            f"By corrected {words.probability}: {own.n:,}, of which {own.observed} ({own.interval}); promised: "
-            f"{own.promised}."
-        )
-    phrase = short(begin(summary.findings[broken.finding].phrase), 300)
-    return phrase, f"{'not ' if broken.below else ''}{words.acted}", _side(broken.before, "", ""), after
-
-
-def _unbroken(text: str) -> str:
-    """Keep a number and its unit on one line."""
-    return text.replace(" ", THIN)
