@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from miscal.base.vocabulary import vocabulary
 from miscal.findings import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
@@ -79,7 +78,7 @@ def map_payload(source: Source) -> dict[str, Any]:
     return {
         "n": table.height,
         "grid": GRID,
-        "legend": legend.for_program(source.regime_names, vocabulary(source.summary.kind)),
+        "legend": legend.for_program(source.regime_names, source.terms),
         "decimals": decimals,
         "first": first_field(source, fields),
         "fields": fields,

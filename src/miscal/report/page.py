@@ -6,7 +6,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from miscal.base.files import replace_file
-from miscal.base.vocabulary import vocabulary
 from miscal.report.frame import environment, render_page
 from miscal.report.panels import PANELS, Panel
 from miscal.report.row_wording import row_words
@@ -22,12 +21,11 @@ PROGRAMS = (
 )
 
 
-def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None = None) -> Path:
+def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
     """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it, and return its path.
 
     The page is one file without any outside resource, replaced once it is complete; the same folder gives the same
-    bytes. `redact_text` leaves texts, and keywords taken from them, off the page; `name` calls it where the data are no
-    file.
+    bytes. `redact_text` leaves texts, and keywords taken from them, off the page.
 
     Examples
     --------
@@ -37,7 +35,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None =
     miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder of a run, ...
     """
     folder = Path(run_dir)
-    return write_page(read_source(folder, redact_text=redact_text, name=name), folder)
+    return write_page(read_source(folder, redact_text=redact_text), folder)
 
 
 def write_page(source: Source, folder: Path) -> Path:
@@ -49,7 +47,7 @@ def write_page(source: Source, folder: Path) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    terms, version = vocabulary(source.summary.kind), source.summary.versions.get("miscal")
+    terms, version = source.terms, source.summary.versions.get("miscal")
     heads = {name: getattr(terms, name) for name in ("judged", "over_and_under", "probabilities")}
     drawn = [(replace(panel, title=panel.title.format(**heads)), draw(panel, source)) for panel in PANELS]
     sections = {panel: body for panel, body in drawn if body is not None}
@@ -58,7 +56,7 @@ def build(source: Source) -> str:
 
 def draw(panel: Panel, source: Source) -> Markup | None:
     """Draw a panel from one run; None where the panel has nothing to say."""
-    view, terms, decimals = panel.view(source), vocabulary(source.summary.kind), source.decimals
+    view, terms, decimals = panel.view(source), source.terms, source.decimals
     if view is None:
         return None
     words = row_words(source.summary)

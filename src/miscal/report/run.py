@@ -34,7 +34,6 @@ def write_run(
     with run_folder(out, overwrite=overwrite, reads=reads) as folder:
         discovery = found() if callable(found) else found
         # heavy modules come after the folder is known to be free
-        from miscal.discovery.column_tables import tables_of
         from miscal.discovery.run import write_files
         from miscal.report.page import write_page
         from miscal.report.source import source_of
@@ -43,7 +42,5 @@ def write_run(
         if looks is not None and looks.is_dir():
             shutil.copytree(looks, folder / MONITOR)
         if report:
-            columns = tables_of(discovery.columns)
-            source = source_of(discovery.summary, discovery.table, discovery.map, columns, name=resolve(out).name)
-            write_page(source, folder)
+            write_page(source_of(discovery, resolve(out).name), folder)
     return discovery

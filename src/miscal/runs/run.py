@@ -303,13 +303,10 @@ class Run(ShowsItself):
         InputError
             If another file, or a folder, is there, or it lies in the folder of a run under another name.
         """
-        from miscal.discovery.column_tables import tables_of
         from miscal.report.page import MARK, build
         from miscal.report.source import source_of
 
-        content = self._content
-        columns = tables_of(content.columns)
-        source = source_of(content.summary, content.table, content.map, columns, name=Path(path).stem)
+        source = source_of(self._content, Path(path).stem)
         return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")
 
     @checked_call

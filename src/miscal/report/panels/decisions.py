@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from miscal.base.number_wording import rate, threshold_text
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.decision_wording import ends, gain_in_words
 from miscal.findings.decisions import BrokenPromise, Decision, Promise
@@ -44,7 +44,7 @@ class Threshold(NamedTuple):
 def decisions(source: Source) -> dict[str, Any] | None:
     """Return every threshold, which one is shown first and why, and drawings; None of a run without thresholds."""
     summary = source.summary
-    found, words = summary.decisions, vocabulary(summary.kind)
+    found, words = summary.decisions, source.terms
     if not found:
         return None
     start = next((place for place, one in enumerate(found) if one.start), 0)

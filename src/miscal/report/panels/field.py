@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Histogram
 from miscal.report import legend
 from miscal.report.drawing import Bar, Scale, round_ticks, stacked_bars
@@ -78,5 +77,5 @@ def atlas(source: Source) -> dict[str, Any]:
         # what the drawing is coloured by, where its scale ends, and what both ends mean
         "field_name": legend.FIELD_NAMES[first].lower(),
         "limit": payload["limits"][first],
-        "ends": legend.field_ends(first, vocabulary(source.summary.kind)),
+        "ends": legend.field_ends(first, source.terms),
     }

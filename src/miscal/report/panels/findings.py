@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Vocabulary
 from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT
 from miscal.findings.conditions.kinds.missing import Missing
@@ -73,7 +73,7 @@ def findings(source: Source) -> dict[str, Any] | None:
 
 def finding_rows(source: Source, most: int) -> tuple[list[FindingRow], Scale]:
     """Return the strongest findings, and the axis that their sizes are drawn on."""
-    found, terms = source.summary.findings[:most], vocabulary(source.summary.kind)
+    found, terms = source.summary.findings[:most], source.terms
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
     reach = reach_of((one.before for one in found if one.effect != SLOPE), 2 * (source.epsilon or EPSILON))
     rows = [

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.discovery.summary import Selection, Summary
 from miscal.report.formatting import DASH, brief_points, finite
@@ -27,7 +27,7 @@ def making(source: Source) -> dict[str, Any]:
     A stage has a label, its seconds, and these in percent of the longest. Columns are keys of candidates with their
     heads; a candidate is whether it was chosen, and the text of each column.
     """
-    summary, terms = source.summary, vocabulary(source.summary.kind)
+    summary, terms = source.summary, source.terms
     selection = summary.selection
     # the first candidates, and after them every chosen one
     first, rest = selection.candidates[:MAX_CANDIDATES], selection.candidates[MAX_CANDIDATES:]

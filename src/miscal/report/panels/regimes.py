@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, axes_of
@@ -67,7 +67,7 @@ class RegimeRow:
 
 def regimes(source: Source) -> dict[str, Any]:
     """Return a line per regime that has rows, after one for all rows; and one per regime of the hidden field."""
-    summary, names, terms = source.summary, source.regime_names, vocabulary(source.summary.kind)
+    summary, names, terms = source.summary, source.regime_names, source.terms
     rows, whole = regime_rows(source), slices(summary)
     found = {row.numbers.name for row in rows["rows"]}
     return {
@@ -119,7 +119,7 @@ def _row(regime: Regime, label: str) -> RegimeRow:
 
 def _hidden_row(regime: Regime, source: Source) -> RegimeRow:
     """Return the line of a hidden regime: its accuracy stands against that of rows of equal confidence."""
-    label = _hidden_label(regime, source.epsilon, vocabulary(source.summary.kind))
+    label = _hidden_label(regime, source.epsilon, source.terms)
     regime = _measured(regime)
     known = regime.hidden is not None and None not in (regime.hidden.value, regime.accuracy)
     expected = regime.accuracy - regime.hidden.value if known else None

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple, TypeVar
 
-from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import correction_metrics
 from miscal.discovery.summary import SmoothEce, Summary
 from miscal.report.drawing import LINEAR, LOG_ODDS, Dot, ProbabilityAxes, axes_of, shown_first
@@ -35,7 +34,7 @@ def reliability(source: Source) -> dict[str, Any]:
 
     A row of diagrams has a heading, which is empty where there is one row.
     """
-    summary, names = source.summary, slice_labels(vocabulary(source.summary.kind))
+    summary, names = source.summary, slice_labels(source.terms)
     sizes = {"all": 0, **{regime.name: regime.n for regime in summary.regimes}}
     sliced = slices(summary)
     shown = [name for name in CURVES if name == "all" or name in sliced.shown]
@@ -74,7 +73,7 @@ def _diagram(summary: Summary, name: str, label: str, state: str, n: int) -> Dia
 def corrections(source: Source) -> dict[str, Any]:
     """Return one table per slice: a line per correction, a column per score."""
     summary, sliced = source.summary, slices(source.summary)
-    names = {**slice_labels(vocabulary(summary.kind)), **source.regime_names}
+    names = {**slice_labels(source.terms), **source.regime_names}
     return {
         "corrections": _ordered(summary.correction),
         "gains": _ordered(summary.gains),

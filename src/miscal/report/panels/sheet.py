@@ -26,7 +26,7 @@ def sheet(source: Source) -> dict[str, Any]:
         "alarms": alarms,
         "sentence": summary.verdict,
         "longest": MAX_VERDICT,
-        **headline(summary),
+        **headline(source),
         "findings": findings,
         "rise": any(row.rises for row in findings),
         "more": len(summary.findings) - len(findings),

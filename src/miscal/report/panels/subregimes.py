@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from miscal.base.document import MeasureAgainstNull
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Vocabulary
 from miscal.findings import EPSILON, Subregime
 from miscal.report.drawing import Scale, reach_of
 from miscal.report.examples import Example, Examples
@@ -47,7 +47,7 @@ class Card(NamedTuple):
 
 def subregimes(source: Source) -> dict[str, Any]:
     """Return cards in the order of the summary, by the heading they stand under, drawn on one axis of residuals."""
-    parts, terms = source.summary.subregimes[:MAX_CARDS], vocabulary(source.summary.kind)
+    parts, terms = source.summary.subregimes[:MAX_CARDS], source.terms
     shown = (row for part in parts for row in (*part.telling[:MAX_TELLING], *part.exemplars[:MAX_TYPICAL]))
     examples = Examples(source, shown)
     numbers = (number for part in parts for number in (part.residual, part.visible, part.hidden) if number is not None)

@@ -5,8 +5,6 @@ from typing import Any
 
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit
-from miscal.base.vocabulary import vocabulary
-from miscal.discovery.summary import Summary
 from miscal.discovery.wording import decision_of, mending_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.source import Source
@@ -40,7 +38,7 @@ def verdict(source: Source) -> dict[str, Any]:
     summary = source.summary
     rest, decision = _without_end(summary.verdict, decision_of(summary))
     rest, mending = _without_end(rest, mending_of(summary))
-    return {"sentences": (*first_sentence(rest), mending, decision), "summary": summary, **headline(summary)}
+    return {"sentences": (*first_sentence(rest), mending, decision), "summary": summary, **headline(source)}
 
 
 def warnings(source: Source) -> dict[str, Any] | None:
@@ -50,9 +48,10 @@ def warnings(source: Source) -> dict[str, Any] | None:
     return {"warnings": texts} if texts else None
 
 
-def headline(summary: Summary) -> dict[str, Any]:
+def headline(source: Source) -> dict[str, Any]:
     """Return both limits, and the scores of all evaluation rows before and after the correction, None where unknown."""
-    proof, terms, smece = summary.certificate, vocabulary(summary.kind), summary.global_.smece
+    summary, terms = source.summary, source.terms
+    proof, smece = summary.certificate, summary.global_.smece
     total = lower_end(proof.lower_bound_total)
     # the field may have nothing to say of an error that smECE shows: one question has one answer
     by_smece = total == 0 and smece.p_value is not None and smece.p_value < SIGNIFICANCE
