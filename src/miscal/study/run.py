@@ -17,7 +17,7 @@ from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
-from miscal.study.folder import StudyFolder, open_folder
+from miscal.study.folder import StudyFolder
 from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
 from miscal.study.tables import write_tables
@@ -158,7 +158,7 @@ def study(
     place = resolve(out)
     jobs = n_workers(n_jobs, 10**6)
     with disk_errors(str(out)), parents(place), locked(place):
-        folder = open_folder(place)
+        folder = StudyFolder.open(place)
         cells = cells_of(asked)
         folder.adopt(asked, cells)
         if isinstance(plan, Mapping):

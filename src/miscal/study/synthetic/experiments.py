@@ -1,9 +1,13 @@
-"""What an experiment is run with: what the paper states, and our grid, unless told otherwise."""
+"""What an experiment is run with, the cells that it consists of, and what a finished one leaves.
+
+Settings are what the paper states, and our grid, unless given otherwise.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
 from miscal.base.errors import InputError
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS
@@ -96,13 +100,19 @@ class Settings:
 
     def of_cells(self) -> dict[str, Any]:
         """Return the settings that every cell of a folder shares, as JSON values."""
-        return {name: _plain(value) for name, value in asdict(self).items() if name in _OF_CELLS}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if name in _OF_CELLS
+        }
 
     def of_experiment(self) -> dict[str, Any]:
         """Return the settings that say which cells there are, as JSON values."""
         axes = {"clusters": (), "resreg": ("amplitudes", "frequencies", "capacities")}
-        names = ("seeds", *axes.get(self.experiment, ("amplitudes", "frequencies")))
-        return {name: _plain(getattr(self, name)) for name in names}
+        return self._as_json(("seeds", *axes.get(self.experiment, ("amplitudes", "frequencies"))))
+
+    def _as_json(self, names: Iterable[str]) -> dict[str, Any]:
+        return {name: list(v) if isinstance(v := getattr(self, name), tuple) else v for name in names}
 
 
 def from_stored(name: str, of_cells: dict[str, Any], of_experiment: dict[str, Any]) -> Settings:
@@ -148,10 +158,6 @@ def n_parameters(capacity: str, n_features: int = 2) -> int:
     return (n_features + 1) * width + (depth - 1) * (width + 1) * width + width + 1
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
 def _check(settings: Settings) -> None:
     _one_of("experiment", settings.experiment, EXPERIMENTS)
     _one_of("method", settings.method, METHODS)
@@ -186,3 +192,137 @@ def _distinct(name: str, values: tuple) -> None:
     if not values or len(set(values)) < len(values) or not allowed:
         least = "not negative" if may_be_zero else "all above 0"
         raise InputError(f"{name} must hold at least one value, {least} and no value twice; got {list(values)}")
+
+
+# --- cells --------------------------------------------------------------------------------------------------------
+
+RESREG = "resreg-"
+"""How the method of a residual regression begins; its capacity follows."""
+
+
+class ExperimentCell(NamedTuple):
+    """One fit, or one search over the grid.
+
+    Attributes
+    ----------
+    world : {"clusters", "sinusoid"}
+    method : str
+        "paper" (all of the grid), "auto", or "resreg-" and a capacity.
+    amplitude, frequency : float or None
+        A and k of the sinusoid.
+    seed : int
+        Of world, split and fit.
+    """
+
+    world: str
+    method: str
+    amplitude: float | None
+    frequency: float | None
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Its name, which is that of its file too.
+
+        Examples
+        --------
+        >>> ExperimentCell("clusters", "auto", None, None, 0).name
+        'clusters@auto@None@None@0'
+        """
+        return "@".join(map(str, self))
+
+    @property
+    def capacity(self) -> str | None:
+        """Layers and width of a residual regression; None for the other methods."""
+        return self.method.removeprefix(RESREG) if self.method.startswith(RESREG) else None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a finished cell leaves; every number is of test rows unless said otherwise.
+
+    Attributes
+    ----------
+    cell : ExperimentCell
+    r : float or None
+        Pearson correlation of the estimated with the true field; None where the estimate is constant.
+    rmse : float
+        Of the estimate against the true field.
+    seconds : float
+        Spent on it, times the processes at work.
+    cpu : float or None
+        Processor seconds, less than `seconds` on a busy machine; None where several processes were at work.
+    candidates : list of dict
+        What was chosen from: name or (sigma, lambda), proxy or log loss, r, `chosen`.
+    facts : dict
+        Further numbers of the cell.
+    rows : dict of list
+        Columns of the test rows, for the figures.
+    """
+
+    cell: ExperimentCell
+    r: float | None
+    rmse: float
+    seconds: float
+    cpu: float | None = None
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    rows: dict[str, list] = field(default_factory=dict)
+
+    @property
+    def ranked(self) -> float:
+        """r, with 0 for a constant estimate, which ranks nothing."""
+        return 0.0 if self.r is None else self.r
+
+    @property
+    def busy(self) -> float:
+        """Processor seconds; those spent where they are not known."""
+        return self.seconds if self.cpu is None else self.cpu
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values, those of the cell among the others."""
+        values = asdict(self)
+        return values.pop("cell")._asdict() | values
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Record:
+        """Rebuild a record from :meth:`to_json`; what a folder has added is left out.
+
+        Examples
+        --------
+        >>> record = Record(ExperimentCell("clusters", "auto", None, None, 0), 0.9, 0.1, 2.0)
+        >>> Record.from_json(record.to_json()) == record
+        True
+        """
+        values = {name: content[name] for name in cls.__dataclass_fields__ if name != "cell"}
+        return cls(ExperimentCell(*(content[name] for name in ExperimentCell._fields)), **values)
+
+
+def cells_of(settings: Settings) -> list[ExperimentCell]:
+    """Return the cells that an experiment needs.
+
+    Residual regression is measured for all capacities at the largest amplitude, as in the paper, and for the largest
+    capacity at all; the method beside it at all.
+
+    Examples
+    --------
+    >>> len(cells_of(Settings("selection"))), len(cells_of(Settings("resreg"))), len(cells_of(Settings("clusters")))
+    (25, 70, 1)
+    """
+    if settings.experiment == "clusters":
+        return [ExperimentCell("clusters", settings.method, None, None, seed) for seed in range(settings.seeds)]
+    kernel = _grid(settings, settings.method, settings.amplitudes)
+    if settings.experiment != "resreg":
+        return kernel
+    largest, strongest = settings.capacities[-1], (max(settings.amplitudes),)
+    smaller = [cell for c in settings.capacities[:-1] for cell in _grid(settings, RESREG + c, strongest)]
+    return _grid(settings, RESREG + largest, settings.amplitudes) + kernel + smaller
+
+
+def _grid(settings: Settings, method: str, amplitudes: tuple[float, ...]) -> list[ExperimentCell]:
+    return [
+        ExperimentCell("sinusoid", method, amplitude, frequency, seed)
+        for seed in range(settings.seeds)
+        for amplitude in amplitudes
+        for frequency in settings.frequencies
+    ]

@@ -1,4 +1,4 @@
-"""One resumable store for experiments and benchmarks: records by key, as lines of JSON, so that a run can be stopped.
+"""One resumable store for the scripts: records by key, as lines of JSON, so that a run can be stopped.
 
 Every line notes the version of miscal that computed it, so that numbers of two versions are not mixed unseen.
 """
