@@ -13,8 +13,7 @@ from functools import cache
 import torch
 
 from miscal.estimators.paper.phi import BATCH, M_MIN, layer_sizes
-from miscal.study.synthetic.cells import Record
-from miscal.study.synthetic.settings import Settings, layers
+from miscal.study.synthetic.experiments import Record, Settings, layers
 
 Shape = tuple[int, int, int]
 FEATURES = 2

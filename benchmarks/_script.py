@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from _measure import apart
+from _store import Key, Store, fill
 from baselines import METHODS
-from miscal.study.synthetic.store import Key, Store, fill
 
 
 def options(doc: str, cache: str | None = None, *, data: str | None = None, **more: Any) -> argparse.ArgumentParser:

@@ -25,9 +25,12 @@ from sklearn.linear_model import LogisticRegression
 
 from _script import limit_threads, options, show, target
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.study.measures.group_rankings import measure_group_rankings
-from miscal.study.measures.rankings import RANKED, measure_rankings
-from miscal.study.measures.transfer_shifts import measure_transfer_shifts
+from miscal.study.measures.models import (
+    RANKED,
+    measure_group_rankings,
+    measure_rankings,
+    measure_transfer_shifts,
+)
 from miscal.study.pairs_together import ModelRows
 
 CASES = [(models, questions) for models in (2, 4, 8) for questions in (300, 2_000)]

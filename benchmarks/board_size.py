@@ -27,7 +27,7 @@ import numpy as np
 
 from _script import options, show, target
 from miscal.study.matrix import adjusted
-from miscal.study.measures.rankings import RANKED
+from miscal.study.measures.models import RANKED
 from miscal.study.pages import write_pages
 from miscal.study.table_columns import TABLES
 from miscal.study.tables import frame

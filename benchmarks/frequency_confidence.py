@@ -31,7 +31,7 @@ from math import comb
 import numpy as np
 
 from _script import options, show, target
-from miscal.scoring.open_ended.frequency import agreement, held_out_frequency, most_frequent
+from miscal.scoring.answer_confidences import agreement, held_out_frequency, most_frequent
 
 KINDS = {"sure": (0.9, 0.07, 0.03), "unsure": (0.5, 0.3, 0.2), "guessing": (1 / 3, 1 / 3, 1 / 3)}
 NAMES = "abc"

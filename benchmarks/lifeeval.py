@@ -18,11 +18,11 @@ import numpy as np
 
 from _data import read_set, set_names
 from _script import cells, fitted, limit_threads, mean, options, results, show, target
+from _store import Store
 from baselines import METHODS
 from miscal.base.folds import assign_folds, row_groups
 from miscal.calibration.survey_design import correlation
-from miscal.study.synthetic.scores import rmse
-from miscal.study.synthetic.store import Store
+from miscal.study.synthetic.fits import rmse
 
 FIELDS = ("set", "seed", "method")
 KINDS = {"r": "Pearson r", "rmse": "RMSE"}

@@ -29,14 +29,20 @@ import torch
 from _floors import operations, rate
 from _script import options, show, target
 from miscal.base.number_wording import duration
-from miscal.study.synthetic.cells import RESREG, Record, cells_of
-from miscal.study.synthetic.folder import ExperimentFolder
+from miscal.study.synthetic.experiments import (
+    AMPLITUDES,
+    CAPACITIES,
+    EXPERIMENTS,
+    RESREG,
+    Record,
+    Settings,
+    cells_of,
+    n_parameters,
+)
 from miscal.study.synthetic.output import costs
-from miscal.study.synthetic.run import run
+from miscal.study.synthetic.run import ExperimentFolder, run
 from miscal.study.synthetic.sections import BUILDERS, over_lambda
-from miscal.study.synthetic.settings import AMPLITUDES, CAPACITIES, EXPERIMENTS, Settings, n_parameters
-from miscal.study.synthetic.tables import choice_of
-from miscal.study.synthetic.wording import brief
+from miscal.study.synthetic.tables import brief, choice_of
 
 CLUSTERS_R, MOST_REGRET, MOST_TIMES_FLOOR = (0.93, 0.97), 0.02, 2.0
 RAPID, NEAR_ZERO, STRONG = 4.0, 0.2, 0.5
@@ -136,10 +142,10 @@ def main() -> None:
     for settings in asked if not args.print else ():
         done = run(settings, args.cache, n_jobs=args.jobs)
         print(f"{settings.experiment}: {done.n_computed} of {done.n_cells} cells computed", file=sys.stderr, flush=True)
-    folder = ExperimentFolder(args.cache)
+    folder = ExperimentFolder.open(args.cache)
     # a search that was broken off tells something too; the other experiments must be whole
     records = {
-        s.experiment: [folder.load(c) for c in cells_of(s) if s.experiment != "selection" or c in folder.store]
+        s.experiment: [folder.load(c) for c in cells_of(s) if s.experiment != "selection" or folder.is_done(c.name)]
         for s in asked
     }
     for name, own in records.items():

@@ -22,7 +22,7 @@ from _script import limit_threads, options, results, show
 from miscal.data.triples import Triples
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import LAMBDAS, SIGMAS, search
-from miscal.study.synthetic.wording import brief
+from miscal.study.synthetic.tables import brief
 
 BELOW = (0.0, 1e-6, 1e-5)
 """Penalties tried below the grid."""

@@ -23,7 +23,7 @@ from _column_peers import Table
 from _planted_errors import WORLDS, draw_world
 from _script import limit_threads, mean, options, results, show, target
 from miscal.estimators.field import MiscalibrationField
-from miscal.study.synthetic.scores import rmse
+from miscal.study.synthetic.fits import rmse
 
 FIELDS = ("world", "draw", "rows", "method")
 METHODS = ("raw", "mcgrad", "miscal")

@@ -21,9 +21,9 @@ from _data import read_set, set_names
 from _findings import gap_found, hidden_limit
 from _measure import peak_mb
 from _script import cells, fitted, limit_threads, options, results, show, show_costs, target
+from _store import Store
 from baselines import METHODS
 from miscal.calibration.metrics import log_losses, paired_difference, smece
-from miscal.study.synthetic.store import Store
 
 FIELDS = ("set", "seed", "method")
 KINDS = {

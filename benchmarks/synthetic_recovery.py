@@ -19,9 +19,16 @@ from pathlib import Path
 import numpy as np
 
 from _script import mean, options, results, show, target
-from miscal.study.synthetic.cells import ExperimentCell, Record, cells_of
+from miscal.study.synthetic.experiments import (
+    AMPLITUDES,
+    FREQUENCIES,
+    METHODS,
+    ExperimentCell,
+    Record,
+    Settings,
+    cells_of,
+)
 from miscal.study.synthetic.fits import compute
-from miscal.study.synthetic.settings import AMPLITUDES, FREQUENCIES, METHODS, Settings
 from miscal.study.synthetic.tables import choice_of
 
 TARGETS = {"paper": (0.93, 0.97), "auto": (0.98, 1.0)}

@@ -23,10 +23,10 @@ from scipy import stats
 
 from _findings import recovery
 from _script import cells, fitted, limit_threads, mean, options, results, show, show_costs, target
+from _store import Store
 from baselines import METHODS
 from miscal.calibration.metrics import log_losses
-from miscal.study.synthetic.scores import rmse
-from miscal.study.synthetic.store import Store
+from miscal.study.synthetic.fits import rmse
 from miscal.study.synthetic.worlds import WORLDS, random_split
 
 FIELDS = ("n", "world", "seed", "method")

@@ -25,7 +25,7 @@ from miscal.discovery.run_folder import check_seal
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.registry import ESTIMATORS
 from miscal.report import render, write_run
-from miscal.report.printed_summary import summary_lines
+from miscal.report.printed import summary_lines
 
 
 class RidgeField:

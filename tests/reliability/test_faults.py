@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 
 import miscal
+from miscal.base.cell_store import CellStore
 from miscal.base.errors import ResourceError
 from miscal.base.files import replace_file
 from miscal.cli import main
@@ -37,7 +38,6 @@ from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items
 from miscal.study import study
-from miscal.study.synthetic.store import Store
 
 from ..cli.new_rows import fitted, rows
 from ..data.importers.written import lines, sample
@@ -201,22 +201,17 @@ def test_what_is_imported(tmp_path, monkeypatch, capsys, fault):
 
 @pytest.mark.promise("C4", cases=2)
 @faulty
-def test_a_record_that_is_appended(tmp_path, monkeypatch, capsys, fault):
-    """Of the store of the paper's experiments: a torn last line is cut off when it is read again."""
-
-    def add(folder):
-        store = Store(folder / "cells.jsonl", ("n",))
-        if (1,) not in store:
-            store.add({"n": 1, "square": 1})
+def test_a_cell_that_is_saved(tmp_path, monkeypatch, capsys, fault):
+    """Of a study and of the paper's experiments: it is whole or not there, and the others stay."""
 
     def check(folder):
-        records = Store(folder / "cells.jsonl", ("n",)).records
-        assert set(records) in ({(0,)}, {(0,), (1,)})
-        assert records[(0,)]["square"] == 0
+        assert CellStore(folder).find("first") == {"square": 0}
+        assert CellStore(folder).find("second") in (None, {"square": 1})
 
     each_fault(
         tmp_path, monkeypatch, capsys, fault,
-        lambda folder: Store(folder / "cells.jsonl", ("n",)).add({"n": 0, "square": 0}), add, check, least=2,
+        lambda folder: CellStore(folder).save("first", {"square": 0}),
+        lambda folder: CellStore(folder).save("second", {"square": 1}), check, least=2,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 from miscal.report import render
-from miscal.report.inline import digest
+from miscal.report.frame import digest
 
 VOID = {"meta", "link", "input", "br"}
 PAYLOADS = [

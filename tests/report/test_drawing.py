@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import legend
 from miscal.report.drawing import Scale, reliability_dots, round_ticks, shade, stacked_bars
-from miscal.report.inline import embed, embedded_size
+from miscal.report.frame import embed, embedded_size
 from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
 
 X, Y = Scale(0, 1, 38, 248), Scale(0, 1, 220, 10)

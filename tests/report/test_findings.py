@@ -8,7 +8,7 @@ import pytest
 from miscal.discovery.summary import read_summary
 from miscal.discovery.wording import verdict_of
 from miscal.report import render
-from miscal.report.printed_summary import summary_lines
+from miscal.report.printed import summary_lines
 
 from .conftest import FINDING, METHOD
 

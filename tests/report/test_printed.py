@@ -5,7 +5,7 @@ from pathlib import Path
 
 from miscal.base.terminal import WIDTH
 from miscal.discovery.summary import Measure, Summary
-from miscal.report.printed_summary import summary_lines
+from miscal.report.printed import summary_lines
 
 
 def summary_of(run):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.report.probability_axes import LINEAR, LOG_ODDS, log_odds_axes, shown_first
+from miscal.report.drawing import LINEAR, LOG_ODDS, log_odds_axes, shown_first
 
 probabilities = st.floats(0, 1)
 

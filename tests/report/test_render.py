@@ -8,11 +8,10 @@ import pytest
 
 from miscal.calibration.metrics import METRICS, Metric
 from miscal.report import render
-from miscal.report.frame import ASSETS
+from miscal.report.frame import ASSETS, environment
 from miscal.report.map_data import MAX_ROWS, map_payload
 from miscal.report.page import PROGRAMS, STYLES
-from miscal.report.panel import Panel
-from miscal.report.panels import PANELS
+from miscal.report.panels import PANELS, Panel
 from miscal.report.source import read_source
 
 from .read_page import Page, page_of
@@ -26,11 +25,12 @@ def test_the_page_holds_in_order_every_panel_that_has_something_to_say(make_run)
     assert re.findall(r'<section id="([^"]+)"', render(run).read_text(encoding="utf-8")) == speaking
 
 
-def test_a_new_panel_is_one_object_in_the_list(make_run, monkeypatch):
-    toy = Panel(
-        "toy", "A toy", lambda source: source.summary, "<p>{{ view.n | count }} & rows: {{ view.verdict }}</p>", "Toy"
-    )
+def test_a_new_panel_is_a_line_in_the_list_and_a_template(make_run, monkeypatch, tmp_path):
+    (tmp_path / "panels").mkdir()
+    (tmp_path / "panels/toy.html").write_text("<p>{{ summary.n | count }} & rows: {{ summary.verdict }}</p>")
+    toy = Panel("toy", "A toy", lambda source: {"summary": source.summary}, "Toy")
     monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, toy))
+    monkeypatch.setattr("miscal.report.page.environment", lambda: environment(tmp_path))
     run = make_run(1500, payload="<b>hostile</b>")
     text = render(run).read_text(encoding="utf-8")
     assert "<p>1,500 & rows: &lt;b&gt;hostile&lt;/b&gt;</p>" in text
@@ -39,7 +39,7 @@ def test_a_new_panel_is_one_object_in_the_list(make_run, monkeypatch):
 
 
 def test_a_panel_with_nothing_to_say_is_left_off(make_run, monkeypatch):
-    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, Panel("toy", "A toy", lambda source: None, "no", "Toy")))
+    monkeypatch.setattr("miscal.report.page.PANELS", (*PANELS, Panel("toy", "A toy", lambda source: None, "Toy")))
     assert "toy" not in render(make_run(300)).read_text(encoding="utf-8")
 
 

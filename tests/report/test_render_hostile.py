@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.report import render
-from miscal.report.inline import digest, embed
+from miscal.report.frame import digest, embed
 from miscal.report.page import build
 from miscal.report.source import read_source
 

@@ -84,7 +84,7 @@ def test_probabilities_sum_to_one_and_belong_to_their_rows(fitted, fitted_to_thr
         assert (p >= 0).all()
         order = np.random.default_rng(0).permutation(len(p))
         taken = X.iloc[order] if model is fitted else X[order]
-        # kernels are sums in single precision, whose rounding depends on where a row stands in its batch
+        # the order of sums in single precision depends on where a row stands in its batch: see test_missing_columns
         np.testing.assert_allclose(model.predict_proba(taken), p[order], atol=1e-5, rtol=0)
 
 

@@ -23,7 +23,7 @@ from miscal.data.readers import open_table
 from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent
-from miscal.report.shown_run import shown_run
+from miscal.report.printed import shown_run
 from miscal.runs.discover import read_rows
 from miscal.runs.given import together
 from miscal.runs.settings import DiscoverySettings
@@ -285,7 +285,7 @@ def test_corrected_rows_keep_the_index_and_belong_to_their_rows(found):
     shuffled = new.sample(frac=1, random_state=0)
     got, other = found.correct(new), found.correct(shuffled)
     assert other.index.equals(shuffled.index)
-    # kernels are sums in single precision, whose rounding depends on where a row stands in its batch
+    # the order of sums in single precision depends on where a row stands in its batch: see test_missing_columns
     pd.testing.assert_frame_equal(got.drop(columns="row"), other.loc[new.index].drop(columns="row"), rtol=1e-4)
     risks = shuffled.pop("risk")
     pd.testing.assert_frame_equal(found.correct(shuffled, probability=risks), other)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from miscal.findings.residuals import holm
 from miscal.study.answers import answers
 from miscal.study.matrix import adjusted, matrices
-from miscal.study.measures.groups import measure_board, measure_groups
+from miscal.study.measures.models import measure_groups
+from miscal.study.measures.pairs import measure_board
 from miscal.study.pages import write_pages
 from miscal.study.pairs_together import model_rows
 from miscal.study.table_columns import TABLES

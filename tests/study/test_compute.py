@@ -8,9 +8,8 @@ from miscal.base.errors import InputError
 from miscal.base.workers import Processes, Ray, _Worker
 from miscal.study import read_plan
 from miscal.study.cells import cells_of
-from miscal.study.compute import gpus_to_deal, task_of
 from miscal.study.folder import StudyFolder
-from miscal.study.run import pinned
+from miscal.study.run import gpus_to_deal, pinned
 from miscal.study.steps import CellJob
 
 
@@ -44,7 +43,7 @@ def test_two_models_are_not_asked_on_one_gpu_while_another_is_idle(tmp_path, mon
     engine = Processes(4, ("0", "1"))
     job = jobs(tmp_path)[1]
     for name in ("score@mmlu.qwen3-1.7b", "read@mmlu.qwen3-1.7b", "score@mmlu.qwen3-4b"):
-        engine.submit(task_of(job[name]))
+        engine.submit(job[name].task)
     asking = [worker.gpu for future, worker in engine._busy.items() if engine._running[future].key.kind == "score"]
     assert sorted(asking) == ["0", "1"]
 
@@ -73,7 +72,7 @@ def test_on_ray_what_is_faster_on_a_gpu_asks_for_one_where_there_is_one(tmp_path
     ray = Ray.__new__(Ray)
     ray._running, ray._remote = {}, SimpleNamespace(options=options)
     ray._ray = SimpleNamespace(cluster_resources=lambda: {"CPU": 2.0, "GPU": there})
-    ray.submit(task_of(jobs(tmp_path, **settings)[1][name]))
+    ray.submit(jobs(tmp_path, **settings)[1][name].task)
     assert asked == [gpus * there]
 
 

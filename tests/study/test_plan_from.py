@@ -79,9 +79,9 @@ def test_a_column_of_too_many_values_names_no_models(tmp_path):
 
 
 def test_the_plan_that_was_made_lies_beside_the_results_and_gives_the_same_study(file, tmp_path):
-    from miscal.study.folder import PLAN_YAML, open_folder
+    from miscal.study.folder import PLAN_YAML, StudyFolder
 
-    made, folder = plan_from(file), open_folder(tmp_path / "out")
+    made, folder = plan_from(file), StudyFolder.open(tmp_path / "out")
     folder.write_yaml(made)
     assert yaml.safe_load((tmp_path / "out" / PLAN_YAML).read_text()) == made
     assert read_plan(tmp_path / "out" / PLAN_YAML) == read_plan(made)

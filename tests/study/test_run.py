@@ -364,7 +364,6 @@ def killed_and_resumed(plan, tmp_path, *, kills: int, jobs: str = "1") -> None:
 def test_a_survey_counts_what_is_done_and_computes_nothing(toy, plan, data, tmp_path):
     (before,) = [one for one in survey(plan, tmp_path / "out").shares if one.kind == "discover"]
     assert (before.n, before.n_done) == (8, 0)
-    assert before.hours > 0
     assert not (tmp_path / "out").exists()
     study(plan | {"pairs": plan["pairs"][:1]}, tmp_path / "out")
     counts = {one.kind: (one.n, one.n_done) for one in survey(plan, tmp_path / "out").shares}
@@ -392,20 +391,16 @@ def test_the_paper_s_study_is_listed_cell_by_cell(tmp_path):
     one = cells["score@hh-rlhf.llama-3.1-8b"]
     assert (one.model, one.dataset, one.size.n, one.size.d) == ("meta-llama/Llama-3.1-8B", "hh-rlhf", 91_038, 4096)
     assert one.gigabytes == pytest.approx(91_038 * 4096 * 2 / 1e9)
-    # 2 x parameters x tokens x rows, at 0.4 of the data sheet
-    operations = 2 * 8.0e9 * 282 * 91_038
-    rates = {"one CPU core": 1e11, "an A100": 0.4 * 312e12, "an H100": 0.4 * 989e12}
-    assert one.seconds == pytest.approx({name: operations / rate for name, rate in rates.items()})
-    fits = [one for one in found.cells if one.cell.kind in ("discover", "audit")]
-    assert all(one.seconds["one CPU core"] > one.seconds["an A100"] > one.seconds["an H100"] for one in fits)
+    # 2 x parameters x tokens x rows
+    assert one.operations == pytest.approx(2 * 8.0e9 * 282 * 91_038)
+    assert all((one.operations or 0) > 0 for one in found.cells if one.cell.kind in ("score", "discover", "audit"))
     (line,) = [line for line in found.lines if line.startswith("audit paper") and "Llama-3.2-1B " in line]
     assert "medmcqa" in line
     assert "seed 0" in line
     assert "draws 20, seeds 5" in line
     assert any("2 x parameters x tokens x rows" in line for line in found.lines)
-    assert any("an A100 1.25e+14 and 7.8e+12" in line for line in found.lines)
 
 
-def test_no_time_is_said_to_be_zero_that_is_not(plan, tmp_path):
+def test_no_size_is_said_to_be_zero_that_is_not(plan, tmp_path):
     said = "\n".join(survey(plan, tmp_path / "out").lines)
     assert not re.search(r"(?<![\d.,])0(\.0+)? (h|min|s|GB)\b", said)

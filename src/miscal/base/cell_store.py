@@ -23,8 +23,6 @@ class CellStore:
         Made with the first cell.
     endings : collection of str, default ()
         Of the files that every cell has beside its record.
-    encode : callable
-        Writes a record as JSON.
 
     Examples
     --------
@@ -37,10 +35,8 @@ class CellStore:
     True
     """
 
-    def __init__(
-        self, folder: Path, endings: Collection[str] = (), *, encode: Callable[[Any], str] = json.dumps
-    ) -> None:
-        self.folder, self.endings, self._encode = folder, frozenset(endings), encode
+    def __init__(self, folder: Path, endings: Collection[str] = ()) -> None:
+        self.folder, self.endings = folder, frozenset(endings)
 
     def path(self, name: str, ending: str = ".json") -> Path:
         """Return the place of a cell's file: of its record, or with another ending."""
@@ -71,7 +67,7 @@ class CellStore:
             for ending, write in (files or {}).items():
                 write_whole(self.path(name, ending), write)
             sums = {"sha256": {ending: digest(self.path(name, ending)) for ending in files}} if files else {}
-            replace_file(self.path(name), (self._encode({**record, **sums}) + "\n").encode())
+            replace_file(self.path(name), (json.dumps({**record, **sums}, allow_nan=False) + "\n").encode())
 
     def find(self, name: str) -> dict[str, Any] | None:
         """Return the record of a cell; None if it is not finished, or damaged."""

@@ -36,16 +36,7 @@ _STYLE = f"""<style>
 
 @dataclass(frozen=True)
 class SignedBar:
-    """A number with a sign, drawn as a bar from zero.
-
-    Attributes
-    ----------
-    about : str
-        What it is of.
-    value : float
-    words : str
-        The same in words.
-    """
+    """A number with a sign, drawn as a bar from zero: what it is of, and the same in words."""
 
     about: str
     value: float
@@ -56,18 +47,8 @@ class SignedBar:
 class Diagram:
     """Points in the unit square beside the line on which they would lie, or below which they would stay.
 
-    Attributes
-    ----------
-    caption : str
-        What is drawn, as a sentence.
-    x, y : tuple of float
-        In [0, 1].
-    labels : tuple of str
-        What a terminal writes before each point.
-    level : float or None
-        Height of a horizontal line; by default the line is the diagonal.
-    joined : bool
-        Whether the points are joined in their order.
+    `caption` is a sentence; `labels` stand before the points on a terminal. The line is the diagonal, or lies at the
+    height `level`; `joined` points are joined in their order.
     """
 
     caption: str
@@ -84,17 +65,7 @@ class Diagram:
 
 @dataclass(frozen=True)
 class Shown:
-    """What an object shows of itself.
-
-    Attributes
-    ----------
-    title : str
-    alarms, sentences : tuple of str
-        The alarms come first.
-    bars : tuple of SignedBar
-    facts : tuple of (str, str)
-        What each is about, in a word or two, and what is said.
-    diagram : Diagram or None
+    """What an object shows of itself: alarms first; a fact is what it is about, in a word or two, and what is said.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The words in which each kind of probability is told: one object per kind, and no sentence that asks which kind it is.
+"""The words in which each kind of probability is spoken of: one object per kind, and no sentence asks which it is.
 
 Every number keeps its name in files and in code (``confidence``, ``accuracy``, ``over``), whatever the kind. Sentences,
 headings and labels take their words from :func:`vocabulary`.
@@ -6,10 +6,151 @@ headings and labels take their words from :func:`vocabulary`.
 
 from __future__ import annotations
 
-from miscal.base.errors import InputError
-from miscal.base.vocabulary_type import ANSWER, EVENT, JUDGE, KINDS, LESS_OR_MORE, Kind, Vocabulary
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-__all__ = ["ANSWER", "EVENT", "JUDGE", "KINDS", "LESS_OR_MORE", "Kind", "Vocabulary", "check_kind", "vocabulary"]
+from miscal.base.errors import InputError
+from miscal.base.number_wording import percent
+
+Kind = Literal["answer", "event", "judge"]
+"""What a probability is of: that the answer given is right, that an event happens, or that people approve of an answer
+that a judge scored."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ANSWER, EVENT, JUDGE = KINDS
+
+LESS_OR_MORE = {"over": "less often", "under": "more often"}
+"""How often the outcome is 1 in a group, by its sign."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of one kind of probability, each as it stands within a sentence; ``{}`` is filled in.
+
+    ``columns`` are the options and arguments that name probability and outcome, ``probability`` to ``brief`` what the
+    model states, ``rate`` how often it comes true, ``digits`` the decimals of both in per cent, ``ratio`` a heading or
+    empty where nobody looks at it. ``one``, ``other`` and ``unknown`` say of a row that its outcome is 1, 0 or not
+    known, ``over`` and ``under`` that a probability is higher or lower than how often it comes true. Mappings are by
+    this sign, ``meanings`` by entry of a glossary. ``case`` to ``two_levels`` speak of decisions at a threshold; the
+    methods put the last ones together.
+
+    >>> words = vocabulary("event")
+    >>> words.rate, words.over, words.comes_true("still")
+    ('event rate', 'over-predicted', 'the event still happens')
+    """
+
+    kind: Kind
+    about: str
+    columns: tuple[str, str]
+    probability: str
+    probabilities: str
+    brief: str
+    rate: str
+    heads: tuple[str, str]
+    digits: int
+    ratio: str
+    outcome: str
+    one: str
+    other: str
+    unknown: str
+    expected: str
+    told: str
+    outcomes: str
+    over: str
+    under: str
+    over_and_under: str
+    over_or_under: str
+    judged: str
+    telling: Mapping[str, str]
+    how_often: str
+    chance: str
+    odds: str
+    predicted: str
+    averages: str
+    both_averages: str
+    of_both: str
+    of_run: str
+    under_both: str
+    both_more: str
+    often_of_both: Mapping[str, str]
+    off: str
+    alike: str
+    sharpness: str
+    group_rate: str
+    stated: str
+    unequal: Mapping[str, str]
+    meanings: Mapping[str, str]
+    together: str
+    far: Mapping[str, str]
+    ranked: str
+    pairs: str
+    they: str
+    case: str
+    cases: str
+    acted: str
+    come_true: str
+    missed: str
+    needless: str
+    two_levels: str
+    subject: str
+    predicate: str
+    in_group: str
+    of_group: str
+    of_no_group: str
+    label: str
+    place: str
+    on: str
+
+    def percent(self, share: float) -> str:
+        """Write a rate or a probability in a sentence."""
+        return percent(share, self.digits)
+
+    def comes_true(self, adverb: str = "") -> str:
+        """Say that the outcome is 1, for a sentence that goes on: "the model is right", "the event still happens"."""
+        return f"{self.subject} {self.true(adverb)}"
+
+    def true(self, adverb: str = "") -> str:
+        """Return the end of that clause: "right", "still happens"."""
+        return f"{adverb} {self.predicate}" if adverb else self.predicate
+
+    def in_rows(self, rows: str, *, one: bool = False) -> str:
+        """Say where the outcome is 1: "the test rows are right", "in the test rows the event happens"."""
+        return self.in_group.format(rows=rows, are="is" if one else "are")
+
+    def of_rows(self, rows: str, *, one: bool = False) -> str:
+        """Say so within a sentence, after "how often": "a group is right", "the event happens in a group"."""
+        return self.of_group.format(rows=rows, are="is" if one else "are")
+
+    def in_none_of(self, rows: str) -> str:
+        """Say that it is so in none: "not one of them is right", "in none of them does the event happen"."""
+        return self.of_no_group.format(rows=rows)
+
+    def equal_rows(self, which: str = "") -> str:
+        """Return what groups are compared with: "rows of equal confidence", or of equal "corrected confidence"."""
+        return f"rows of equal {f'{which} ' if which else ''}{self.probability}"
+
+    def than(self, rows: str) -> str:
+        """Compare with other rows: "than the rows learned from", "than in the rows learned from"."""
+        return f"than {self.place}{rows}"
+
+    def than_equal_rows(self, which: str = "") -> str:
+        """Compare with rows of equal probability."""
+        return self.than(self.equal_rows(which))
+
+    def often(self, sign: str) -> str:
+        """Return a label: "right less often" for "over", "right more often" for "under", else "... about as often"."""
+        return f"{self.label} {LESS_OR_MORE.get(sign, 'about as often')}"
+
+    def often_beside(self, sign: str) -> str:
+        """Return the same with what it is compared with: "right less often than rows of equal confidence"."""
+        compared = self.than_equal_rows() if sign in LESS_OR_MORE else f"as {self.place}{self.equal_rows()}"
+        return f"{self.often(sign)} {compared}"
+
+    def regime(self, name: str) -> str:
+        """Return what a regime is called."""
+        return {"over": self.over, "under": self.under}.get(name, "well calibrated")
+
 
 _ANSWERS = Vocabulary(
     kind=ANSWER,
@@ -49,7 +190,6 @@ _ANSWERS = Vocabulary(
     often_of_both={"over": "less often right", "under": "more often right"},
     off="wrong",
     alike="are rows right alike",
-    as_said="the rows that it said would be right more often are",
     sharpness="being right",
     group_rate="right {} of the time",
     stated="A model may be right at another rate for each number that it states",
@@ -131,7 +271,6 @@ _EVENTS = Vocabulary(
     often_of_both={"over": "over-predicted", "under": "under-predicted"},
     off="off",
     alike="does the event happen alike",
-    as_said="the event happens more often in the rows where it said so",
     sharpness="telling rows with the event from rows without it",
     group_rate="the event happens in {}",
     stated="The event may happen at another rate for each number that a model states",
@@ -213,7 +352,6 @@ _JUDGES = Vocabulary(
     often_of_both={"over": "judged too leniently", "under": "judged too strictly"},
     off="wrong",
     alike="are answers approved alike",
-    as_said="the answers that it said would be approved more often are",
     sharpness="telling answers that people approve from those that they reject",
     group_rate="people approve {}",
     stated="People may approve at another rate for each score that a judge gives",
@@ -262,18 +400,7 @@ _BY_KIND = {one.kind: one for one in (_ANSWERS, _EVENTS, _JUDGES)}
 
 
 def check_kind(kind: str) -> Kind:
-    """Return a kind of probability, or say which there are.
-
-    Raises
-    ------
-    InputError
-        For any other value.
-
-    Examples
-    --------
-    >>> check_kind("event")
-    'event'
-    """
+    """Return a kind of probability, or say which there are."""
     if kind not in _BY_KIND:
         raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}")
     return _BY_KIND[kind].kind
@@ -282,12 +409,6 @@ def check_kind(kind: str) -> Kind:
 def vocabulary(kind: Kind) -> Vocabulary:
     """Return the words of a kind of probability.
 
-    Parameters
-    ----------
-    kind : {"answer", "event", "judge"}
-
-    Examples
-    --------
     >>> words = vocabulary("answer")
     >>> words.often_beside("over")
     'right less often than rows of equal confidence'

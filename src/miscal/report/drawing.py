@@ -1,13 +1,29 @@
-"""Turn data into SVG coordinates: scales, ticks, bars and dots."""
+"""Turn data into SVG coordinates: scales, ticks, bars, dots and charts.
+
+Axes of probability are linear, or in log-odds, which tells probabilities near 0 and 1 apart. A page draws both, one of
+which is seen; a switch on the page changes them. The first one is in log-odds where most rows lie below 2 %
+or above 98 %.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
-from miscal.base.document import Interval
+from miscal.base.document import Interval, Measure
+from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report.legend import FIELD
+
+LINEAR, LOG_ODDS = "linear", "log-odds"
+MOST_EXTREME = 0.5
+"""Share of rows with a probability near 0 or 1 above which axes are in log-odds at first: most rows."""
+
+_LOW = sorted(float(f"{digit}e-{power}") for power in range(1, 7) for digit in (1, 2, 5))
+_MARKS = (*_LOW, *(1 - mark for mark in reversed(_LOW[:-1])))
+"""Places of ticks: 0.000001 to 0.5, and what they leave to 1."""
+_MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
@@ -45,6 +61,12 @@ class Scale:
         """
         low, high = interval or (None, None)
         return None if low is None or high is None else (self.inside(origin + low), self.inside(origin + high))
+
+
+def reach_of(measures: Iterable[Measure], least: float) -> float:
+    """Return how far from zero measures and their intervals go, or `least` where that is farther."""
+    ends = [end for one in measures for end in (one.value, *(one.interval or ()))]
+    return max([least, *(abs(end) for end in ends if end is not None)])
 
 
 def round_ticks(low: float, high: float, target: int = 5) -> list[float]:
@@ -103,6 +125,50 @@ def reliability_dots(curve: CurveNumbers | None, x: Scale, y: Scale) -> list[Dot
     ]
 
 
+class Mark(NamedTuple):
+    """A dot of a chart: where it stands, where its whisker ends, what is said of it, and its style."""
+
+    x: float
+    y: float
+    whisker: tuple[float, float] | None
+    title: str
+    kind: str = "dot"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Dots and lines between an axis across and one up.
+
+    Ticks are places with labels, those across with the anchor of the label; lines are styles with paths. The grid goes
+    `inset` further to either side than the axis across.
+    """
+
+    width: float
+    height: float
+    x: Scale
+    y: Scale
+    x_ticks: Sequence[tuple[float, str, str]]
+    y_ticks: Sequence[tuple[float, str]]
+    marks: Sequence[Mark]
+    lines: Sequence[tuple[str, str]] = ()
+    titles: tuple[str, str] = ("", "")
+    radius: float = 3.5
+    inset: float = 0.0
+    gridded: bool = False
+    signed: bool = False
+
+
+def path(places: Iterable[tuple[float, float]]) -> str:
+    """Return a line through places; empty where there are none.
+
+    Examples
+    --------
+    >>> path([(0.0, 1.0), (2.5, 3.0)]), path([])
+    ('M0.0 1.0L2.5 3.0', '')
+    """
+    return "".join(f"{'L' if n else 'M'}{x} {y}" for n, (x, y) in enumerate(places))
+
+
 @dataclass(frozen=True)
 class Bar:
     """One block of a stacked histogram."""
@@ -140,3 +206,116 @@ def shade(value: float, limit: float, steps: int = len(FIELD)) -> int:
     """
     share = (min(max(value / limit, -1.0), 1.0) + 1) / 2 if limit else 0.5
     return min(int(share * steps), steps - 1)
+
+
+@dataclass(frozen=True)
+class LogOddsScale(Scale):
+    """A map from probabilities in [low, high] to the drawing range [start, stop], linear in log-odds.
+
+    Examples
+    --------
+    >>> scale = LogOddsScale(0.01, 0.99, 0, 100)
+    >>> scale(0.5), scale.inside(0.0), scale.whisker((-0.4, 0.1), origin=0.5)
+    (50.0, 0.0, (26.09, 54.41))
+    """
+
+    def __call__(self, value: float) -> float:
+        """Return the position of a probability, kept inside the range, to a hundredth."""
+        low, high, at = (_logit(one) for one in (self.low, self.high, min(max(value, self.low), self.high)))
+        return round(self.start + (at - low) / (high - low) * (self.stop - self.start), 2)
+
+
+@dataclass(frozen=True)
+class ProbabilityAxes:
+    """The two axes of a reliability diagram, and the one along a line of a table.
+
+    Marks are probabilities with a tick, and their labels in per cent.
+    """
+
+    name: str
+    x: Scale
+    y: Scale
+    along: Scale
+    marks: tuple[tuple[float, str], ...]
+
+    @property
+    def ticks(self) -> tuple[tuple[float, float, str], ...]:
+        """Places of ticks across and up, with labels."""
+        return tuple((self.x(mark), self.y(mark), label) for mark, label in self.marks)
+
+    @property
+    def along_ticks(self) -> tuple[tuple[float, str], ...]:
+        """Places of ticks along a line, with labels."""
+        return tuple((self.along(mark), label) for mark, label in self.marks)
+
+    @property
+    def joined(self) -> bool:
+        """Whether dots are joined by a line: where 0 and 1 have no place of their own, it would lead to the ends."""
+        return self.name == LINEAR
+
+    def dots(self, curve: object) -> list[Dot]:
+        """Return the bins of a curve as dots."""
+        return reliability_dots(curve, self.x, self.y)
+
+
+ACROSS, UP, ALONG = (38.0, 248.0), (220.0, 10.0), (8.0, 252.0)
+"""Where axes start and stop, in units of their drawings."""
+
+LINEAR_AXES = ProbabilityAxes(
+    LINEAR,
+    *(Scale(0.0, 1.0, *ends) for ends in (ACROSS, UP, ALONG)),
+    marks=tuple((share, f"{100 * share:.0f}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)),
+)
+
+
+def axes_of(summary: Summary) -> tuple[ProbabilityAxes, ProbabilityAxes]:
+    """Return the axes of a run, linear and in log-odds; the second reach as far as its numbers do."""
+    curves = [
+        one
+        for pair in (summary.curves.all, summary.curves.over, summary.curves.under)
+        for one in (pair.raw, pair.corrected)
+    ]
+    shown = [value for curve in curves if curve is not None for value in (*curve.confidence, *curve.accuracy)]
+    regimes = [*summary.regimes, *summary.hidden_regimes]
+    shown += [value for one in regimes if one.n for value in (one.accuracy, one.confidence) if value is not None]
+    return LINEAR_AXES, log_odds_axes(shown)
+
+
+def log_odds_axes(shown: Iterable[float]) -> ProbabilityAxes:
+    """Return axes in log-odds that hold the probabilities shown; 0 and 1 stand at their ends.
+
+    Examples
+    --------
+    >>> [label for _, label in log_odds_axes([0.0, 0.0015, 0.04]).marks]
+    ['0.1', '0.2', '0.5', '1', '2', '5']
+    """
+    known = [value for value in shown if 0 < value < 1] or [0.01, 0.99]
+    low = max((mark for mark in _MARKS if mark <= min(known)), default=_MARKS[0])
+    high = min((mark for mark in _MARKS if mark >= max(known)), default=_MARKS[-1])
+    if low == high:
+        low, high = 0.5 * low, 0.5 * (1 + high)
+    inside = [mark for mark in _MARKS if low <= mark <= high]
+    while len(inside) > _MOST_TICKS:
+        inside = _fewer(inside)
+    scales = (LogOddsScale(low, high, *ends) for ends in (ACROSS, UP, ALONG))
+    return ProbabilityAxes(LOG_ODDS, *scales, marks=tuple((mark, f"{100 * mark:.6g}") for mark in inside))
+
+
+def _fewer(marks: Sequence[float]) -> list[float]:
+    """Leave out every second mark between the ends, or all but powers of ten and one half."""
+    round_ones = [mark for mark in marks if _is_power(mark) or _is_power(1 - mark) or mark == 0.5]
+    return round_ones if 2 < len(round_ones) < len(marks) else [*marks[:-1:2], marks[-1]]
+
+
+def _is_power(mark: float) -> bool:
+    return abs(math.log10(mark) - round(math.log10(mark))) < 1e-9
+
+
+def _logit(value: float) -> float:
+    return math.log(value / (1 - value))
+
+
+def shown_first(summary: Summary) -> str:
+    """Return the name of the axes that a page shows at first."""
+    extreme = summary.share_extreme
+    return LOG_ODDS if extreme is not None and extreme > MOST_EXTREME else LINEAR

@@ -27,23 +27,10 @@ ALIKE = 60
 
 @dataclass(frozen=True)
 class Example:
-    """A row as an example.
+    """A row as an example: its number in the source, and its text, or the columns in which it differs most from others.
 
-    Attributes
-    ----------
-    row : int
-        Its number in the source.
-    text : str
-        Empty where it has none; then `columns` tell of it.
-    answers : tuple of str
-        The model's answer and the right one, with what they are called, where columns hold them.
-    columns : tuple of str
-        Columns in which it differs most from other rows.
-    confidence, correct : float or None
-    expected : float or None
-        E[y | f]: how often rows of equal confidence are right.
-    corrected : float or None
-        The corrected confidence.
+    `answers` are the model's and the right one, with what they are called; `expected` is E[y | f]: how often rows of
+    equal confidence are right.
     """
 
     row: int
@@ -62,36 +49,8 @@ class Example:
         return terms.told.format(terms.one if self.correct else terms.other)
 
 
-TEMPLATE = """
-{% macro examples(rows) %}
-<ul class="exemplars">
-{% for row in rows %}
-<li>{% if row.text %}<q>{{ row.text }}</q>{% endif %}
-{% if row.answers %}
-<span class="answers">{{ row.answers | join("; ") }}</span>
-{% endif %}
-{% if row.columns %}
-<span class="columns">{{ row.columns | join(", ") }}</span>
-{% endif %}
-<span class="outcome">Row {{ row.row | count }}: {{ terms.probability }} {{ row.confidence | percent(digits) }}, {{
-row.told(terms) }}\
-{% if row.expected is not none %}; {{ terms.expected.format(row.expected | percent(digits)) }}{% endif %}\
-{% if row.corrected is not none %}; corrected to {{ row.corrected | percent(digits) }}{% endif %}</span></li>
-{% endfor %}
-</ul>
-{% endmacro %}
-"""
-
-
 class Examples:
-    """Makes examples of rows: numbers from the field, texts and columns from the map.
-
-    Parameters
-    ----------
-    source : Source
-    rows : iterable of int
-        Numbers of all rows that will be asked for.
-    """
+    """Makes examples of rows, all of which are named first: numbers from the field, texts and columns from the map."""
 
     def __init__(self, source: Source, rows: Iterable[int]):
         wanted = set(rows)
@@ -128,18 +87,8 @@ class Examples:
         return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:MAX_COLUMNS])
 
 
-def surest_first(examples: Iterable[Example], sign: str) -> list[Example]:
-    """Order examples as what they are called says: the surest first where over, the least sure first elsewhere."""
-    return sorted(examples, key=lambda one: (one.confidence or 0.0) * (-1 if sign == "over" else 1))
-
-
 def from_difference(texts: Sequence[str]) -> list[str]:
-    """Show texts that begin alike from where they differ, with a leading ellipsis.
-
-    Returns
-    -------
-    list of str
-        A text that shares fewer than 60 characters of its beginning with every other one stays whole.
+    """Show texts that share 60 characters of their beginning or more from where they differ, with a leading ellipsis.
 
     Examples
     --------

@@ -7,12 +7,14 @@ percentage points, scores (smECE, Brier, log loss) as plain numbers with three d
 import math
 from typing import Any
 
-from miscal.base.number_wording import significant
+from miscal.base import number_wording
 
 DASH = "\u2013"
 MINUS = "\u2212"
 THIN = "\u202f"
 NBSP = "\u00a0"
+USUAL, MOST = 1, 4
+"""Decimals of percentage points."""
 
 
 def finite(value: Any) -> float | None:
@@ -90,8 +92,24 @@ def percent(value: Any, digits: int = 1) -> str:
     if number is None:
         return DASH
     # what is not nothing is never called 0 %
-    written = significant(100 * number) if 0 < number < 0.5 * 10.0 ** -(digits + 2) else f"{100 * number:.{digits}f}"
+    written = (
+        number_wording.significant(100 * number)
+        if 0 < number < 0.5 * 10.0 ** -(digits + 2)
+        else f"{100 * number:.{digits}f}"
+    )
     return f"{written}{THIN}%"
+
+
+def rate(value: Any) -> str:
+    """Write a rate in whole per cents, or with two digits of what is small, without a space that breaks.
+
+    Examples
+    --------
+    >>> rate(0.042) == "4.2\u202f%", rate(None)
+    (True, '–')
+    """
+    number = finite(value)
+    return DASH if number is None else number_wording.rate(number).replace(" ", THIN)
 
 
 def metric(value: Any, digits: int = 3) -> str:
@@ -198,3 +216,19 @@ def seconds(value: Any) -> str:
         return f"{number:.2f} s" if number < 1 else f"{number:.1f} s"
     minutes, rest = divmod(round(number), 60)
     return f"{minutes} min {rest} s"
+
+
+def decimals_for(epsilon: float | None) -> int:
+    """Return the decimals of differences and sizes in percentage points: as many as show a tenth of the run's own band.
+
+    One is enough where the band that counts as well calibrated is a point or wider; of rare events it is narrower.
+    Scores such as the log loss have two more.
+
+    Examples
+    --------
+    >>> [decimals_for(band) for band in (0.05, 0.01, 0.001, 0.00025, None)]
+    [1, 1, 2, 3, 1]
+    """
+    if not epsilon:
+        return USUAL
+    return min(MOST, max(USUAL, math.ceil(1 - math.log10(100 * epsilon) - 1e-9)))

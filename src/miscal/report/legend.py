@@ -155,23 +155,10 @@ def field_ends(name: str, terms: Vocabulary) -> tuple[str, str]:
 
 
 def regime_names(good_p: float | None, epsilon: float | None, terms: Vocabulary) -> dict[str, str]:
-    """Return what regimes are called in a run.
+    """Return what regimes are called in a run, by the names of the summary, in the order of the page.
 
-    Rows near the zero of the field are not called well calibrated where their residual differs from zero.
-
-    Parameters
-    ----------
-    good_p : float or None
-        The p-value of the mean residual of the rows in the band around zero.
-    epsilon : float or None
-        Half-width of the band, in probability.
-    terms : Vocabulary
-        The words of the run.
-
-    Returns
-    -------
-    dict of str to str
-        By the names of the summary, in the order of the page.
+    Rows near the zero of the field are not called well calibrated where their residual differs from zero (`good_p`);
+    then the half-width of the band, `epsilon`, names them.
 
     Examples
     --------

@@ -8,12 +8,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from miscal.base.vocabulary import vocabulary
 from miscal.findings import EPSILON
 from miscal.report import legend
 from miscal.report.drawing import shade
-from miscal.report.inline import embedded_size
-from miscal.report.precision import decimals_of
+from miscal.report.frame import embedded_size
 from miscal.report.source import Source
 from miscal.report.texts import clean, short
 
@@ -72,7 +70,7 @@ def map_payload(source: Source) -> dict[str, Any]:
     """Return the map's rows as JSON values."""
     table = sample(source.map, MAX_ROWS)
     columns, left_off = metadata(table)
-    decimals = decimals_of(source.summary)
+    decimals = source.decimals
     # two more than are shown, as shares of 1
     fine = decimals + 3
     step = min(EPSILON, source.epsilon or EPSILON)
@@ -80,7 +78,7 @@ def map_payload(source: Source) -> dict[str, Any]:
     return {
         "n": table.height,
         "grid": GRID,
-        "legend": legend.for_program(source.regime_names, vocabulary(source.summary.kind)),
+        "legend": legend.for_program(source.regime_names, source.terms),
         "decimals": decimals,
         "first": first_field(source, fields),
         "fields": fields,

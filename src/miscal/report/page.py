@@ -1,17 +1,13 @@
 """Put panels, styles and programs together into the page, and write it."""
 
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 
-from jinja2 import Template
 from markupsafe import Markup
 
 from miscal.base.files import replace_file
-from miscal.base.vocabulary import vocabulary
 from miscal.report.frame import environment, render_page
-from miscal.report.panel import Panel
-from miscal.report.panels import PANELS
-from miscal.report.precision import decimals_of
+from miscal.report.panels import PANELS, Panel
 from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
@@ -25,35 +21,11 @@ PROGRAMS = (
 )
 
 
-def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None = None) -> Path:
-    """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it.
+def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
+    """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it, and return its path.
 
-    The page is one file without any outside resource; its content security policy allows nothing but its own styles
-    and program, named by their hashes. The same folder gives the same bytes.
-
-    Parameters
-    ----------
-    run_dir : str or Path
-        What `miscal discover` left.
-    redact_text : bool, default False
-        Leave the texts of rows, and the keywords taken from them, off the page.
-    name : str, optional
-        What the page is called if the data are no file; by default as the folder, which has another name while a run
-        is being written.
-
-    Returns
-    -------
-    Path
-        The page, replaced only once it is complete.
-
-    Raises
-    ------
-    FileError
-        The folder or a file of it is missing, or the page cannot be written.
-    CorruptFile
-        A file is damaged or lacks a key or column; the message names it.
-    MismatchError
-        The folder was written by a newer miscal.
+    The page is one file without any outside resource, replaced once it is complete; the same folder gives the same
+    bytes. `redact_text` leaves texts, and keywords taken from them, off the page.
 
     Examples
     --------
@@ -63,7 +35,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False, name: str | None =
     miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder of a run, ...
     """
     folder = Path(run_dir)
-    return write_page(read_source(folder, redact_text=redact_text, name=name), folder)
+    return write_page(read_source(folder, redact_text=redact_text), folder)
 
 
 def write_page(source: Source, folder: Path) -> Path:
@@ -75,22 +47,19 @@ def write_page(source: Source, folder: Path) -> Path:
 
 def build(source: Source) -> str:
     """Return the whole page as text."""
-    terms = vocabulary(source.summary.kind)
-    drawn = {panel: draw(panel, source) for panel in PANELS}
-    sections = {panel.titled(terms): body for panel, body in drawn.items() if body is not None}
-    version = source.summary.versions.get("miscal")
+    terms, version = source.terms, source.summary.versions.get("miscal")
+    heads = {name: getattr(terms, name) for name in ("judged", "over_and_under", "probabilities")}
+    drawn = [(replace(panel, title=panel.title.format(**heads)), draw(panel, source)) for panel in PANELS]
+    sections = {panel: body for panel, body in drawn if body is not None}
     return render_page("page.html", STYLES, PROGRAMS, name=source.name, sections=sections, version=version)
 
 
 def draw(panel: Panel, source: Source) -> Markup | None:
     """Draw a panel from one run; None where the panel has nothing to say."""
-    view, words, terms = panel.view(source), row_words(source.summary), vocabulary(source.summary.kind)
-    decimals = decimals_of(source.summary)
-    shown = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
+    view, terms, decimals = panel.view(source), source.terms, source.decimals
+    if view is None:
+        return None
+    words = row_words(source.summary)
+    shared = {"words": words, "terms": terms, "decimals": decimals, "digits": decimals if terms.digits else 0}
     # its template escapes what it prints
-    return None if view is None else Markup(_compiled(panel.template).render(view=view, **shown))  # noqa: S704
-
-
-@cache
-def _compiled(template: str) -> Template:
-    return environment().from_string(template)
+    return Markup(environment().get_template(f"panels/{panel.name}.html").render(**shared, **view))  # noqa: S704

@@ -21,35 +21,12 @@ def write_run(
     reads: Collection[Any] = (),
     looks: Path | None = None,
 ) -> "RunContent":
-    """Write a discovery as a run folder, whole or not at all.
+    """Write a discovery as a run folder, whole or not at all, and return it.
 
-    Parameters
-    ----------
-    found : RunContent or callable
-        What :func:`miscal.discovery.discover.discover` returned; or a function that returns it, which is called once
-        the folder is known to be free and is locked, so that hours of work are not lost to a name that is taken.
-    out : str or Path
-        The folder to make.
-    overwrite : bool, default False
-        Replace an existing run folder.
-    report : bool, default True
-        Draw ``report.html`` too.
-    reads : collection
-        Paths that the run is made from, which are never replaced; the others are ignored.
-    looks : Path, optional
-        Folder of its monitor, to be saved with it; it need not exist.
-
-    Returns
-    -------
-    RunContent
-        What was written.
-
-    Raises
-    ------
-    InputError
-        If the folder exists and `overwrite` is off, or holds files that miscal did not write.
-    LockedError
-        If another process is writing it.
+    `found` may be a function that makes it, called once the folder is known to be free and is locked, so that hours of
+    work are not lost to a name that is taken. `reads` are paths that are never replaced; `looks` is the folder of its
+    monitor, saved with it if it is there. A folder that exists without `overwrite`, or holds files of others, is an
+    InputError; one that another process is writing a LockedError.
     """
     with run_folder(out, overwrite=overwrite, reads=reads) as folder:
         discovery = found() if callable(found) else found
@@ -62,7 +39,5 @@ def write_run(
         if looks is not None and looks.is_dir():
             shutil.copytree(looks, folder / MONITOR)
         if report:
-            tables = discovery.table, discovery.map, discovery.tables
-            source = source_of(discovery.summary, *tables, name=resolve(out).name)
-            write_page(source, folder)
+            write_page(source_of(discovery, resolve(out).name), folder)
     return discovery

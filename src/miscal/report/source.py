@@ -2,20 +2,20 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
 from miscal.base.errors import CorruptFile, FileError, command
 from miscal.base.tables import read_parquet
-from miscal.base.vocabulary import vocabulary
+from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.run_folder import COLUMNS_FILE
-from miscal.discovery.summary import MapInfo, Summary, read_summary
+from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, schema, tables_of
 from miscal.report import legend
-from miscal.report.formatting import finite
+from miscal.report.formatting import decimals_for, finite
 from miscal.report.texts import clean
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ REMEDY = f"run {command('discover')} again to write a complete run folder"
 FIELD_COLUMNS = ("row", "confidence", "correct", "delta")
 OPTIONAL_COLUMNS = ("visible", "hidden")
 ANSWER_PREFIX = "answer."
-"""What columns of the map begin with that tell the model's answer and the right one."""
+"""What columns of the map begin with that hold the model's answer and the right one."""
 MAP_COLUMNS = (
     *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime", "subregime"),
     *("confidence", "correct", "corrected"),
@@ -40,20 +40,10 @@ MAP_COLUMNS = (
 class Source:
     """Everything the page is drawn from.
 
-    Attributes
-    ----------
-    name : str
-        Name of the data file, or of the run folder where the summary names none.
-    summary : Summary
-        The checked ``summary.json``, its texts in characters that a page can carry.
-    field : polars.DataFrame
-        One row per input row: `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`.
-    map : polars.DataFrame
-        The rows that the map shows, with their positions, texts and metadata; no rows where the run left no map.
-    redact_text : bool
-        Whether texts, and words taken from them, are left off the page.
-    columns : mapping of str to tuple of ColumnValue
-        The values of each named column; empty where the run was made before there were such tables.
+    `summary` is ``summary.json``, its texts in characters that a page can carry. `field` has a row per input row:
+    `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`; `map` the rows that the map
+    shows, with positions, texts and metadata. `columns` are the values of each named column. With `redact_text` no
+    text, nor word that is taken from one, is on the page.
     """
 
     name: str
@@ -64,48 +54,55 @@ class Source:
     columns: Tables = field(default_factory=dict)
 
     @property
+    def terms(self) -> Vocabulary:
+        """The words of its kind of probability."""
+        return vocabulary(self.summary.kind)
+
+    @property
     def epsilon(self) -> float | None:
         """Half-width of the well-calibrated band, in probability; None where the settings name none."""
         return finite(self.summary.settings.get("epsilon"))
 
     @property
+    def decimals(self) -> int:
+        """Decimals of differences and sizes in percentage points."""
+        return decimals_for(self.epsilon)
+
+    @property
     def regime_names(self) -> dict[str, str]:
         """What regimes are called in this run, by their names in the summary."""
         p_values = {regime.name: regime.residual.p_value for regime in self.summary.regimes}
-        return legend.regime_names(p_values.get("good"), self.epsilon, vocabulary(self.summary.kind))
+        return legend.regime_names(p_values.get("good"), self.epsilon, self.terms)
 
 
-def read_source(folder: Path, *, redact_text: bool = False, name: str | None = None) -> Source:
+def read_source(folder: Path, *, redact_text: bool = False) -> Source:
     """Read and check a run folder.
 
-    Parameters
-    ----------
-    folder : Path
-        What `miscal discover` left.
-    redact_text : bool, default False
-        Leave texts and keywords off the page.
-    name : str, optional
-        What to call the run if its data are no file; by default as its folder.
-
-    Raises
-    ------
-    FileError
-        The folder or one of its files is not there.
-    CorruptFile
-        A file is damaged, or a key or column is missing.
-    MismatchError
-        The folder was written by a newer miscal.
+    What is not there is a FileError, what is damaged or lacks a key or column a CorruptFile, and what a newer miscal
+    wrote a MismatchError.
     """
+    import polars as pl
+
     if not folder.is_dir():
         raise FileError(f"{folder}: no such run folder; give the folder of a run, made by {command('discover')}")
     summary = read_summary(folder)
-    rows, columns = _read_table(folder / "field.parquet", FIELD_COLUMNS), _read_columns(folder / COLUMNS_FILE)
-    source = source_of(summary, rows, _read_map(folder, summary.map), columns, name=name or folder.resolve().name)
+    rows = _read_table(folder / "field.parquet", FIELD_COLUMNS)
+    points = pl.DataFrame(schema=dict.fromkeys(MAP_COLUMNS, pl.Null))
+    if summary.map is not None:
+        points = _read_table(folder / "map.parquet", MAP_COLUMNS)
+    path, columns = folder / COLUMNS_FILE, {}
+    if path.exists():
+        columns = tables_of(_read_table(path, tuple(schema())), name=str(path))
+    source = _source(summary, rows, points, columns, folder.resolve().name)
     return redacted(source) if redact_text and not source.redact_text else source
 
 
-def source_of(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", columns: Tables, *, name: str) -> Source:
-    """Return what the page of a run is drawn from; `name` calls it where its data are no file."""
+def source_of(run: Any, name: str) -> Source:
+    """Return what the page of a discovery, or of a run read back, is drawn from; `name` calls data that are no file."""
+    return _source(run.summary, run.table, run.map, run.tables, name)
+
+
+def _source(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", columns: Tables, name: str) -> Source:
     path = summary.data.path
     return Source(
         name=(Path(path).name if path else "") or name,
@@ -122,8 +119,8 @@ def redacted(source: Source) -> Source:
     """Return the same run without texts, and without any word that is taken from them."""
     summary = printable(without_words(source.summary))
     named = zip(source.summary.subregimes, summary.subregimes, strict=True)
-    told = ["text", *(name for name in source.map.columns if name.startswith(ANSWER_PREFIX))]
-    points = _renamed(source.map.drop(told, strict=False), {old.name: new.name for old, new in named})
+    texts = ["text", *(name for name in source.map.columns if name.startswith(ANSWER_PREFIX))]
+    points = _renamed(source.map.drop(texts, strict=False), {old.name: new.name for old, new in named})
     return replace(source, summary=summary, map=points, redact_text=True)
 
 
@@ -157,18 +154,6 @@ def printable(value: Content) -> Content:
     if isinstance(value, dict):
         return {clean(key): printable(inner) for key, inner in value.items()}
     return value
-
-
-def _read_map(folder: Path, info: MapInfo | None) -> "pl.DataFrame":
-    import polars as pl
-
-    if info is None:
-        return pl.DataFrame(schema=dict.fromkeys(MAP_COLUMNS, pl.Null))
-    return _read_table(folder / "map.parquet", MAP_COLUMNS)
-
-
-def _read_columns(path: Path) -> Tables:
-    return tables_of(_read_table(path, tuple(schema())), name=str(path)) if path.exists() else {}
 
 
 def _read_table(path: Path, needed: tuple[str, ...]) -> "pl.DataFrame":

@@ -69,7 +69,7 @@ class Run(ShowsItself):
 
     def shown(self) -> Shown:
         """Return what it shows of itself in a notebook and on a terminal."""
-        from miscal.report.shown_run import shown_run
+        from miscal.report.printed import shown_run
 
         return shown_run(self.summary, self.path)
 
@@ -306,8 +306,7 @@ class Run(ShowsItself):
         from miscal.report.page import MARK, build
         from miscal.report.source import source_of
 
-        content = self._content
-        source = source_of(content.summary, content.table, content.map, content.tables, name=Path(path).stem)
+        source = source_of(self._content, Path(path).stem)
         return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")
 
     @checked_call

@@ -15,13 +15,13 @@ import polars as pl
 from miscal.base.errors import InputError, MissingColumn
 from miscal.base.number_wording import decimal, percent
 from miscal.base.tables import read_parquet
+from miscal.scoring.answer_confidences import SOURCES
 from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.layers import LAST
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.open_ended.options import check_verdict, confidence_sources, described, open_ended
-from miscal.scoring.open_ended.options import notes as answer_notes
-from miscal.scoring.open_ended.sources import SOURCES
+from miscal.scoring.open_ended import check_verdict, confidence_sources, open_ended
+from miscal.scoring.open_ended import notes as answer_notes
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
 from miscal.scoring.sampling import Sample, draw
@@ -141,7 +141,7 @@ def run(
         Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
     confidence_from : str or sequence of str, default "letters"
         "letters" for multiple choice and preferences; of open-ended questions one or several of
-        `miscal.scoring.open_ended.sources.SOURCES`, of which the first is the column ``confidence``.
+        `miscal.scoring.answer_confidences.SOURCES`, of which the first is the column ``confidence``.
     answer : {"greedy", "most-frequent"}, optional
         Of open-ended questions: the answer that is judged. Default: greedy.
     samples : int, optional
@@ -188,7 +188,7 @@ def run(
         _refuse_other_kind(asked, sources)
         form, items, about = _questions(asked, form, prompt_file, seed)
         if asking:
-            form, about = "open", {**about, "form": "open", **described(asking, judged)}
+            form, about = "open", {**about, "form": "open", **asking.describe(judged)}
     about |= {"limit": limit, "sample": sample.describe() if sample else None}
     began = time.monotonic()
     with _bar() as progress:

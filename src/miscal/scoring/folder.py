@@ -19,8 +19,7 @@ from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.open_ended.answered_rows import EXACT, answered
-from miscal.scoring.open_ended.asking import OpenEnded
+from miscal.scoring.open_ended import EXACT, OpenEnded, answered_table
 from miscal.scoring.questions import Item
 from miscal.scoring.scored_rows import assemble
 from miscal.scoring.settings import describe_run, read_settings, refuse_changed
@@ -280,8 +279,8 @@ def _rows(
         return table, {}
     if fixed.asking:
         responses = shards.responses(range(len(fixed.batches)))
-        rows = answered(fixed.items, responses, fixed.asking.sources, fixed.verdict)
-        return rows.table(), {"answers": rows.manifest()}
+        rows, counts = answered_table(fixed.items, responses, fixed.asking.sources, fixed.verdict)
+        return rows, {"answers": counts}
     scored = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form)
     # rows whose most probable candidate is exactly as probable as another; the first of them counted
     ties = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from miscal.base.errors import InputError
 from miscal.scoring.prompts import DEFAULTS, LETTERS, check_template, lettered, render
@@ -87,9 +88,15 @@ class Item:
     gold: int
     rule: str
     text: str
-    choices: tuple[str, ...]
-    metadata: Mapping[str, object]
+    choices: tuple[str, ...] = ()
+    metadata: Mapping[str, object] = field(default_factory=dict)
     problem: str | None = None
+
+
+def metadata_columns(items: Sequence[Item], taken: Collection[str]) -> dict[str, list[Any]]:
+    """Return the metadata of the source; a column named like one that is taken gets ``source_`` in front."""
+    names = dict.fromkeys(name for item in items for name in item.metadata)
+    return {f"source_{name}" if name in taken else name: [item.metadata.get(name) for item in items] for name in names}
 
 
 def _question_problem(question: Question) -> str | None:
@@ -109,27 +116,9 @@ def question_items(
 ) -> list[Item]:
     r"""Make the items of multiple-choice questions.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-    template : str
-        Prompt with ``{question}`` and ``{choices}``.
-    form : {"letter", "text", "text_per_token", "text_per_byte"}, default "letter"
-        What follows the prompt: one blank and the letter, or one blank and the text of the choice, whose
-        log-probability is summed, or divided by its number of tokens or of bytes.
+    `form` is what follows the prompt: one blank and the letter, or one blank and the text of the choice, whose
+    log-probability is summed, or divided by its number of tokens or of bytes.
 
-    Returns
-    -------
-    list of Item
-        In the order given.
-
-    Raises
-    ------
-    InputError
-        If the form or the template is not allowed.
-
-    Examples
-    --------
     >>> item = question_items([Question("q", "2 + 2?", ("3", "4"), 1)])[0]
     >>> item.prompt
     'Question: 2 + 2?\n\nA. 3\nB. 4\n\nThe correct answer is:'
@@ -172,21 +161,10 @@ def chosen_first(pair_id: str, seed: int) -> bool:
 
 
 def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["preference"], seed: int = 0) -> list[Item]:
-    """Make the items of preference pairs; slots A and B are dealt by a seeded coin.
+    """Make the items of preference pairs; slots A and B are dealt by a seeded coin (`chosen_first`).
 
-    Parameters
-    ----------
-    pairs : sequence of PreferencePair
-    template : str
-        Prompt with ``{prompt}``, ``{response_a}`` and ``{response_b}``.
-    seed : int, default 0
-        Seed of the coin (see `chosen_first`).
-
-    Returns
-    -------
-    list of Item
-        Candidates "A" and "B", after a blank where the template does not end in one; ``gold`` is 0 where the chosen
-        response is in slot A.
+    Candidates are "A" and "B", after a blank where the template does not end in one; ``gold`` is 0 where the chosen
+    response is in slot A.
     """
     check_template(template, "preference")
     items = []
@@ -213,14 +191,6 @@ def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["pre
 def open_items(questions: Sequence[OpenQuestion], *, template: str = DEFAULTS["open"]) -> list[Item]:
     """Make the items of open-ended questions.
 
-    Parameters
-    ----------
-    questions : sequence of OpenQuestion
-    template : str
-        Prompt with ``{question}``.
-
-    Examples
-    --------
     >>> item = open_items([OpenQuestion("q", "2 + 2?", ("4", "four"))], template="Q: {question} A:")[0]
     >>> item.prompt, item.choices
     ('Q: 2 + 2? A:', ('4', 'four'))
@@ -254,8 +224,6 @@ def text_items(texts: Sequence[str]) -> list[Item]:
             gold=-1,
             rule="embed",
             text=text,
-            choices=(),
-            metadata={},
             problem=None if text.strip() else "empty text",
         )
         for row, text in enumerate(texts)

@@ -13,34 +13,23 @@ from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.outcomes import Outcome, outcome, scale
-from miscal.scoring.questions import Item
-
-COLUMNS = ("id", "text", "confidence", "correct", "predicted", "choices", "choice_probs", "candidate_mass")
-"""Columns of every table of scored rows, before the metadata of the source."""
+from miscal.scoring.questions import Item, metadata_columns
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
     """Rows with their outcome, in the order of the questions; failed rows apart.
 
-    Attributes
-    ----------
-    items : tuple of Item
-        The rows that were scored.
-    outcomes : tuple of Outcome
-        One per item.
-    failed : dict of int to str
-        Row number to reason, for the rows that were not scored.
+    ``outcomes`` has one per item; ``failed`` is row number to reason.
     """
 
     items: tuple[Item, ...]
     outcomes: tuple[Outcome, ...]
     failed: Mapping[int, str]
 
-    def columns(self) -> dict[str, list]:
-        """Return the columns `COLUMNS`, ``answer_index`` and the metadata, each a list in the order of the items."""
-        pairs = list(zip(self.items, self.outcomes, strict=True))
-        table = {
+    def columns(self) -> tuple[dict[str, list], dict[str, list]]:
+        """Return our columns and those of the metadata, each a list in the order of the items."""
+        own = {
             "id": [item.id for item in self.items],
             "text": [item.text for item in self.items],
             "confidence": [result.confidence for result in self.outcomes],
@@ -49,22 +38,14 @@ class Scored:
             "choices": [list(item.choices) for item in self.items],
             "choice_probs": [result.probs.tolist() for result in self.outcomes],
             "candidate_mass": [result.mass for result in self.outcomes],
-            "answer_index": [item.gold for item, _ in pairs],
+            "answer_index": [item.gold for item in self.items],
         }
-        return table | self.metadata()
-
-    def metadata(self) -> dict[str, list]:
-        """Return the metadata columns of the source; one named like a column of ours gets ``source_`` in front."""
-        names = dict.fromkeys(name for item in self.items for name in item.metadata)
-        taken = {*COLUMNS, "answer_index"}
-        return {
-            f"source_{name}" if name in taken else name: [item.metadata.get(name) for item in self.items]
-            for name in names
-        }
+        return own, metadata_columns(self.items, own)
 
     def table(self) -> pl.DataFrame:
         """Return the columns as a data frame."""
-        return pl.DataFrame(self.columns(), schema_overrides={"correct": pl.Int8, "predicted": pl.Int16}, strict=False)
+        own, beside = self.columns()
+        return pl.DataFrame(own | beside, schema_overrides={"correct": pl.Int8, "predicted": pl.Int16}, strict=False)
 
     def triples(self, hidden: np.ndarray) -> Triples:
         """Return triples with the hidden states as X and the metadata, ``candidate_mass`` and ``predicted`` beside."""
@@ -73,14 +54,14 @@ class Scored:
             raise InputError(
                 f"none of the {len(self.failed)} questions could be scored; the first is row {first[0]}: {first[1]}"
             )
-        table = self.columns()
-        beside = [*self.metadata(), "candidate_mass", "predicted"]
+        own, beside = self.columns()
+        beside |= {name: own[name] for name in ("candidate_mass", "predicted")}
         triples = Triples.of(
             hidden,
-            confidence=table["confidence"],
-            correct=table["correct"],
-            text=table["text"],
-            metadata={name: np.asarray(table[name]) for name in beside},
+            confidence=own["confidence"],
+            correct=own["correct"],
+            text=own["text"],
+            metadata={name: np.asarray(values) for name, values in beside.items()},
         )
         return replace(triples, row=np.array([item.row for item in self.items]), notes=self._left_out())
 
@@ -99,19 +80,7 @@ def assemble(
     failed: Mapping[int, str],
     form: str,
 ) -> Scored:
-    """Judge the rows whose log-probabilities are there.
-
-    Parameters
-    ----------
-    items : sequence of Item
-    encoded : sequence of Encoded
-        For the number of tokens of each candidate.
-    log_probs : mapping of int to ndarray of float64
-        Row number to the log-probabilities of its candidates.
-    failed : mapping of int to str
-    form : str
-        Form of the candidates (see `miscal.scoring.questions.FORMS`).
-    """
+    """Judge the rows whose log-probabilities are there, by row number."""
     n_tokens = {row.row: np.array([len(ids) for ids in row.added]) for row in encoded}
     kept = tuple(item for item in items if item.row in log_probs)
     results = tuple(

@@ -14,25 +14,15 @@ from miscal.runs.compare.compared_rows import TEXT, Match, kind_of
 from miscal.runs.compare.estimates import correlation_with_interval, mean_of
 from miscal.study.opened_runs import OpenRun, PairRun, open_run, same_space, shared, side, space_of, unseen
 from miscal.study.pair_result import Labels, TableRows
+from miscal.study.tables import attributes, with_ends
 
 
 def transfer_rows(a: PairRun, b: PairRun, method: str, *, seed: int = 0) -> TableRows:
-    """Compare two pairs' fields, and judge each pair's correction on the other.
+    """Compare the fields of two pairs under one method, and judge each pair's correction on the other.
 
-    Parameters
-    ----------
-    a, b : PairRun
-        Two pairs under one method.
-    method : str
-        What the tables call the method.
-    seed : int, default 0
-        Of the draws behind the intervals of correlations.
-
-    Returns
-    -------
-    dict of str to list of dict
-        Tables ``transfer_fields`` (two rows, or none where the pairs share no questions) and ``transfer_corrections``
-        (a row for each direction in which a correction can be judged).
+    Fills ``transfer_fields`` (two rows, or none where the pairs share no questions) and ``transfer_corrections`` (a
+    row for each direction in which a correction can be judged). `seed` is of the draws behind the intervals of
+    correlations.
 
     Raises
     ------
@@ -55,31 +45,13 @@ def transfer_rows(a: PairRun, b: PairRun, method: str, *, seed: int = 0) -> Tabl
     }
 
 
-_FIELDS = {"delta": "delta", "hidden": "field"}
-"""Name in the table: attribute of a run's rows."""
-
-
 def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed: int = 0) -> list[dict[str, Any]]:
-    """Correlate two pairs' fields on the questions evaluated in both.
+    """Correlate two pairs' fields on the questions evaluated in both (``match``: which are the same).
 
     The interval holds for these two fields and further questions like these: questions are drawn again, and those that
-    count as one, or have equal inputs, are drawn together. Fits are not repeated.
-
-    Parameters
-    ----------
-    a, b : OpenRun
-    match : Match or None
-        From :func:`miscal.study.opened_runs.shared`.
-    method : str
-        What the table calls the method.
-    seed : int, default 0
-        Of the draws.
-
-    Returns
-    -------
-    list of dict
-        Two rows of table ``transfer_fields``, "delta" and "hidden"; none without two shared questions. A correlation is
-        null where one field is constant. A field of 0 agrees in sign with another 0 only.
+    count as one, or have equal inputs, are drawn together. Fits are not repeated. There are two rows, "delta" and
+    "hidden", or none without two shared questions. A correlation is null where one field is constant. A field of 0
+    agrees in sign with another 0 only.
     """
     both = [] if match is None else np.flatnonzero(a.evaluated[match.a] & b.evaluated[match.b])
     if match is None or len(both) < 2:
@@ -88,52 +60,32 @@ def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed
     unit = side(a, at_a, match.unit[both]).unit
     known = {"method": method, "dataset": a.labels.dataset, "pair_a": a.labels.pair, "pair_b": b.labels.pair}
     rows = []
-    for what, name in _FIELDS.items():
+    for what, name in (("delta", "delta"), ("hidden", "field")):
         one, two = getattr(a.rows, name)[at_a], getattr(b.rows, name)[at_b]
         found = correlation_with_interval(one, two, unit, seed)
-        low, high = found.interval or (None, None)
         agreement = seed_stability([one, two]).pairs[0].sign_agreement
-        value = {"correlation": found.value, "low": low, "high": high, "sign_agreement": agreement}
-        rows.append({**known, "n_shared": len(both), "what": what, **value})
+        value = with_ends("correlation", found.value, found.interval, ends="")
+        rows.append({**known, "n_shared": len(both), "what": what, **value, "sign_agreement": agreement})
     return rows
 
 
 def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) -> list[dict[str, Any]]:
-    """Correct the rows of one pair by the saved field of another.
+    """Correct the evaluation rows of pair `b` by the saved field of pair `a` (``match``: which questions are the same).
 
     Questions that taught the field are left out, with whatever counts as one with them. Where all rows of a pair
-    evaluated, its saved field has learned from all of them, so that no question that both pairs share is judged.
-
-    Parameters
-    ----------
-    a : OpenRun
-        The pair whose saved field corrects.
-    b : OpenRun
-        The pair whose evaluation rows are judged.
-    match : Match or None
-        From :func:`miscal.study.opened_runs.shared`.
-    method : str
-        What the table calls the method.
-
-    Returns
-    -------
-    list of dict
-        One row of table ``transfer_corrections``; none where the inputs are not of one space, as
-        :func:`miscal.study.opened_runs.space_of` tells it, where no row is left to judge, or where two pairs of one
-        data set do not say which of their questions are the same. The interval of the paired saving is Student's, over
-        questions that count as one (Liang and Zeger, 1986).
+    evaluated, its saved field has learned from all of them, so that no question that both pairs share is judged. There
+    is no row where the inputs are not of one space, where no row is left to judge, or where two pairs of one data set
+    do not say which of their questions are the same. The interval of the paired saving is Student's, over questions
+    that count as one (Liang and Zeger, 1986).
     """
     unknown = a.labels.dataset == b.labels.dataset and match is None
-    if unknown or not same_space(a.space, b.space):
-        return []
-    at = np.flatnonzero(unseen(b, a, match))
+    at = () if unknown or not same_space(a.space, b.space) else np.flatnonzero(unseen(b, a, match))
     if not len(at):
         return []
     correct, confidence = b.rows.correct[at], b.rows.confidence[at]
     transferred = log_losses(correct, _corrected(a, b, at))
     raw, own = log_losses(correct, confidence), log_losses(correct, b.rows.corrected[at])
     saved = mean_of(side(b, at), raw - transferred)
-    low, high = saved.interval(0) or (None, None)
     return [
         {
             "method": method,
@@ -143,9 +95,7 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
             "log_loss_raw": float(raw.mean()),
             "log_loss_own": float(own.mean()),
             "log_loss_transferred": float(transferred.mean()),
-            "saved": float(saved.value[0]),
-            "saved_low": low,
-            "saved_high": high,
+            **with_ends("saved", float(saved.value[0]), saved.interval(0)),
         }
     ]
 
@@ -153,9 +103,8 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
 def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     """Return the confidences of rows of `b`, corrected by the saved field of `a`."""
     source = b.rows.source
-    given = source["options"]
     taken = ("confidence", "probability", "embeddings", "embedding_rows", "where", "encoding", "csv_escape")
-    options = {name: given.get(name) for name in taken}
+    options = {name: source["options"].get(name) for name in taken}
     if kind_of(source) == TEXT:
         options["text"] = source["columns"]["text"]
     # rows that the run itself dropped may be in the file; they are not asked for
@@ -165,21 +114,10 @@ def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
 
 
 def duel_rows(labels: Labels, auto: RunContent, paper: RunContent, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
-    """Compare the corrections of two methods, row by row.
+    """Compare the corrections of two methods on the same rows, in the same order: the row of the table ``duels``.
 
-    Parameters
-    ----------
-    labels : Labels
-    auto, paper : RunContent
-        Of the same rows, in the same order, by either method.
-    unit : (n,) int64
-        Rows that count as one, because their inputs are equal or their group is.
-
-    Returns
-    -------
-    list of dict
-        The row of table ``duels``; none where no row is evaluated in both. The interval is Student's, over units (Liang
-        and Zeger, 1986).
+    There is none where no row is evaluated in both. `unit`, (n,), numbers the rows that count as one, because their
+    inputs are equal or their group is; the interval is Student's, over units (Liang and Zeger, 1986).
     """
     tables = auto.table, paper.table
     evaluated = np.logical_and.reduce([table["split"].fill_null("test").to_numpy() == "test" for table in tables])
@@ -189,17 +127,12 @@ def duel_rows(labels: Labels, auto: RunContent, paper: RunContent, unit: NDArray
     correct = tables[0]["correct"].to_numpy()[at].astype(np.float64)
     ours, theirs = (log_losses(correct, table["corrected"].to_numpy()[at]) for table in tables)
     saved = mean_interval(theirs - ours, groups=unit[at])
-    low, high = saved.interval or (None, None)
     return [
         {
-            "pair": labels.pair,
-            "dataset": labels.dataset,
-            "model": labels.model,
+            **attributes(labels, "pair", "dataset", "model"),
             "n": len(at),
             "log_loss_auto": float(ours.mean()),
             "log_loss_paper": float(theirs.mean()),
-            "saved": saved.value,
-            "saved_low": low,
-            "saved_high": high,
+            **with_ends("saved", saved.value, saved.interval),
         }
     ]

@@ -1,39 +1,51 @@
-"""Say what a study would do and cost, without doing it."""
+"""Say what a study would do and how large it is, without doing it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from miscal.base.number_wording import decimal, duration, percent
+from miscal.base.errors import InputError
+from miscal.base.number_wording import decimal
 from miscal.scoring.registry import BASE_MODELS
-from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
-from miscal.study.expected_time import (
-    BYTES_PER_NUMBER,
-    CORE_RATE,
-    MACHINES,
-    REACHED,
-    Machine,
-    PairSize,
-    seconds_of,
-    size_of,
-)
+from miscal.study import paper48
+from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, name_of, pairs_of_cell
 from miscal.study.folder import PLAN, StudyFolder
 from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
 from miscal.study.run import is_done
 
+_BYTES_PER_NUMBER = {"float32": 4, "float16": 2}
+"""Of a number of an embedding."""
 
-@dataclass(frozen=True)
-class CellsOfKind:
-    """Cells of one kind: how many, how many are done, and the hours that the others take on one core."""
+_GRID_SIZE, _EPOCHS = 24, 100
+"""Settings and epochs of the grid of method paper, where the options do not say otherwise."""
+
+_FILE_TOKENS = 150
+"""Tokens of a question in a file of the user's."""
+
+_PHI_WIDTH, _PHI_OUTPUTS, _PHI_BATCH = 512, 128, 1024
+"""Hidden width, outputs and batch of phi for language models."""
+
+_TRAIN_SHARE = 0.8
+"""Share of the rows that phi is trained on."""
+
+
+class CellsOfKind(NamedTuple):
+    """Cells of one kind: how many, and how many are done."""
 
     kind: str
     n: int
     n_done: int
-    hours: float | None
+
+
+class PairSize(NamedTuple):
+    """Rows and columns of a pair; None where nothing is known of them yet."""
+
+    n: int | None
+    d: int | None
 
 
 @dataclass(frozen=True)
@@ -52,8 +64,8 @@ class PlannedCell:
         Rows and columns of its pair; of several pairs, those of the first.
     gigabytes : float or None
         Of hidden states that it leaves, in 10^9 bytes; 0 for a cell that asks no model, None where it is not known.
-    seconds : dict of str to float or None
-        By the name of a machine (:data:`miscal.study.expected_time.MACHINES`).
+    operations : float or None
+        Arithmetic operations of a cell that asks a model or fits the paper's method; None where they are not known.
     """
 
     cell: StudyCell
@@ -62,7 +74,7 @@ class PlannedCell:
     dataset: str
     size: PairSize
     gigabytes: float | None
-    seconds: Mapping[str, float | None]
+    operations: float | None
 
 
 @dataclass(frozen=True)
@@ -92,9 +104,25 @@ class Survey:
     unknown: tuple[str, ...]
 
     @property
-    def lines(self) -> tuple[str, ...]:
+    def lines(self) -> list[str]:
         """All that in words."""
-        return tuple(_lines(self))
+        lines = [f"{self.n_pairs} pairs, {len(self.cells)} cells"]
+        lines += [f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done" for one in self.shares]
+        lines += ["", *_table(self.cells), ""]
+        if self.gigabytes:
+            lines.append(f"embeddings that scoring leaves: about {decimal(self.gigabytes, 0)} GB")
+        if self.weights:
+            lines.append(f"weights that scoring fetches, in bfloat16: about {decimal(self.weights, 0)} GB")
+        if self.unknown:
+            some = ", ".join(self.unknown[:5]) + (", ..." if len(self.unknown) > 5 else "")
+            lines.append(f"sizes that are not known before scoring or reading: {some}")
+        return [*lines, _OPERATIONS]
+
+
+_OPERATIONS = (
+    "operations: asking a model takes 2 x parameters x tokens x rows; a fit of method paper takes settings x epochs x "
+    "training rows x 6 x (weights of phi + batch x outputs), a bound from above"
+)
 
 
 def survey(
@@ -125,21 +153,17 @@ def survey(
     23
     """
     asked, folder = read_plan(plan, sets=sets), StudyFolder(Path(out))
-    cells = cells_of(asked)
     started = (folder.path / PLAN).exists()
-    done = {cell.name for cell in cells if started and is_done(folder, asked, cell)}
-    sizes = {pair.pair: size_of(pair, folder) for pair in asked.pairs}
-    shares = tuple(
-        _cells_of_kind(kind, some, done, asked, sizes)
-        for kind in KINDS
-        if (some := [cell for cell in cells if cell.kind == kind])
+    sizes = {pair.pair: _size_of(pair, folder) for pair in asked.pairs}
+    cells = tuple(
+        _planned_cell(asked, cell, sizes, started and is_done(folder, asked, cell)) for cell in cells_of(asked)
     )
-    coming = tuple(_planned_cell(asked, cell, sizes, cell.name in done) for cell in cells)
-    gigabytes = [one.gigabytes for one in coming if one.cell.kind == "score"]
+    by_kind = {kind: [one.done for one in cells if one.cell.kind == kind] for kind in KINDS}
+    gigabytes = [one.gigabytes for one in cells]
     models = {pair.score.model: pair.billions for pair in asked.pairs if pair.score}
     return Survey(
-        shares,
-        coming,
+        tuple(CellsOfKind(kind, len(done), sum(done)) for kind, done in by_kind.items() if done),
+        cells,
         len(asked.pairs),
         None if None in gigabytes else sum(gigabytes),
         None if None in models.values() else 2 * sum(models.values()),
@@ -149,15 +173,14 @@ def survey(
 
 def _planned_cell(plan: StudyPlan, cell: StudyCell, sizes: Mapping[str, PairSize], done: bool) -> PlannedCell:
     pairs = pairs_of_cell(plan, cell)
-    size = sizes[pairs[0].pair]
+    pair, size = pairs[0], sizes[pairs[0].pair]
     known = "all models" if cell.kind in OF_DATASETS else " + ".join(dict.fromkeys(map(_model, pairs)))
-    seconds = {machine.name: seconds_of(cell, pairs[0], size, machine) for machine in MACHINES}
     gigabytes = 0.0
     if cell.kind == "score":
-        width = BYTES_PER_NUMBER[pairs[0].score.embeddings_dtype]
+        width = _BYTES_PER_NUMBER[pair.score.embeddings_dtype]
         gigabytes = width * size.n * size.d / 1e9 if size.n and size.d else None
     dataset = " + ".join(dict.fromkeys(pair.dataset for pair in pairs))
-    return PlannedCell(cell, done, known, dataset, size, gigabytes, seconds)
+    return PlannedCell(cell, done, known, dataset, size, gigabytes, _operations(cell, pair, size))
 
 
 def _model(pair: StudyPair) -> str:
@@ -165,63 +188,83 @@ def _model(pair: StudyPair) -> str:
     return BASE_MODELS[asked].hub_id if pair.score and asked in BASE_MODELS else asked
 
 
-def _cells_of_kind(
-    kind: str, cells: Sequence[StudyCell], done: set[str], plan: StudyPlan, sizes: Mapping[str, PairSize]
-) -> CellsOfKind:
-    left = [cell for cell in cells if cell.name not in done]
-    pairs = [pairs_of_cell(plan, cell)[0] for cell in left]
-    seconds = [seconds_of(cell, pair, sizes[pair.pair]) for cell, pair in zip(left, pairs, strict=True)]
-    hours = None if None in seconds else sum(seconds) / 3600
-    return CellsOfKind(kind, len(cells), len(cells) - len(left), hours)
+def _operations(cell: StudyCell, pair: StudyPair, size: PairSize) -> float | None:
+    """Count the operations of a cell that asks a model, or fits the paper's method, for which settings may stop."""
+    if size.n is None:
+        return None
+    if cell.kind == "score":
+        tokens = paper48.PROMPT_TOKENS.get(pair.score.task, _FILE_TOKENS)
+        return None if pair.billions is None else 2e9 * pair.billions * tokens * size.n
+    if cell.method != "paper" or cell.kind not in ("discover", "audit"):
+        return None
+    # where x is not a file its width is not known before it is made
+    weights = (size.d or 384) * _PHI_WIDTH + _PHI_WIDTH * _PHI_WIDTH + _PHI_WIDTH * _PHI_OUTPUTS
+    grid = len(pair.options.get("sigmas", range(6))) * len(pair.options.get("lambdas", range(4)))
+    epochs = pair.options.get("max_epochs", _EPOCHS)
+    fits = cell.settings["draws"] + cell.settings["seeds"] if cell.kind == "audit" else 1
+    return fits * grid * epochs * _TRAIN_SHARE * size.n * 6 * (weights + _PHI_BATCH * _PHI_OUTPUTS)
+
+
+# --- sizes --------------------------------------------------------------------------------------------------------
+
+
+def _size_of(pair: StudyPair, folder: StudyFolder) -> PairSize:
+    """Return the size of a pair: as it was read, as its files say, or as is known of the paper's."""
+    name = name_of("read", pair.pair)
+    if folder.is_done(name):
+        facts = folder.load(name)["facts"]
+        return PairSize(facts["n"], facts["d"])
+    if pair.score is None:
+        return _size_of_files(pair)
+    n, d = paper48.DATASET_ROWS.get(pair.score.task), paper48.STATE_WIDTHS.get(pair.score.model)
+    n = _rows_of_file(pair.score.task) if n is None else n
+    return PairSize(n if n is None or pair.score.limit is None else min(n, pair.score.limit), d)
+
+
+def _rows_of_file(task: str) -> int | None:
+    from miscal.data.readers.registry import open_table
+
+    try:
+        table = open_table(task)
+        return len(table.load(list(table.columns[:1])))
+    except InputError:
+        # another benchmark of the hub, or a file that is missed when it is scored
+        return None
+
+
+def _size_of_files(pair: StudyPair) -> PairSize:
+    from miscal.data.readers.matrix import matrix_shape
+    from miscal.data.readers.registry import open_table
+    from miscal.data.readers.where import columns_of, kept
+
+    try:
+        table = open_table(pair.data, encoding=pair.encoding, csv_escape=pair.csv_escape)
+        needed = columns_of(pair.where, table.columns) if pair.where else table.columns[:1]
+        rows = table.load(list(needed))
+        n = int(kept(pair.where, rows)[0].sum()) if pair.where else len(rows)
+        embeddings = pair.embeddings or table.embeddings
+        return PairSize(n, None if embeddings is None else int(matrix_shape(embeddings)[1]))
+    except InputError:
+        # what is wrong with a pair is said when it is read
+        return PairSize(None, None)
 
 
 # --- words --------------------------------------------------------------------------------------------------------
 
 
-def _lines(found: Survey) -> list[str]:
-    lines = [f"{found.n_pairs} pairs, {sum(one.n for one in found.shares)} cells"]
-    for one in found.shares:
-        time = _about(None if one.hours is None else 3600 * one.hours)
-        lines.append(f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done   {time}")
-    lines += ["", *_table(found.cells), ""]
-    lines += [f"all that is left, on {machine.name}: {_left(found.cells, machine)}" for machine in MACHINES]
-    if found.gigabytes:
-        lines.append(f"embeddings that scoring leaves: about {decimal(found.gigabytes, 0)} GB")
-    if found.weights:
-        lines.append(f"weights that scoring fetches, in bfloat16: about {decimal(found.weights, 0)} GB")
-    if found.unknown:
-        some = ", ".join(found.unknown[:5]) + (", ..." if len(found.unknown) > 5 else "")
-        lines.append(f"sizes that are not known before scoring or reading: {some}")
-    return lines + _formulas()
-
-
-def _formulas() -> list[str]:
-    _, *gpus = MACHINES
-    rates = ", ".join(f"{one.name} {one.reading:.3g} and {one.training:.3g}" for one in gpus)
-    return [
-        "times are operations over a rate, by the formulas in miscal.study.expected_time, without fetching and "
-        "loading: scoring takes 2 x parameters x tokens x rows; a fit of method paper takes settings x epochs x "
-        "training rows x 6 x (weights of phi + batch x outputs), a bound from above",
-        f"rates, in operations a second where a model is asked and where phi trains: one CPU core {CORE_RATE:.3g}; "
-        f"{rates}, which is {percent(REACHED)} of the data sheets; all other cells take one core",
-    ]
-
-
 def _table(cells: Sequence[PlannedCell]) -> list[str]:
     """Write a row for each cell, in columns as wide as their longest entry."""
-    heads = ["cell", "model", "set", "rows x columns", "leaves", *(f"on {machine.name}" for machine in MACHINES)]
-    rows = [[*heads, "settings"], *map(_row, cells)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
+    rows = [["cell", "model", "set", "rows x columns", "leaves", "operations", "settings"], *map(_row, cells)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
     return ["  ".join([*(f"{row[at]:<{width}}" for at, width in enumerate(widths)), row[-1]]) for row in rows]
 
 
 def _row(one: PlannedCell) -> list[str]:
-    size = f"{_number(one.size.n)} x {_number(one.size.d)}"
+    size = " x ".join("?" if number is None else f"{number:,}" for number in one.size)
     leaves = "unknown" if one.gigabytes is None else f"{decimal(one.gigabytes, 1)} GB" if one.gigabytes else "-"
-    seconds = [one.seconds[machine.name] for machine in MACHINES]
-    times = ["done" if one.done else "unknown" if time is None else duration(time) for time in seconds]
+    operations = "done" if one.done else "-" if one.operations is None else f"{one.operations:.2g}"
     cell = " ".join(part for part in (one.cell.kind, one.cell.method) if part)
-    return [cell, one.model, one.dataset, size, leaves, *times, _settings(one.cell.settings)]
+    return [cell, one.model, one.dataset, size, leaves, operations, _settings(one.cell.settings)]
 
 
 def _settings(settings: Mapping[str, Any]) -> str:
@@ -235,16 +278,3 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping):
         return "(" + ", ".join(f"{name} {_value(part)}" for name, part in value.items()) + ")"
     return "/".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
-
-
-def _left(cells: Sequence[PlannedCell], machine: Machine) -> str:
-    seconds = [one.seconds[machine.name] for one in cells if not one.done]
-    return _about(None if None in seconds else sum(seconds))
-
-
-def _about(seconds: float | None) -> str:
-    return "time unknown" if seconds is None else f"about {duration(seconds)}"

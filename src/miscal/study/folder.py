@@ -8,12 +8,11 @@ are made from, ``revisions.json`` the commits of the hub's benchmarks, and ``tim
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import polars as pl
 
@@ -23,14 +22,15 @@ from miscal.base.files import check_target, digest, replace_file, resolve
 from miscal.study.cells import StudyCell, differing, name_of
 from miscal.study.plan import METHODS, StudyPair, StudyPlan, safe_name
 
-PLAN, TIMING, CELLS, REVISIONS = "plan.json", "timing.json", "cells", "revisions.json"
+PLAN, CELLS = "plan.json", "cells"
+_TIMING, _REVISIONS = "timing.json", "revisions.json"
 PLAN_YAML = "plan.yaml"
 """The plan as it was given, where it was made from a folder or given in Python."""
 
 
 @dataclass(frozen=True)
-class StudyFolder:
-    """Where everything of a study lies.
+class CellFolder:
+    """A folder of finished cells and of what they were made with.
 
     Attributes
     ----------
@@ -39,6 +39,76 @@ class StudyFolder:
     """
 
     path: Path
+
+    BEGUN: ClassVar[str]
+    """File with which every such folder begins."""
+
+    WRITER: ClassVar[str]
+    """The command that writes it."""
+
+    @classmethod
+    def open(cls, out: str | Path) -> Self:
+        """Make the folder, or take up one that the same command left.
+
+        Raises
+        ------
+        InputError
+            If it is a file, or holds files that the command did not write.
+        """
+        path = resolve(out)
+        begun = (path / cls.BEGUN).exists()
+        # a run that was killed at its very start leaves hidden halves of files
+        there = [one.name for one in path.iterdir() if begun or one.name[0] == "."] if path.is_dir() else []
+        check_target(out, overwrite=True, holds=there, writer=cls.WRITER)
+        path.mkdir(parents=True, exist_ok=True)
+        return cls(path)
+
+    @property
+    def cells(self) -> CellStore:
+        """The finished cells."""
+        return CellStore(self.path / CELLS)
+
+    def is_done(self, name: str) -> bool:
+        """Whether a cell is finished."""
+        return self.cells.path(name).exists()
+
+    def record(self, name: str, keys: Collection[str]) -> dict[str, Any]:
+        """Read a finished cell, which has these keys.
+
+        Raises
+        ------
+        CorruptFile
+            If its file was not written by miscal.
+        """
+        found = self.cells.find(name)
+        if found is None or not found.keys() >= set(keys):
+            raise CorruptFile(f"{self.cells.path(name)} is damaged: remove it and run the same command again")
+        return found
+
+    def timing(self) -> list[dict[str, Any]]:
+        """Return how long earlier calls took."""
+        return self._read(_TIMING) or []
+
+    def add_timing(self, entry: dict[str, Any]) -> None:
+        """Remember how long a call took."""
+        self._write(_TIMING, [*self.timing(), entry])
+
+    def _read(self, name: str) -> Any:
+        try:
+            return json.loads((self.path / name).read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise CorruptFile(f"{self.path / name} is damaged: remove it and run the same command again") from None
+
+    def _write(self, name: str, content: Any) -> None:
+        replace_file(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
+
+
+class StudyFolder(CellFolder):
+    """Where everything of a study lies."""
+
+    BEGUN, WRITER = PLAN, "`miscal study`"
 
     # --- places ---------------------------------------------------------------------------------------------------
 
@@ -58,29 +128,11 @@ class StudyFolder:
         """Table of the side that each question of a data set is on."""
         return self.path / "splits" / f"{safe_name(dataset)}.parquet"
 
-    @property
-    def cells(self) -> CellStore:
-        """The finished cells."""
-        return CellStore(self.path / CELLS, encode=partial(json.dumps, indent=1, allow_nan=False))
-
     # --- cells ----------------------------------------------------------------------------------------------------
 
-    def is_done(self, name: str) -> bool:
-        """Whether a cell is finished."""
-        return self.cells.path(name).exists()
-
     def load(self, name: str) -> dict[str, Any]:
-        """Read a finished cell.
-
-        Raises
-        ------
-        CorruptFile
-            If its file was not written by miscal.
-        """
-        found = self.cells.find(name)
-        if found is None or not {"settings", "rows", "facts", "seconds", "miscal"} <= set(found):
-            raise CorruptFile(f"{self.cells.path(name)} is damaged: remove it and run the same command again")
-        return found
+        """Read a finished cell; CorruptFile if its file was not written by miscal."""
+        return self.record(name, ("settings", "rows", "facts", "seconds", "miscal"))
 
     def save(self, cell: StudyCell, rows: Any, facts: Any, seconds: float) -> None:
         """Keep the result of a cell; from then on it is done."""
@@ -106,7 +158,7 @@ class StudyFolder:
         MismatchError
             If cells were made with other settings, other data or another version of miscal, naming what differs.
         """
-        before = self._read(self.path / PLAN)
+        before = self._read(PLAN)
         if before is not None:
             self._refuse_lost(before, plan)
         for cell in cells:
@@ -116,7 +168,7 @@ class StudyFolder:
         for pair in plan.pairs:
             if pair.data is not None and self.is_done(name_of("read", pair.pair)):
                 self._refuse_changed(pair, sums)
-        self._write(self.path / PLAN, plan.model_dump(mode="json"))
+        self._write(PLAN, plan.model_dump(mode="json"))
 
     def write_yaml(self, content: Mapping[str, Any]) -> None:
         """Leave the plan as a YAML file that `miscal study` reads again."""
@@ -161,28 +213,11 @@ class StudyFolder:
 
     def revisions(self) -> dict[str, str]:
         """Return the commits of the hub's benchmarks that earlier calls asked, by name."""
-        return self._read(self.path / REVISIONS) or {}
+        return self._read(_REVISIONS) or {}
 
     def save_revisions(self, revisions: dict[str, str]) -> None:
         """Remember which commits of the hub's benchmarks are asked."""
-        self._write(self.path / REVISIONS, revisions)
-
-    # --- files ----------------------------------------------------------------------------------------------------
-
-    def add_timing(self, entry: dict[str, Any]) -> None:
-        """Remember how long a call took."""
-        self._write(self.path / TIMING, [*(self._read(self.path / TIMING) or []), entry])
-
-    def _read(self, path: Path) -> Any:
-        try:
-            return json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValueError:
-            raise CorruptFile(f"{path} is damaged: remove it and run the same command again") from None
-
-    def _write(self, path: Path, content: Any) -> None:
-        replace_file(path, (json.dumps(content, indent=1) + "\n").encode())
+        self._write(_REVISIONS, revisions)
 
 
 def _files(pair: StudyPair) -> list[Path]:
@@ -190,24 +225,6 @@ def _files(pair: StudyPair) -> list[Path]:
     places = [Path(place) for place in (pair.data, pair.embeddings) if place is not None]
     inside = [file for place in places if place.is_dir() for file in sorted(place.iterdir())]
     return [place for place in (*places, *inside) if place.is_file()]
-
-
-def open_folder(out: str | Path) -> StudyFolder:
-    """Make or take up the folder of a study.
-
-    Raises
-    ------
-    InputError
-        If it is a file, or holds files that `miscal study` did not write.
-    """
-    path = resolve(out)
-    # a run that was killed at its very start leaves hidden halves of files
-    there = (
-        [one.name for one in path.iterdir() if (path / PLAN).exists() or one.name[0] == "."] if path.is_dir() else []
-    )
-    check_target(out, overwrite=True, holds=there, writer="`miscal study`")
-    path.mkdir(parents=True, exist_ok=True)
-    return StudyFolder(path)
 
 
 def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:

@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from miscal.base.errors import InputError, MiscalError
+from miscal.base.extras import installed
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
-from miscal.study.compute import CellOutcome, gpus_to_deal, outcome_of, task_of
-from miscal.study.expected_time import seconds_left, seconds_of, size_of
-from miscal.study.folder import StudyFolder, open_folder
+from miscal.study.folder import StudyFolder
 from miscal.study.plan import StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
 from miscal.study.tables import write_tables
@@ -135,7 +135,7 @@ def study(
     paper : bool, default False
         Draw ``paper.html``, which sets the paper's claims beside what was found, even if no pair is the paper's.
     progress : callable, optional
-        Called with a :class:`Step` as each cell begins and ends.
+        Called with a :class:`CellProgress` as each cell begins and ends.
 
     Returns
     -------
@@ -158,12 +158,12 @@ def study(
     place = resolve(out)
     jobs = n_workers(n_jobs, 10**6)
     with disk_errors(str(out)), parents(place), locked(place):
-        folder = open_folder(place)
+        folder = StudyFolder.open(place)
         cells = cells_of(asked)
         folder.adopt(asked, cells)
         if isinstance(plan, Mapping):
             folder.write_yaml(plan)
-        done = _Run(folder, asked, cells, frozenset(skip), jobs, progress, paper=paper)
+        done = _Run(folder, asked, cells, skip, jobs, progress, paper=paper)
         done.compute(engine, ray_address)
         return done.finish()
 
@@ -176,29 +176,30 @@ class _Run:
         folder: StudyFolder,
         plan: StudyPlan,
         cells: Sequence[StudyCell],
-        skip: frozenset[str],
+        skip: Collection[str],
         jobs: int,
-        tell: Callable[[CellProgress], None],
+        report: Callable[[CellProgress], None],
         *,
         paper: bool = False,
     ) -> None:
-        self.paper = paper
-        self.folder, self.plan, self.cells, self.jobs, self.tell = folder, plan, cells, jobs, tell
-        self.done = {cell.name for cell in cells if is_done(folder, plan, cell)}
+        self.folder, self.plan, self.cells, self.jobs = folder, plan, cells, jobs
+        self.report, self.paper = report, paper
+        # seconds of the cells that are finished
+        self.took = {c.name: folder.load(c.name)["seconds"] for c in cells if is_done(folder, plan, c)}
+        self.n_before = len(self.took)
         self.failures: dict[str, Failure] = {}
         # not computed by this call, on request or because something that they need failed
-        self.left_out = {cell.name for cell in cells if cell.kind in skip} - self.done
-        self.n_computed = 0
-        self.expected: dict[str, float | None] = {}
-        self._expect(plan.pairs)
-        self.took = {cell.name: folder.load(cell.name)["seconds"] for cell in cells if cell.name in self.done}
+        self.left_out = {cell.name for cell in cells if cell.kind in skip} - self.took.keys()
         self.waiting: dict[str, StudyCell] = {}
         self.running: dict[str, StudyCell] = {}
 
     def compute(self, engine: str, ray_address: str | None) -> None:
-        missing = [cell for cell in self.cells if cell.name not in self.done | self.left_out]
+        missing = [cell for cell in self.cells if cell.name not in self.took and cell.name not in self.left_out]
         if not missing:
             return
+        # what a process computes is heavy to import, and not needed where everything is done
+        from miscal.study.steps import result_of
+
         start = drawn = time.monotonic()
         jobs = max(1, min(self.jobs, len(missing)))
         gpus = gpus_to_deal(self.plan) if jobs > 1 and engine == "local" else ()
@@ -206,91 +207,77 @@ class _Run:
         local = lambda: InProcess() if jobs == 1 else Processes(jobs, gpus, remedy=remedy)  # noqa: E731
         with choose_workers(engine, local, ray_address) as workers:
             for ended in workers.run(self._tasks(missing, workers)):
-                cell = ended.task.key
+                cell, result = ended.task.key, result_of(ended)
                 del self.running[cell.name]
-                self._keep(cell, outcome_of(ended))
+                if result.message is None:
+                    self.folder.save(cell, result.rows, result.facts, result.seconds)
+                    self.took[cell.name] = result.seconds
+                else:
+                    self.failures[cell.name] = _failure(self.plan, cell, result.message, mendable=result.mendable)
+                self._report(cell, result.seconds, result.message)
                 if cell.kind == "measure" and time.monotonic() - drawn > PAGES_EVERY:
                     self._draw()
                     drawn = time.monotonic()
-        spent = round(time.monotonic() - start, 1)
-        self.folder.add_timing({"engine": engine, "jobs": jobs, "cells": self.n_computed, "wall_seconds": spent})
+        n, spent = len(self.took) - self.n_before, round(time.monotonic() - start, 1)
+        self.folder.add_timing({"engine": engine, "jobs": jobs, "cells": n, "wall_seconds": spent})
 
     def finish(self) -> StudyDone:
         page, lines = self._draw()
-        return StudyDone(
-            self.folder.path,
-            page,
-            lines,
-            self.n_computed,
-            len(self.done),
-            len(self.cells),
-            tuple(self.failures.values()),
-        )
+        n, failures = len(self.took), tuple(self.failures.values())
+        return StudyDone(self.folder.path, page, lines, n - self.n_before, n, len(self.cells), failures)
 
     # --- the order of cells ---------------------------------------------------------------------------------------
 
     def _tasks(self, missing: Sequence[StudyCell], workers: Workers) -> Iterator[WorkItem | None]:
         """Hand out cells in the order of the plan; None where each of those left has to wait for another."""
-        # what a process computes is heavy to import, and not needed where everything is done
         from miscal.study.steps import CellJob
 
         plan = pinned(self.plan, self.folder, missing)
         self.waiting = {cell.name: cell for cell in missing}
         while self.waiting:
-            cell = self._next_cell(workers.gpus)
+            cell = self._next_cell(max(1, workers.gpus))
             if cell is None:
                 yield None
                 continue
             self.running[cell.name] = self.waiting.pop(cell.name)
-            self._say(cell)
+            self._report(cell)
             # one cell at a time has all cores for its fits
-            yield task_of(CellJob(self.folder, plan, cell, None if isinstance(workers, InProcess) else 1))
+            yield CellJob(self.folder, plan, cell, None if isinstance(workers, InProcess) else 1).task
 
-    def _next_cell(self, gpus: int) -> StudyCell | None:
+    def _next_cell(self, models: int) -> StudyCell | None:
+        coming = lambda name: name in self.running or name in self.waiting  # noqa: E731
         for cell in list(self.waiting.values()):
-            if not self._can_be(cell):
+            known = [[name in self.took or coming(name) for name in names] for names in (cell.needs, cell.after)]
+            if not all(known[0]) or (cell.after and not any(known[1])):
                 # what it needs has failed, which is said there, or was left out
                 del self.waiting[cell.name]
                 self.left_out.add(cell.name)
-        return next((cell for cell in self.waiting.values() if self._is_ready(cell, max(1, gpus))), None)
+        # two language models may not fit into one memory
+        full = sum(cell.kind == "score" for cell in self.running.values()) >= models
+        for cell in self.waiting.values():
+            ready = self.took.keys() >= set(cell.needs) and not any(map(coming, cell.after))
+            if ready and not (full and cell.kind == "score"):
+                return cell
+        return None
 
-    def _can_be(self, cell: StudyCell) -> bool:
-        known = lambda name: name in self.done or name in self.running or name in self.waiting  # noqa: E731
-        return all(map(known, cell.needs)) and (not cell.after or any(map(known, cell.after)))
+    # --- what is said ---------------------------------------------------------------------------------------------
 
-    def _is_ready(self, cell: StudyCell, models: int) -> bool:
-        if cell.kind == "score" and sum(other.kind == "score" for other in self.running.values()) >= models:
-            # two language models may not fit into one memory
-            return False
-        tried = not any(name in self.waiting or name in self.running for name in cell.after)
-        return tried and set(cell.needs) <= self.done
+    def _report(self, cell: StudyCell, seconds: float | None = None, message: str | None = None) -> None:
+        of = len(self.cells)
+        self.report(CellProgress(cell.says, len(self.took), of, seconds, self._seconds_left(), message))
 
-    def _keep(self, cell: StudyCell, outcome: CellOutcome) -> None:
-        if outcome.message is None:
-            self.folder.save(cell, outcome.rows, outcome.facts, outcome.seconds)
-            self.done.add(cell.name)
-            self.took[cell.name] = outcome.seconds
-            self.n_computed += 1
-            if cell.kind == "read":
-                # from here on its size is known
-                self._expect(pairs_of_cell(self.plan, cell))
-        else:
-            self.failures[cell.name] = _failure(self.plan, cell, outcome)
-        self._say(cell, outcome)
-
-    def _expect(self, pairs: Sequence[StudyPair]) -> None:
-        sizes = {pair.pair: size_of(pair, self.folder) for pair in pairs}
+    def _seconds_left(self) -> float | None:
+        """Estimate what is left: a cell takes as long as those of its kind and method did, or as all did."""
+        ended = self.took.keys() | self.failures.keys() | self.left_out
+        coming = [cell for cell in self.cells if cell.name not in ended]
+        if not coming or not self.took:
+            return None if coming else 0.0
+        taken: dict[tuple, list[float]] = {}
         for cell in self.cells:
-            pair = pairs_of_cell(self.plan, cell)[0]
-            if pair.pair in sizes:
-                self.expected[cell.name] = seconds_of(cell, pair, sizes[pair.pair])
-
-    # --- telling --------------------------------------------------------------------------------------------------
-
-    def _say(self, cell: StudyCell, outcome: CellOutcome | None = None) -> None:
-        left = seconds_left(self.cells, self.expected, self.took, {*self.failures, *self.left_out}, self.jobs)
-        said = (None, None) if outcome is None else (outcome.seconds, outcome.message)
-        self.tell(CellProgress(cell.says, len(self.done), len(self.cells), said[0], left, said[1]))
+            if cell.name in self.took:
+                taken.setdefault((cell.kind, cell.method), []).append(self.took[cell.name])
+        alike = [taken.get((cell.kind, cell.method)) or list(self.took.values()) for cell in coming]
+        return sum(map(fmean, alike)) / self.jobs
 
     def _draw(self) -> tuple[Path, tuple[str, ...]]:
         write_tables(self.folder, self.cells, [row for one in self.failures.values() for row in one.rows])
@@ -316,32 +303,36 @@ def is_done(folder: StudyFolder, plan: StudyPlan, cell: StudyCell) -> bool:
     return {pair.pair for pair in pairs_of_cell(plan, cell)} <= set(taken)
 
 
-def _failure(plan: StudyPlan, cell: StudyCell, outcome: CellOutcome) -> Failure:
+def _failure(plan: StudyPlan, cell: StudyCell, message: str, *, mendable: bool) -> Failure:
+    step = cell.kind if cell.method is None else f"{cell.kind} {cell.method}"
     rows = tuple(
-        {
-            "pair": pair.pair,
-            "dataset": pair.dataset,
-            "model": pair.model,
-            "step": cell.kind if cell.method is None else f"{cell.kind} {cell.method}",
-            "message": outcome.message,
-        }
+        {"pair": pair.pair, "dataset": pair.dataset, "model": pair.model, "step": step, "message": message}
         for pair in pairs_of_cell(plan, cell)
     )
-    return Failure(rows, cell.says, outcome.message or "", outcome.mendable)
+    return Failure(rows, cell.says, message, mendable)
+
+
+def gpus_to_deal(plan: StudyPlan) -> tuple[str, ...]:
+    """Name the GPUs that processes of a study are to have one each of.
+
+    None where there are fewer than two, or where a pair names the number of its own, which a process that sees another
+    GPU alone would not find.
+    """
+    numbered = any(pair.score is not None and ":" in pair.score.device for pair in plan.pairs)
+    if numbered or not installed("torch"):
+        return ()
+    from miscal.scoring.placing import visible_gpus
+
+    gpus = visible_gpus()
+    return gpus if len(gpus) > 1 else ()
 
 
 def pinned(plan: StudyPlan, folder: StudyFolder, coming: Sequence[StudyCell]) -> StudyPlan:
     """Give the pairs on a benchmark of the hub the commit that the study asks, and note it in the folder.
 
     The commit is the one that the study asked before; else the newest. Pairs that name a revision keep it. Where the
-    hub cannot be asked nothing is changed: the cells themselves say so.
-
-    Parameters
-    ----------
-    plan : StudyPlan
-    folder : StudyFolder
-    coming : sequence of StudyCell
-        That are to be computed; without one that asks a benchmark the hub is left alone.
+    hub cannot be asked nothing is changed: the cells themselves say so. Without a cell to be computed that asks a
+    benchmark the hub is left alone.
     """
     from miscal.scoring.hub import HUB_TASKS, commit_of
 
@@ -352,10 +343,11 @@ def pinned(plan: StudyPlan, folder: StudyFolder, coming: Sequence[StudyCell]) ->
             with contextlib.suppress(MiscalError):
                 known[task] = commit_of(task)
                 folder.save_revisions(known)
-    return plan.model_copy(update={"pairs": [_with(pair, known) for pair in plan.pairs]})
+    return plan.model_copy(update={"pairs": [_at_commit(pair, known) for pair in plan.pairs]})
 
 
-def _with(pair: StudyPair, known: dict[str, str]) -> StudyPair:
+def _at_commit(pair: StudyPair, known: dict[str, str]) -> StudyPair:
     if pair.score is None or pair.score.task_revision is not None or pair.score.task not in known:
         return pair
-    return pair.model_copy(update={"score": pair.score.model_copy(update={"task_revision": known[pair.score.task]})})
+    score = pair.score.model_copy(update={"task_revision": known[pair.score.task]})
+    return pair.model_copy(update={"score": score})

@@ -1,7 +1,11 @@
-"""Compute one cell of a study: from files and earlier cells to rows of tables."""
+"""Compute one cell of a study: from files and earlier cells to rows of tables.
+
+An error ends its own cell alone: it becomes part of the cell's result.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import as_text, column_of
-from miscal.base.errors import InputError, MismatchError
+from miscal.base.errors import InputError, InternalError, MiscalError, MismatchError
 from miscal.base.files import write_whole
+from miscal.base.workers import Ended, LostWorker, WorkItem
 from miscal.data.readers import naming_alone, read_triples
 from miscal.data.readers.registry import open_table
 from miscal.data.readers.table import own_parquet
@@ -29,6 +34,7 @@ from miscal.study.outcome_kind import outcome_of
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
 from miscal.study.questions import AskedRows, digests
+from miscal.study.table_columns import TABLES
 
 ID = "id"
 
@@ -56,13 +62,72 @@ class CellJob:
         """The pair that the cell is about, or the first of them."""
         return pairs_of_cell(self.plan, self.cell)[0]
 
+    @property
+    def wants_gpu(self) -> bool:
+        """Whether it is faster on a GPU: it asks a model, or trains the paper's phi."""
+        if self.cell.kind == "score":
+            return not self.pair.score.device.startswith("cpu")
+        return self.cell.method == "paper" and self.cell.kind in ("discover", "audit") and self.pair.device != "cpu"
+
+    @property
+    def task(self) -> WorkItem:
+        """The cell in the words of the workers; a model that is asked decides itself about threads."""
+        cell = self.cell
+        return WorkItem(cell.says, compute, (self,), key=cell, one_thread=cell.kind != "score", gpu=self.wants_gpu)
+
 
 @dataclass(frozen=True)
 class CellResult:
-    """What a cell leaves: rows by table, and facts that later cells go by."""
+    """What a cell leaves.
+
+    Attributes
+    ----------
+    rows : mapping of str to sequence of mapping
+        By table.
+    facts : mapping
+        That later cells go by.
+    seconds : float
+    message : str or None
+        Why it failed, in one sentence; None where it did not.
+    mendable : bool
+        Whether the user can mend what failed; False for a fault of miscal.
+    """
 
     rows: TableRows = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    message: str | None = None
+    mendable: bool = True
+
+
+def compute(job: CellJob) -> CellResult:
+    """Compute a cell; an error becomes part of the result, so that other cells go on."""
+    start = time.monotonic()
+    try:
+        found = STEPS[job.cell.kind](job)
+        _check_rows(found.rows)
+    except MiscalError as error:
+        found = CellResult(message=error.in_shell(), mendable=not isinstance(error, InternalError))
+    except Exception as error:  # whatever one pair does, the others go on
+        message = " ".join(f"{type(error).__name__}: {error}".rstrip(": ").split())
+        found = CellResult(message=message, mendable=isinstance(error, OSError | MemoryError))
+    return replace(found, seconds=time.monotonic() - start)
+
+
+def result_of(ended: Ended) -> CellResult:
+    """Return how a cell ended; one whose process was ended from outside has failed."""
+    return CellResult(message=str(ended.error)) if isinstance(ended.error, LostWorker) else ended.result()
+
+
+def _check_rows(rows: TableRows) -> None:
+    """Refuse rows that do not have the columns of their table."""
+    for name, some in rows.items():
+        if name not in TABLES:
+            raise InternalError(f"there is no table {name!r}")
+        wanted = set(TABLES[name].columns)
+        for row in some:
+            if set(row) != wanted:
+                raise InternalError(f"a row of the table {name} has other columns: {sorted(set(row) ^ wanted)} differ")
 
 
 def score(job: CellJob) -> CellResult:

@@ -135,6 +135,23 @@ def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema(name), orient="row")
 
 
+def attributes(source: object, *names: str) -> dict[str, Any]:
+    """Fill columns with the attributes of their names."""
+    return {name: getattr(source, name) for name in names}
+
+
+def with_ends(
+    name: str, value: float | None, interval: tuple[float, float] | None, ends: str | None = None
+) -> dict[str, float | None]:
+    """Fill the column of a number and those of the ends of its interval, null where there is none.
+
+    >>> with_ends("gain", 0.5, (0.25, 0.75)), with_ends("gain", 0.5, None, ends="")
+    ({'gain': 0.5, 'gain_low': 0.25, 'gain_high': 0.75}, {'gain': 0.5, 'low': None, 'high': None})
+    """
+    start, (low, high) = f"{name}_" if ends is None else ends, interval or (None, None)
+    return {name: value, f"{start}low": low, f"{start}high": high}
+
+
 def methods_of(table: pl.DataFrame) -> list[str]:
     """Return the methods that a table holds, the paper's first.
 

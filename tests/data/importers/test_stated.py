@@ -7,7 +7,7 @@ import pytest
 from miscal.base.errors import InputError
 from miscal.data.importers import read_log
 from miscal.data.importers.stated_confidences import confidence_of, in_text, shares_of
-from miscal.scoring.open_ended.sources.verbalized import stated
+from miscal.scoring.answer_confidences import stated
 
 from .golden.formats import HERE
 

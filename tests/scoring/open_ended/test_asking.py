@@ -7,15 +7,11 @@ import pytest
 import torch
 
 from miscal.scoring import FakeModel, HuggingFaceModel, ModelSpec
+from miscal.scoring.answer_confidences import SOURCES, Response, most_frequent, normalised
 from miscal.scoring.batches import plan
 from miscal.scoring.engine import Runner
 from miscal.scoring.generation import answer_line, uniforms
-from miscal.scoring.open_ended.asking import OpenEnded
-from miscal.scoring.open_ended.frequency import most_frequent
-from miscal.scoring.open_ended.matching import normalised
-from miscal.scoring.open_ended.response import Response
-from miscal.scoring.open_ended.sources import SOURCES
-from miscal.scoring.open_ended.sources.p_true import CANDIDATES, TEMPLATE
+from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.prompts import render
 from miscal.scoring.questions import OpenQuestion, open_items
 
@@ -71,7 +67,7 @@ def test_answers_samples_and_likelihood_equal_a_plain_loop(llama, written):
         found = written[item.row]
         assert (found.answer.text, found.greedy) == (text, text)
         np.testing.assert_allclose(found.answer.log_probs, log_probs, atol=1e-4)
-        likelihood, per_token = SOURCES["likelihood"].confidences(found)
+        likelihood, per_token, _ = SOURCES["likelihood"].read(found).values()
         assert likelihood == pytest.approx(math.prod(math.exp(value) for value in log_probs), rel=1e-3)
         assert per_token == pytest.approx(likelihood ** (1 / len(log_probs)))
         for sample in range(4):
@@ -82,16 +78,18 @@ def test_answers_samples_and_likelihood_equal_a_plain_loop(llama, written):
 @torch.no_grad()
 def test_p_true_is_the_softmax_of_two_sequences(llama, written):
     for row, item in enumerate(items()):
-        prompt = render(TEMPLATE, question=item.text, answer=written[row].answer.text)
+        prompt = render(SOURCES["p-true"].template, question=item.text, answer=written[row].answer.text)
         start = len(llama.tokenize([prompt])[0])
         sums = []
-        for candidate in CANDIDATES:
+        for candidate in SOURCES["p-true"].candidates:
             ids = llama.tokenize([prompt + candidate])[0]
             log_probs = torch.log_softmax(llama._model(input_ids=torch.tensor([ids])).logits[0].double(), -1)
             sums.append(sum(float(log_probs[at - 1, ids[at]]) for at in range(start, len(ids))))
         true, false = map(math.exp, sums)
-        assert SOURCES["p-true"].confidences(written[row])[0] == pytest.approx(true / (true + false), abs=1e-4)
-        assert SOURCES["p-true"].evidence(written[row])["candidate_mass"] == pytest.approx(true + false, rel=1e-3)
+        assert SOURCES["p-true"].read(written[row])["confidence_p_true"] == pytest.approx(
+            true / (true + false), abs=1e-4
+        )
+        assert SOURCES["p-true"].read(written[row])["candidate_mass"] == pytest.approx(true + false, rel=1e-3)
 
 
 @pytest.mark.promise("D3")
@@ -123,7 +121,9 @@ def test_the_most_frequent_answer_is_chosen_by_the_first_half():
 def test_frequency_approaches_the_likelihood_of_one_token_answers():
     """At temperature 1 a sample is the answer with the probability that its likelihood says."""
     for found in responses(FakeModel(), OpenEnded(ALL, samples=3000, longest=1), items(5), 10**9).values():
-        (frequency,), (likelihood, _) = (SOURCES[name].confidences(found) for name in ("frequency", "likelihood"))
+        frequency, likelihood = (
+            SOURCES[name].read(found)[f"confidence_{name}"] for name in ("frequency", "likelihood")
+        )
         assert frequency == pytest.approx(likelihood, abs=5 * math.sqrt(0.25 / 3000))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.scoring.open_ended.frequency import agreement, held_out_frequency, most_frequent
+from miscal.scoring.answer_confidences import agreement, held_out_frequency, most_frequent
 
 ANSWERS = "abc"
 shares = st.lists(st.integers(1, 9), min_size=2, max_size=3).map(lambda n: [one / sum(n) for one in n])

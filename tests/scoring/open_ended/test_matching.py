@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.scoring.open_ended.matching import is_accepted, normalised
-from miscal.scoring.open_ended.sources.verbalized import stated
+from miscal.scoring.answer_confidences import is_accepted, normalised, stated
 
 
 @given(st.text())

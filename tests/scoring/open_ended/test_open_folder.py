@@ -13,10 +13,10 @@ import pytest
 from miscal.base.errors import InputError, MismatchError
 from miscal.cli import main
 from miscal.scoring import FakeModel, score
+from miscal.scoring.answer_confidences import SOURCES
 from miscal.scoring.command import run
 from miscal.scoring.folder import score_folder
-from miscal.scoring.open_ended.asking import OpenEnded
-from miscal.scoring.open_ended.sources import SOURCES
+from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import OpenQuestion, open_items
 from miscal.scoring.tasks import rows_to_questions
 
@@ -128,7 +128,7 @@ RUN = """
 import sys, time
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
-from miscal.scoring.open_ended.asking import OpenEnded
+from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import OpenQuestion, open_items
 
 class Slow(FakeModel):

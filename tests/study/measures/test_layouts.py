@@ -64,7 +64,7 @@ def test_rows_close_in_a_space_are_close_in_its_layout():
 
 
 def test_a_layout_has_a_bounded_number_of_rows(monkeypatch):
-    monkeypatch.setattr(spaces, "MOST_ROWS", 30)
+    monkeypatch.setattr(spaces, "MOST_LAID_OUT", 30)
     table = frame(result_of(split=False))
     assert table.height == 60
     assert table["row"].n_unique() == 30
@@ -72,7 +72,7 @@ def test_a_layout_has_a_bounded_number_of_rows(monkeypatch):
 
 
 def test_without_metadata_there_is_no_category_and_the_same_seed_draws_the_same(monkeypatch):
-    monkeypatch.setattr(spaces, "MOST_ROWS", 60)
+    monkeypatch.setattr(spaces, "MOST_LAID_OUT", 60)
     one, two, other = (frame(result_of(metadata=False, seed=seed)) for seed in (0, 0, 1))
     assert one["category"].null_count() == one.height
     assert one.equals(two)

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 import miscal
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
-from miscal.study.measures import purity as module
-from miscal.study.measures.purity import measure, nearest_others, purity
-from miscal.study.measures.spaces import one_of_each, unseen_spaces
+from miscal.study.measures.spaces import (
+    PERMUTATIONS,
+    measure_purity,
+    nearest_others,
+    one_of_each,
+    purity,
+    unseen_spaces,
+)
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult
 from miscal.study.table_columns import TABLES
 
@@ -42,7 +47,7 @@ def studied_of(triples, transform, delta=None, **settings):
 
 
 def rows_of(result):
-    return {(row["space"], row["by"]): row for row in measure(result)["purity"]}
+    return {(row["space"], row["by"]): row for row in measure_purity(result)["purity"]}
 
 
 def world(seed=0, n=300, test=0.5):
@@ -133,7 +138,7 @@ def test_a_field_that_keeps_the_error_forgets_the_category():
     assert found["learned", "kind"]["purity"] == pytest.approx(found["learned", "kind"]["null_mean"], abs=0.05)
     for by in ("sign", "outcome"):
         assert found["learned", by]["purity"] > found["raw", by]["purity"] + 0.05
-        assert found["learned", by]["p_value"] == 1 / (module.PERMUTATIONS + 1)
+        assert found["learned", by]["p_value"] == 1 / (PERMUTATIONS + 1)
 
 
 def test_rows_that_count_as_one_are_asked_once():
@@ -144,7 +149,7 @@ def test_rows_that_count_as_one_are_asked_once():
     )  # fmt: skip
     grouped = replace(triples, group=np.arange(len(triples)) // 3)
     for rows, n in ((triples, 150), (doubled, 150), (grouped, 50)):
-        assert {row["n"] for row in measure(studied_of(rows, lambda X: X))["purity"]} == {n}
+        assert {row["n"] for row in measure_purity(studied_of(rows, lambda X: X))["purity"]} == {n}
 
 
 def test_a_draw_of_groups_has_one_row_of_each():
@@ -164,12 +169,12 @@ def test_columns_that_group_nothing_and_too_few_rows_give_no_rows():
     names = {"id": np.array([f"q{i}" for i in range(300)]), "same": np.full(300, "x")}
     found = rows_of(studied_of(replace(triples, metadata=names), lambda X: X))
     assert {by for _, by in found} == {"outcome"}
-    assert measure(studied_of(triples.take(np.arange(142, 160)), lambda X: X))["purity"] == []
+    assert measure_purity(studied_of(triples.take(np.arange(142, 160)), lambda X: X))["purity"] == []
 
 
 def test_the_same_seed_gives_the_same_numbers():
     triples, u = world()
-    one, two, other = (measure(studied_of(triples, lambda X: X, u, seed=seed))["purity"] for seed in (0, 0, 1))
+    one, two, other = (measure_purity(studied_of(triples, lambda X: X, u, seed=seed))["purity"] for seed in (0, 0, 1))
     assert one == two
     assert one != other
 
@@ -188,11 +193,11 @@ def test_where_all_rows_are_evaluated_the_geometry_has_not_seen_the_rows_it_plac
     result = studied_of(triples, None, seed=7)
     # the field of a run that was read back has lost its seed and its options; the summary has kept them
     found = SimpleNamespace(model=miscal.MiscalibrationField("paper"), summary=SimpleNamespace(settings=SETTINGS))
-    spaces = unseen_spaces(replace(result, found=found), 1_000)
+    at, _ = unseen_spaces(replace(result, found=found), 1_000)
     asked_for = {"method": "paper", "random_state": 7, "n_jobs": None, "device": "auto", **SETTINGS}
     assert asked["settings"] == miscal.MiscalibrationField().get_params() | asked_for
-    assert set(spaces.at.tolist()) == set(range(240)) - asked["taught"]
-    assert len(spaces.at) == 120
+    assert set(at.tolist()) == set(range(240)) - asked["taught"]
+    assert len(at) == 120
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Frame, read_condition
-from miscal.study.measures.shared import measure_shared
+from miscal.study.measures.models import measure_shared
 from miscal.study.pairs_together import ModelRows
 from miscal.study.table_columns import TABLES
 

@@ -8,11 +8,14 @@ from scipy.stats import binom
 
 from miscal.calibration.metrics import log_losses
 from miscal.study.measures import COMPARING, TOGETHER
-from miscal.study.measures.group_rankings import measure_group_rankings
-from miscal.study.measures.groups import measure_groups
-from miscal.study.measures.paired import PairedModels
-from miscal.study.measures.rankings import RANKED, measure_rankings
-from miscal.study.measures.transfer_shifts import measure_transfer_shifts
+from miscal.study.measures.models import (
+    RANKED,
+    PairedModels,
+    measure_group_rankings,
+    measure_groups,
+    measure_rankings,
+    measure_transfer_shifts,
+)
 from miscal.study.table_columns import TABLES
 from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from miscal.study.synthetic.experiments import Settings
 from miscal.study.synthetic.run import run
-from miscal.study.synthetic.settings import Settings
 
 TOY = {"rows": 240, "sigmas": (0.1, 0.5), "lambdas": (1e-3, 1e-1), "epochs": 3, "resreg_epochs": 6}
 PLACES = {"amplitudes": (0.4, 1.0), "frequencies": (1.0, 3.0)}

@@ -12,11 +12,11 @@ from miscal.data.triples import Triples
 from miscal.estimators.paper.field import PaperField
 from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
-from miscal.study.synthetic import paper_numbers, scores
-from miscal.study.synthetic.cells import ExperimentCell
+from miscal.study.synthetic import paper_numbers
+from miscal.study.synthetic.experiments import ExperimentCell
 from miscal.study.synthetic.fits import compute, draw, epochs_trained
 from miscal.study.synthetic.resreg import Problem, fit_network
-from miscal.study.synthetic.tables import choice_of
+from miscal.study.synthetic.tables import choice_of, judge_choice
 
 from .conftest import toy
 
@@ -96,7 +96,7 @@ def test_choices_are_judged_as_defined(pairs):
     criterion, recovery = map(list, zip(*pairs, strict=True))
     chosen = int(np.argmin(criterion))
     rows = [{"proxy": proxy, "r": r, "chosen": i == chosen} for i, (proxy, r) in enumerate(pairs)]
-    found = scores.judge_choice(rows, "proxy")
+    found = judge_choice(rows, "proxy")
     assert found.regret == pytest.approx(max(recovery) - recovery[chosen])
     assert found.spread >= found.regret >= 0
     if len(set(recovery)) > 1:

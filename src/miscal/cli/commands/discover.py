@@ -74,8 +74,7 @@ def run_discovery(
         progress(Progress("report", 1.0, time.monotonic() - start))
 
     from miscal.base.markdown import markdown
-    from miscal.report.printed_summary import summary_lines
-    from miscal.report.shown_run import shown_run
+    from miscal.report.printed import shown_run, summary_lines
 
     place = Path(out)
     form.print(

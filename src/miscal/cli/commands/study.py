@@ -89,9 +89,7 @@ def command(
             "them.",
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be computed, how large it is and how long it takes.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be computed and how large it is.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of text.")] = False,
 ) -> int:
     """Study many models on many sets.

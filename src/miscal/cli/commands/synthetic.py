@@ -110,8 +110,8 @@ def command(
     need("paper", "miscal synthetic")
     with steps() as progress:
         progress("loading")
+        from miscal.study.synthetic.experiments import Settings
         from miscal.study.synthetic.run import run
-        from miscal.study.synthetic.settings import Settings
 
         given = {name: value for name, value in chosen.items() if value is not None}
         done = run(Settings(experiment, method, seeds, **given), out, n_jobs=jobs, progress=progress)

@@ -55,7 +55,12 @@ class Display(ABC):
         InputError
             If matplotlib is not installed.
         """
-        self.ax_ = self._axes(ax)
+        need("plot", type(self).__name__)
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots(figsize=self.size, layout="constrained")[1]
+        self.ax_ = ax
         self.figure_ = self.ax_.figure
         self._draw(self.ax_, colours(self.ax_))
         return self
@@ -68,14 +73,6 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         """Draw on the axes, with the colours of the report by their names."""
-
-    def _axes(self, ax: Any) -> Axes:
-        need("plot", f"{type(self).__name__}")
-        if ax is not None:
-            return ax
-        from matplotlib import pyplot
-
-        return pyplot.subplots(figsize=self.size, layout="constrained")[1]
 
 
 def colours(ax: Any) -> dict[str, str]:

@@ -132,21 +132,29 @@ class FieldDisplay(Display):
 
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         words = self._words
-        shades = {True: colour["over"], False: colour["under"]}
+        styles = {
+            f"finding, {words.often('over')}": {"color": colour["over"]},
+            f"finding, {words.often('under')}": {"color": colour["under"]},
+            "no finding": {"color": colour["good"]},
+            "left after the correction": {"mfc": "none", "mec": colour["muted"]},
+        }
+        over, under, other, left = styles
+        drawn = set()
         for place, one in enumerate(self.values):
-            value = one.hidden.value
+            value, (low, high) = one.hidden.value, one.hidden.interval or (None, None)
             if value is None:
                 continue
             proven = one.mark == "finding"
-            shade = shades[value < 0] if proven else colour["good"]
-            low, high = one.hidden.interval or (None, None)
+            label = (over if value < 0 else under) if proven else other
             if low is not None and high is not None:
-                ax.plot([place, place], [low, high], color=shade, lw=1.4)
-            ax.plot(place, value, "o", color=shade, ms=7 if proven else 5)
+                ax.plot([place, place], [low, high], lw=1.4, **styles[label])
+            ax.plot(place, value, "o", ms=7 if proven else 5, **styles[label])
+            drawn.add(label)
             if one.after.value is not None:
-                ax.plot(place + 0.18, one.after.value, "o", mfc="none", mec=colour["muted"], ms=5)
-        for label, style in self._legend(colour).items():
-            ax.plot([], [], ls="", marker="o", label=label, **style)
+                ax.plot(place + 0.18, one.after.value, "o", ms=5, **styles[left])
+                drawn.add(left)
+        for label in filter(drawn.__contains__, styles):
+            ax.plot([], [], ls="", marker="o", label=label, **styles[label])
         rotated = len(self.values) > 6
         names = [literal(one.value, 26) for one in self.values]
         ax.set_xticks(range(len(names)), names, rotation=45 if rotated else 0, ha="right" if rotated else "center")
@@ -154,24 +162,3 @@ class FieldDisplay(Display):
         percent_axis(ax.yaxis)
         ax.set(xlabel=literal(self.column), ylabel=f"{words.rate} against\n{words.equal_rows()}, points")
         ax.legend(fontsize="small", frameon=False)
-
-    def _legend(self, colour: dict[str, str]) -> dict[str, dict[str, str]]:
-        """Return what is explained, and how it is drawn: only what occurs."""
-        known = [one for one in self.values if one.hidden.value is not None]
-        found = {
-            f"finding, {self._words.often('over')}": any(
-                one.mark == "finding" and one.hidden.value < 0 for one in known
-            ),
-            f"finding, {self._words.often('under')}": any(
-                one.mark == "finding" and one.hidden.value > 0 for one in known
-            ),
-            "no finding": any(one.mark != "finding" for one in known),
-            "left after the correction": any(one.after.value is not None for one in known),
-        }
-        styles = [
-            {"color": colour["over"]},
-            {"color": colour["under"]},
-            {"color": colour["good"]},
-            {"mfc": "none", "mec": colour["muted"]},
-        ]
-        return {label: style for (label, there), style in zip(found.items(), styles, strict=True) if there}

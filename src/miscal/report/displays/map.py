@@ -11,7 +11,7 @@ from miscal.base.errors import InputError
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.report.displays.display import SHADES, Display, literal, percent_axis
 from miscal.report.formatting import count, percent, points
-from miscal.report.legend import FIELD_NAMES, PANES, field_ends
+from miscal.report.legend import FIELD_NAMES, PANES, REGIMES, field_ends
 from miscal.report.map_data import COLUMN_PREFIXES, coded, colour_limit, column_name
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ class MapDisplay(Display):
 
     def _range(self) -> str:
         if not self._numbers:
-            levels = coded(self._texts())["levels"]
-            return value_list(levels)
+            return value_list(coded(self._texts())["levels"])
         known = self._values[np.isfinite(self._values)]
         if not len(known):
             return "no value is known"
@@ -106,8 +105,7 @@ class MapDisplay(Display):
         return [None if v is None else str(names.get(v, f"{v:g}" if isinstance(v, float) else v)) for v in known]
 
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
-        draw = self._draw_numbers if self._numbers else self._draw_levels
-        draw(ax, colour)
+        (self._draw_numbers if self._numbers else self._draw_levels)(ax, colour)
         ax.set(xticks=[], yticks=[], title=literal(self._title))
         for spine in ax.spines.values():
             spine.set_color(colour["rule"])
@@ -138,11 +136,7 @@ class MapDisplay(Display):
     def _draw_levels(self, ax: Axes, colour: dict[str, str]) -> None:
         found = coded(self._texts())
         codes, shades = np.array(found["codes"]), SHADES["categories"]
-        own = (
-            {"over": colour["over"], "under": colour["under"], "good": colour["good"]}
-            if self.colour == "regime"
-            else {}
-        )
+        own = {name: colour[name] for name in REGIMES} if self.colour == "regime" else {}
         shown = min(len(found["levels"]), len(shades))
         rest = (codes < 0) | (codes >= shown)
         if rest.any():

@@ -226,9 +226,7 @@ class ReliabilityDisplay(Display):
         return " ".join(lines)
 
     def _label(self, label: str) -> str:
-        if label != _ALL:
-            return label
-        return self.name or begin(_ALL)
+        return label if label != _ALL else self.name or begin(_ALL)
 
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         words = self._words

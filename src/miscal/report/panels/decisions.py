@@ -2,17 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from miscal.base.number_wording import rate, threshold_text
-from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.base.vocabulary import Vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.decisions import BrokenPromise, Decision, Promise, ends, gain_in_words
-from miscal.report.drawing import Scale
-from miscal.report.formatting import DASH, THIN
-from miscal.report.panel import Panel
+from miscal.report.drawing import Chart, Mark, Scale, path
+from miscal.report.formatting import THIN
 from miscal.report.source import Source
-from miscal.report.texts import short
+from miscal.report.texts import begin, short
 
 #: Of each of the two drawings, in units of its view box.
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 360, 44, 10, 12, 170
@@ -24,213 +23,51 @@ MOST_LABELS = 7
 ROUND = (0.001, 0.002, 0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8)
 STATES = {"before": "before the correction", "after": "after the correction"}
 
-TEMPLATE = """
-<p class="lead">{{ terms.cases | begin }} whose {{ terms.probability }} is at or above a threshold are
-{{ terms.acted }}. Their mean {{ terms.probability }} is what the model promises of them; beside it stands how many
-{{ terms.come_true }}, with the 95&nbsp;% interval. A promise is called broken where that is beyond chance, allowing for
-all {{ view.rows | length }} thresholds and both sides of each. {{ view.why }}</p>
-<div id="thresholds">
-<div class="slider" hidden><label for="threshold">Threshold</label>
-<input type="range" id="threshold" min="0" max="{{ view.rows | length - 1 }}" step="1" value="{{ view.start }}">
-<output for="threshold">{{ view.rows[view.start].label }}</output></div>
-<div class="beside">
-<div>
-{% for row in view.rows %}
-<div class="at-threshold{{ " shown" if loop.index0 == view.start }}" data-place="{{ loop.index0 }}"
-data-label="{{ row.label }}">
-<h3>At a threshold of {{ row.label }}{% if row.origin %} <span class="aside">{{ row.origin }}</span>{% endif %}</h3>
-<table class="sides">
-<thead><tr><th scope="col">{{ terms.cases | begin }}</th><th scope="col" class="number">How many</th>
-<th scope="col" class="number">Promised</th><th scope="col" class="number">Observed</th>
-<th scope="col">Promise</th></tr></thead>
-<tbody>
-{% for side in row.sides %}
-<tr{% if side.heading %} class="first"{% endif %}><th scope="row">{% if side.heading %}<b>{{ side.heading }}</b><br>{%
-endif %}{{ side.state }}</th>
-<td class="number" data-label="How many">{{ side.n | count }} <span class="aside">{{ side.share }}</span></td>
-<td class="number" data-label="Promised">{{ side.promised }}</td>
-<td class="number" data-label="Observed"><b>{{ side.observed }}</b> <span class="aside">{{ side.interval }}</span></td>
-<td data-label="Promise"{% if side.broken %} class="broken"{% endif %}>{{ side.mark }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-<p class="caption">The correction moves {{ row.decision.raised | count }} {{ terms.cases }} to the threshold or above
-it, and {{ row.decision.lowered | count }} below it.{% if row.benefit %} {{ row.benefit }}.{% endif %}</p>
-{% if row.groups %}
-<h4>Findings whose promise is broken most here</h4>
-<ul class="broken-promises">
-{% for group in row.groups %}
-<li>{{ group.phrase | short(140) }}: of {{ group.n | count }} that are {{ group.acted }}, <b>{{ group.observed }}</b>
-{{ terms.come_true }} <span class="aside">({{ group.interval }})</span>; promised: <b>{{ group.promised }}</b>.
-<span class="aside">{{ group.after }}</span></li>
-{% endfor %}
-</ul>
-{% endif %}
-</div>
-{% endfor %}
-</div>
-<figure class="promises">
-{% for plot in view.plots %}
-<svg viewBox="0 0 {{ view.width }} 214" role="img" aria-label="Promised and observed rate of what is {{ terms.acted }},
-by threshold, {{ plot.state }}">
-<text class="zone" x="{{ view.x.start }}" y="9">{{ plot.state }}</text>
-{% for y, label in view.y_ticks %}
-<path class="grid" d="M{{ view.x.start }} {{ y }}H{{ view.x.stop }}"/>
-<text class="tick" x="{{ view.x.start - 6 }}" y="{{ y + 3.5 }}" text-anchor="end">{{ label }}</text>
-{% endfor %}
-{% for row in view.rows %}
-<path class="marker{{ " shown" if loop.index0 == view.start }}" data-place="{{ loop.index0 }}"
-d="M{{ view.x(loop.index0) }} {{ view.y.start }}V{{ view.y.stop }}"/>
-{% endfor %}
-{% for place, label in view.x_ticks %}
-<text class="tick" x="{{ view.x(place) }}" y="186" text-anchor="middle">{{ label }}</text>
-{% endfor %}
-<path class="diagonal" d="{{ plot.promised }}"/>
-<path class="whisker" d="{{ plot.whiskers }}"/>
-{% for x, y, title in plot.dots %}
-<circle class="dot" cx="{{ x }}" cy="{{ y }}" r="3"><title>{{ title }}</title></circle>
-{% endfor %}
-<text class="axis" x="{{ (view.x.start + view.x.stop) / 2 }}" y="206" text-anchor="middle">threshold</text>
-</svg>
-{% endfor %}
-<figcaption>Of the {{ terms.cases }} that are {{ terms.acted }} at each threshold: dots show how many
-{{ terms.come_true }}, with 95&nbsp;% intervals; the dashed line shows what the mean {{ terms.probability }} promises.
-</figcaption>
-</figure>
-</div>
-</div>
-<details><summary>All {{ view.rows | length }} thresholds</summary>
-<div class="scroll">
-<table class="thresholds">
-<thead><tr><th scope="col" class="number">Threshold</th>
-<th scope="col" class="number">{{ terms.acted | begin }}</th><th scope="col" class="number">Promised</th>
-<th scope="col" class="number">Observed</th><th scope="col" class="number">{{ terms.acted | begin }} after the
-correction</th><th scope="col" class="number">Promised</th><th scope="col" class="number">Observed</th>
-{% if view.rows[0].decision.net_benefit %}<th scope="col" class="number">Net benefit per 1,000</th>
-<th scope="col" class="number">after</th><th scope="col" class="number">of acting on all</th>{% endif %}</tr></thead>
-<tbody>
-{% for row in view.rows %}
-<tr><th scope="row" class="number">{{ row.label }}</th>
-{% for side in row.acted %}
-<td class="number">{{ side.n | count }}</td><td class="number">{{ side.promised }}</td>
-<td class="number{{ " broken" if side.broken }}">{{ side.observed }} <span class="aside">{{ side.interval }}</span></td>
-{% endfor %}
-{% if row.decision.net_benefit %}{% for value in row.benefits %}
-<td class="number">{{ value }}</td>{% endfor %}{% endif %}</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
-</details>
-<p class="caption">Corrected {{ terms.probabilities }} come from fits that have not seen the row's own outcome. The
-intervals of findings, and what is called broken of them, allow for the choice among all groups that were tested, all
-thresholds and both sides; nothing is told of fewer than 30 rows.{% if view.rows[0].decision.net_benefit %} Net benefit
-is the share of the {{ terms.cases }} rightly {{ terms.acted }}, less that of those {{ terms.acted }} needlessly times
-the odds of the threshold (Vickers and Elkin, 2006); where none are {{ terms.acted }}, it is 0.{% endif %}</p>
-"""
 
+class Threshold(NamedTuple):
+    """A threshold, where it comes from, and in words what acting at it is worth, in all and per 1,000 rows.
 
-@dataclass(frozen=True)
-class Side:
-    """The rows on one side of a threshold, before or after the correction, as text; `heading` is that of two lines."""
-
-    heading: str
-    state: str
-    n: int
-    share: str
-    promised: str
-    observed: str
-    interval: str
-    broken: bool
-
-    @property
-    def mark(self) -> str:
-        """Whether the promise is kept, in words."""
-        return DASH if self.n == 0 else "broken" if self.broken else "kept, within chance"
-
-
-@dataclass(frozen=True)
-class GroupAtThreshold:
-    """A finding whose promise is broken at a threshold, as text."""
-
-    phrase: str
-    acted: str
-    n: int
-    promised: str
-    observed: str
-    interval: str
-    after: str
-
-
-@dataclass(frozen=True)
-class ThresholdRow:
-    """What is told of one threshold."""
+    A side is its heading, which stands for two lines, when it is measured, and what is promised and observed. A group
+    is the phrase of a finding whose promise is broken here, and by how much.
+    """
 
     decision: Decision
     label: str
     origin: str
-    sides: tuple[Side, ...]
-    groups: tuple[GroupAtThreshold, ...]
+    sides: list[tuple[str, str, Promise]]
+    groups: list[tuple[str, BrokenPromise]]
     benefit: str
-
-    @property
-    def acted(self) -> tuple[Side, Side]:
-        """The rows that are acted on, before and after the correction."""
-        return self.sides[0], self.sides[1]
-
-    @property
-    def benefits(self) -> tuple[str, ...]:
-        """Net benefits per 1,000 rows: before, after, and of acting on all."""
-        known = self.decision.net_benefit
-        return () if known is None else tuple(f"{1000 * v:.1f}" for v in (known.before, known.after, known.all))
+    benefits: list[str]
 
 
-@dataclass(frozen=True)
-class PromisePlot:
-    """Promised and observed rates by threshold, drawn."""
-
-    state: str
-    promised: str
-    whiskers: str
-    dots: list[tuple[float, float, str]]
-
-
-@dataclass(frozen=True)
-class DecisionsView:
-    """The thresholds, which one is shown first and why, and the drawings."""
-
-    rows: tuple[ThresholdRow, ...]
-    start: int
-    why: str
-    plots: tuple[PromisePlot, ...]
-    x: Scale
-    y: Scale
-    x_ticks: list[tuple[int, str]]
-    y_ticks: list[tuple[float, str]]
-    width: int = WIDTH
-
-
-def view(source: Source) -> DecisionsView | None:
-    """Return every threshold; None of a run from before there were any."""
+def decisions(source: Source) -> dict[str, Any] | None:
+    """Return every threshold, which one is shown first and why, and drawings; None of a run without thresholds."""
     summary = source.summary
-    decisions, words = summary.decisions, vocabulary(summary.kind)
-    if not decisions:
+    found, words = summary.decisions, source.terms
+    if not found:
         return None
-    start = next((place for place, one in enumerate(decisions) if one.start), 0)
-    x, y = Scale(0, max(1, len(decisions) - 1), LEFT, WIDTH - RIGHT), Scale(0, _highest(decisions), BOTTOM, TOP + 4)
-    step = -(-len(decisions) // MOST_LABELS)
-    return DecisionsView(
-        rows=tuple(_row(one, summary, words) for one in decisions),
-        start=start,
-        why=_why(decisions[start], words),
-        plots=tuple(_plot(decisions, state, x, y) for state in STATES),
-        x=x,
-        y=y,
-        x_ticks=apart(
-            [(place, threshold_text(decisions[place].threshold)) for place in range(0, len(decisions), step)], x
-        ),
-        y_ticks=[(y(share * y.high), rate(share * y.high)) for share in (0, 0.25, 0.5, 0.75, 1)],
-    )
+    start = next((place for place, one in enumerate(found) if one.start), 0)
+    x, y = Scale(0, max(1, len(found) - 1), LEFT, WIDTH - RIGHT), Scale(0, _highest(found), BOTTOM, TOP + 4)
+    places = range(0, len(found), -(-len(found) // MOST_LABELS))
+    labels = [(place, threshold_text(found[place].threshold)) for place in places]
+    x_ticks = [(x(place), label, "middle") for place, label in apart(labels, x)]
+    y_ticks = [(y(share * y.high), rate(share * y.high)) for share in (0, 0.25, 0.5, 0.75, 1)]
+    return {
+        "rows": [_threshold(one, summary, words) for one in found],
+        "start": start,
+        "ends": ends,
+        "why": _why(found[start], words),
+        "plots": {
+            when: Chart(
+                *(WIDTH, 214, x, y, x_ticks, y_ticks, marks),
+                lines=[("diagonal", promised)],
+                titles=("threshold", ""),
+                radius=3.0,
+            )
+            for state, when in STATES.items()
+            for marks, promised in [_drawn(found, state, x, y)]
+        },
+    }
 
 
 def apart(labels: Sequence[tuple[int, str]], x: Scale) -> list[tuple[int, str]]:
@@ -273,87 +110,37 @@ def _top(side: Promise) -> float:
     return max(side.promised or 0.0, side.observed.value or 0.0, side.high if side.n >= 30 else 0.0)
 
 
-def _plot(decisions: tuple[Decision, ...], state: str, x: Scale, y: Scale) -> PromisePlot:
-    sides: list[tuple[int, Promise]] = [
-        (place, getattr(one, state)) for place, one in enumerate(decisions) if getattr(one, state).n
-    ]
-    line = "L".join(f"{x(place)} {y(one.promised or 0.0)}" for place, one in sides)
-    whiskers = "".join(f"M{x(place)} {y.inside(one.low)}V{y.inside(one.high)}" for place, one in sides)
-    dots = [
-        (
+def _drawn(decisions: tuple[Decision, ...], state: str, x: Scale, y: Scale) -> tuple[list[Mark], str]:
+    """Return the observed rates as dots, and the promised ones as a line."""
+    sides: list[tuple[int, Promise]] = [(n, side) for n, one in enumerate(decisions) if (side := getattr(one, state)).n]
+    marks = [
+        Mark(
             x(place),
             y.inside(one.observed.value or 0.0),
+            (y.inside(one.low), y.inside(one.high)),
             f"threshold {threshold_text(decisions[place].threshold)}: {one.n:,} rows, observed "
             f"{rate(one.observed.value or 0.0)} ({ends(one)}), promised {rate(one.promised or 0.0)}",
         )
         for place, one in sides
     ]
-    return PromisePlot(STATES[state], f"M{line}" if line else "", whiskers, dots)
+    return marks, path((x(place), y(one.promised or 0.0)) for place, one in sides)
 
 
-def _row(decision: Decision, summary: Summary, words: Vocabulary) -> ThresholdRow:
+def _threshold(decision: Decision, summary: Summary, words: Vocabulary) -> Threshold:
     headings = {"": words.acted.capitalize(), "_below": f"Not {words.acted}"}
-    sides = tuple(
-        _side(getattr(decision, state + side), heading if state == "before" else "", STATES[state])
-        for side, heading in headings.items()
-        for state in STATES
-    )
-    benefit = decision.net_benefit
-    text = "" if benefit is None else gain_in_words(benefit, decision.threshold, words)
-    return ThresholdRow(
-        decision=decision,
-        label=_unbroken(threshold_text(decision.threshold)),
-        origin=_origin(decision, summary, words),
-        sides=sides,
-        groups=tuple(_group(told, summary, words) for told in decision.findings),
-        benefit=text[:1].upper() + text[1:],
-    )
-
-
-def _origin(decision: Decision, summary: Summary, words: Vocabulary) -> str:
+    benefit, origin = decision.net_benefit, "asked for" if decision.source == "given" else ""
     if decision.source == "cost" and (cost := summary.settings.get("cost")):
-        return f"implied by the costs: {cost[0]:g} of {words.missed}, {cost[1]:g} of {words.needless}"
-    return "asked for" if decision.source == "given" else ""
-
-
-def _side(one: Promise, heading: str, state: str) -> Side:
-    return Side(
-        heading=heading,
-        state=state,
-        n=one.n,
-        share=_unbroken(rate(one.share)),
-        promised=DASH if one.promised is None else _unbroken(rate(one.promised)),
-        observed=DASH if one.observed.value is None else _unbroken(rate(one.observed.value)),
-        interval=ends(one) if one.n else "",
-        broken=one.broken,
+        origin = f"implied by the costs: {cost[0]:g} of {words.missed}, {cost[1]:g} of {words.needless}"
+    return Threshold(
+        decision=decision,
+        label=threshold_text(decision.threshold).replace(" ", THIN),
+        origin=origin,
+        sides=[
+            (heading if state == "before" else "", when, getattr(decision, state + side))
+            for side, heading in headings.items()
+            for state, when in STATES.items()
+        ],
+        groups=[(short(begin(summary.findings[one.finding].phrase), 300), one) for one in decision.findings],
+        benefit="" if benefit is None else begin(gain_in_words(benefit, decision.threshold, words)),
+        benefits=[f"{1000 * v:.1f}" for v in (benefit.before, benefit.after, benefit.all)] if benefit else [],
     )
-
-
-def _group(told: BrokenPromise, summary: Summary, words: Vocabulary) -> GroupAtThreshold:
-    phrase, side = summary.findings[told.finding].phrase, _side(told.before, "", "")
-    acted = f"{'not ' if told.below else ''}{words.acted}"
-    if told.after is None:
-        after = f"By corrected {words.probability}, fewer than 30 are."
-    else:
-        own = _side(told.after, "", "")
-        after = (
-            f"By corrected {words.probability}: {own.n:,}, of which {own.observed} ({own.interval}); promised: "
-            f"{own.promised}."
-        )
-    return GroupAtThreshold(
-        phrase=short(phrase[:1].upper() + phrase[1:], 300),
-        acted=acted,
-        n=side.n,
-        promised=side.promised,
-        observed=side.observed,
-        interval=side.interval,
-        after=after,
-    )
-
-
-def _unbroken(text: str) -> str:
-    """Keep a number and its unit on one line."""
-    return text.replace(" ", THIN)
-
-
-PANEL = Panel("decisions", "Decisions at a threshold", view, TEMPLATE, contents="Decisions")

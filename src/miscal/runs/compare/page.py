@@ -6,12 +6,10 @@ from typing import Any
 from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report import formatting
-from miscal.report.drawing import Scale, round_ticks
-from miscal.report.formatting import DASH, bounds, count, metric, percent, points
+from miscal.report.drawing import LINEAR_AXES, ProbabilityAxes, Scale, log_odds_axes, round_ticks
+from miscal.report.formatting import DASH, USUAL, bounds, count, decimals_for, metric, percent, points
 from miscal.report.frame import render_page
 from miscal.report.panels.verdict import lower_end
-from miscal.report.precision import USUAL, decimals_for
-from miscal.report.probability_axes import LINEAR_AXES, ProbabilityAxes, log_odds_axes
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
 from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair

@@ -20,8 +20,7 @@ from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
 from miscal.discovery.corrected_rows import schema_of
 from miscal.discovery.saved_model import model_folder
-from miscal.runs.correct.parts import Parts
-from miscal.runs.correct.pieces import CorrectionJob, correct_pieces, forget, opened
+from miscal.runs.correct.pieces import CorrectionJob, Parts, correct_pieces, forget, opened
 from miscal.runs.correct.tally import Tally, refuse_foreign, total, warnings
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread
@@ -31,22 +30,9 @@ _PIECE_ROWS = (1_024, 65_536)
 
 @dataclass(frozen=True)
 class Corrected:
-    """What became of a file of new rows.
+    """What became of a file of new rows: the table, counts, sentences, and the columns taken for confidence and x.
 
-    Attributes
-    ----------
-    out : Path
-        The table.
-    tally : Tally
-        Counts of rows.
-    warnings : list of str
-        Sentences.
-    columns : dict
-        The columns taken for confidence and x.
-    kind : {"answer", "event", "judge"}
-        What the confidences are the probabilities of.
-    resumed : int
-        Rows that an earlier call of the same command had corrected.
+    ``resumed`` rows had been corrected by an earlier call of the same command.
     """
 
     out: Path
@@ -73,34 +59,9 @@ def calibrate_file(
     Rows are read, corrected and written piece by piece. Until the table is whole its parts lie in a hidden folder
     beside it; the same command finds them there if it was stopped, and the table is the same to the byte.
 
-    Parameters
-    ----------
-    model : str or Path
-        A run folder, or the folder ``model`` in one.
-    data : str or Path
-        A .parquet, .csv, .tsv or .jsonl file, or a folder that ``miscal score`` wrote.
-    out : str or Path
-        A .parquet, .csv or .jsonl file.
-    engine : {"local", "ray"}, default "local"
-        What runs it.
-    on_invalid : {"error", "drop", "null"}, default "error"
-        What to do about rows without a usable confidence or input: stop, leave them out, or keep them with the global
-        map's value (none where the confidence is missing) and a reason.
-    overwrite : bool, default False
-        Replace `out` if it exists.
-    progress : callable, optional
-        Called with what is being done.
-    **columns
-        Further options of :func:`miscal.data.readers.open_new_rows`.
-
-    Returns
-    -------
-    Corrected
-
-    Raises
-    ------
-    MiscalError
-        If something about model, data or output is not as it must be; the message says how to mend it.
+    `data` is a .parquet, .csv, .tsv or .jsonl file, or a folder that ``miscal score`` wrote; `columns` are further
+    options of `miscal.data.readers.open_new_rows`. `on_invalid` says what to do about rows without a usable confidence
+    or input: stop, leave them out, or keep them with the global map's value and a reason.
     """
     place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     ending = table_format(place)

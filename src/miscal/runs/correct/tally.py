@@ -1,4 +1,4 @@
-"""What is said of corrected rows: counts that add up over pieces, and the sentences made of them."""
+"""What is said of corrected rows: counts of each piece, which add up, and the sentences made of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 
 import numpy as np
+import polars as pl
 
 from miscal.base.arrays import SHOWN
 from miscal.base.checks import CLIP_TOLERANCE
 from miscal.base.errors import InputError
 from miscal.base.vocabulary import Vocabulary
-from miscal.data.readers import NewSource
-from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, warning
+from miscal.data.encoders import Encoder
+from miscal.data.readers import NewRows, NewSource
+from miscal.discovery.corrected_rows import FAR, only_blank
+from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, rows_to_look_at, warning
 from miscal.estimators.protocol import Estimator
 from miscal.estimators.saved import SavedEstimator
 
@@ -27,29 +30,12 @@ _FAR_SHARE = 0.01
 class Tally:
     """Counts of rows.
 
-    Attributes
-    ----------
-    read, asked, undecided : int
-        In the source; those that meet the condition; those for which it could not be decided.
-    written, dropped, empty : int
-        In the table; left out as invalid; in the table without a value.
-    clipped : int
-        Confidences that rounding had put outside [0, 1].
-    global_only, far : int
-        With the global map's value; those of them that are far from all rows learned from.
-    faults : dict of str to int
-        Rows by what is wrong with them.
-    blank : dict of str to int
-        Rows by the columns that were taken as blank, in words.
-    unknown, unknown_rows : dict
-        Values that the model never saw by what they are, with their numbers; and the rows that hold them.
-    far_values, changed : dict of str to int
-        Rows by column whose value is far off, or another than the only one learned from.
-    looked_at : list of list of float
-        Rows whose inputs are compared with those of the fit: a place in a random order, and the measures of
-        :class:`~miscal.estimators.input_profile.InputProfile`. The first ones are kept, whatever the pieces.
-    digest : str
-        Of everything that was read for a piece; empty of several pieces.
+    In the source (``read``) are rows that meet the condition (``asked``) and rows for which it could not be decided; in
+    the table (``written``) are rows without a value (``empty``). ``clipped`` confidences were outside [0, 1] by
+    rounding; of the rows with the global map's value, ``far`` are far from all rows learned from. ``blank`` is by the
+    columns taken as blank, ``unknown`` by what values the model never saw, ``far_values`` and ``changed`` by column.
+    ``looked_at`` holds a place in a random order and the measures of the inputs' profile, the first ones whatever the
+    pieces. ``digest`` is of everything that was read for a piece; empty of several pieces.
     """
 
     read: int = 0
@@ -81,6 +67,52 @@ class Tally:
         return np.array(self.looked_at, np.float32)[:, 1:]
 
 
+def tally_of(rows: NewRows, table: pl.DataFrame, saved: SavedEstimator, encoder: Encoder, n: int) -> Tally:
+    """Count the rows of a piece and of its table from `correct_rows`; `n` are the rows of all pieces together."""
+    far, changed = _differences(rows, saved.fitted, encoder)
+    blank = only_blank(table, rows)
+    return Tally(
+        **rows.counts,
+        written=len(table),
+        far=int((table["reason"] == FAR).sum()),
+        # every row without a local estimate has a reason
+        global_only=int((table["reason"].is_not_null() & table["corrected"].is_not_null() & ~blank).sum()),
+        blank=dict(Counter(words for words in rows.blank if words is not None)),
+        empty=table["corrected"].null_count(),
+        faults=rows.faults,
+        unknown={one.what: dict(Counter(one.values)) for one in rows.unknown},
+        unknown_rows={one.what: len(one.rows) for one in rows.unknown},
+        far_values=far,
+        changed=changed,
+        looked_at=_looked_at(rows, saved, encoder, n),
+        digest=rows.digest,
+    )
+
+
+def _differences(rows: NewRows, field: Estimator, encoder: Encoder) -> tuple[dict[str, int], dict[str, int]]:
+    """Rows by named column with far or changed values."""
+    types = getattr(encoder, "column_types", None) or {}
+    names = {i: name for i, name in enumerate(encoder.names or ()) if types.get(name) == "number"}
+    unlike = getattr(field, "unlike", None)
+    if unlike is None or not names or not len(rows.X):
+        return {}, {}
+    tally = unlike(rows.X)
+    count = lambda values: {name: int(values[i]) for i, name in names.items() if values[i]}  # noqa: E731
+    return count(tally.far), count(tally.changed)
+
+
+def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -> list[list[float]]:
+    """Measure some rows, by the profile of the fit's inputs: a random order, then the measures, for each."""
+    # texts are put into numbers by the model itself, from words that the rows of the fit held
+    if saved.inputs is None or encoder.kind.startswith("text"):
+        return []
+    at, order = rows_to_look_at(rows.row[rows.whole], n)
+    # columns that are taken as blank differ from what they were, as was asked for
+    at, order = (values[rows.blank[at] == None] for values in (at, order))  # noqa: E711  element by element
+    measures = saved.inputs.measures(rows.X[at])
+    return [[float(place), *values] for place, values in zip(order, measures.tolist(), strict=True)]
+
+
 def total(parts: Iterable[Tally]) -> Tally:
     """Add tallies up.
 
@@ -104,19 +136,10 @@ def _plus(a: object, b: object) -> object:
 
 
 def warnings(tally: Tally, source: NewSource, saved: SavedEstimator) -> list[str]:
-    """Say in sentences what whoever uses the table must know.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of all rows.
-    source : NewSource
-    saved : SavedEstimator
-    """
+    """Say in sentences what whoever uses the table must know, by the tally of all rows."""
     return [
         *source.notes,
         *_about_rows(tally, source.words),
-        *_about_blanks(tally),
         *_about_support(tally),
         *_about_columns(tally, source, saved.fitted),
         *_about_likeness(tally, source, saved),
@@ -137,12 +160,9 @@ def _about_rows(tally: Tally, words: Vocabulary) -> Iterator[str]:
         yield f"{reason} in {n:,} of {tally.asked:,} rows; {'they are' if n > 1 else 'it is'} {done}{what}"
 
 
-def _about_blanks(tally: Tally) -> Iterator[str]:
+def _about_support(tally: Tally) -> Iterator[str]:
     for words, n in tally.blank.items():
         yield f"{words} in {n:,} of {tally.asked:,} rows: their correction does without"
-
-
-def _about_support(tally: Tally) -> Iterator[str]:
     for what, values in tally.unknown.items():
         n = tally.unknown_rows[what]
         blank = what.startswith("cat")
@@ -184,12 +204,7 @@ def likeness(tally: Tally, saved: SavedEstimator) -> Likeness | None:
 
 
 def refuse_foreign(tally: Tally, source: NewSource, saved: SavedEstimator) -> None:
-    """Refuse embeddings of which no row is plausible; columns that are found by their names are only warned of.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse embeddings of which no row is plausible; columns that are found by their names are only warned of."""
     found = likeness(tally, saved) if source.inputs.kind == "embeddings" else None
     if found is not None and found.impossible is not None:
         raise InputError(refusal(found, "embeddings", columns=False))

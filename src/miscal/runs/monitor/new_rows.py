@@ -28,8 +28,7 @@ from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.estimate import regimes_of
 from miscal.findings import EPSILON
-from miscal.runs.correct.piece_tally import tally_of
-from miscal.runs.correct.tally import refuse_foreign, warnings
+from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,8 +11,7 @@ from miscal.base.shown import Diagram, Shown
 from miscal.base.terminal import fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Measure, Summary
-from miscal.report.formatting import points, signed
-from miscal.report.precision import decimals_for
+from miscal.report.formatting import decimals_for, points, signed
 from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers
 from miscal.runs.monitor.questions import BROKEN, FINDING, GAIN, HOLDS, LEVEL, THRESHOLD, UNKNOWN
 

@@ -6,7 +6,7 @@ from miscal.base.shown import Shown, SignedBar
 from miscal.base.terminal import fact_lines, wrapped
 from miscal.discovery.summary_parts import ClassEvent
 from miscal.discovery.wording import words_of
-from miscal.report.printed_finding import finding_words
+from miscal.report.printed import finding_words
 
 
 def class_lines(one: ClassEvent) -> list[str]:

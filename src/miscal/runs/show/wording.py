@@ -10,8 +10,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.tables import ColumnTable
 from miscal.findings.ledger import ColumnValue
 from miscal.findings.ledger.values import EXPLAINED
-from miscal.report.formatting import MINUS, THIN, bounds, percent, points, ratio
-from miscal.report.precision import decimals_for
+from miscal.report.formatting import MINUS, THIN, bounds, decimals_for, percent, points, ratio
 from miscal.report.texts import begin, clean
 
 LONGEST = 36

@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from miscal.base.arrays import counted
 from miscal.report.legend import PROJECTIONS
 from miscal.study.aggregates import HeterogeneityGain, heterogeneity_gain
 from miscal.study.drawing import MUTED, RULE, field_bar, field_points, panels, soft_grid, zero
 from miscal.study.figures.labels import CATEGORIES, families_in, fitting, keys, marks_in, size_text
-from miscal.study.synthetic.wording import count
 from miscal.study.tables import LEARNED, RAW, Tables, methods_of, of_method
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 
@@ -71,7 +71,7 @@ def gains(tables: Tables) -> Iterator[tuple[str, Figure]]:
 def _gains(found: HeterogeneityGain) -> Figure:
     figure, grid = panels(1, 1, width=6.4, height=3.7)
     axes, points, rho = grid[0, 0], found.points, found.association
-    families, marks, pairs = families_in(points), marks_in(points), count(rho.n, "pair")
+    families, marks, pairs = families_in(points), marks_in(points), counted(rho.n, "pair")
     zero(axes)
     _pairs(axes, points, "delta_std", "gain", families, marks)
     axes.set_xlabel("standard deviation of the field")

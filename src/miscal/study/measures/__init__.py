@@ -1,43 +1,32 @@
-"""The numbers of one pair, or of all pairs on a data set: each module fills the tables that it names."""
+"""The numbers of one pair, or of all pairs on a data set: rows of the tables of a study."""
 
 from collections.abc import Callable, Sequence
 
-from miscal.study.measures import (
-    corrections,
-    group_rankings,
-    groups,
-    pairs,
-    purity,
-    rankings,
-    shared,
-    slices,
-    spaces,
-    transfer_shifts,
-)
+from miscal.study.measures import models, pairs, spaces
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.pairs_together import ModelRows
 
 MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
-    pairs.measure,
-    corrections.measure_corrections,
-    slices.measure_thresholds,
-    slices.measure_curves,
-    slices.measure_histograms,
-    corrections.measure_deferral,
-    groups.measure_board,
+    pairs.measure_pair,
+    pairs.measure_corrections,
+    pairs.measure_thresholds,
+    pairs.measure_curves,
+    pairs.measure_histograms,
+    pairs.measure_deferral,
+    pairs.measure_board,
 )
 """What is measured of every pair."""
 
-INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (purity.measure, spaces.measure_layouts)
+INTERPRETING: tuple[Callable[[PairResult], TableRows], ...] = (spaces.measure_purity, spaces.measure_layouts)
 """What takes long, and is measured only of the pairs that a plan names under ``interpret``."""
 
-TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (groups.measure_groups,)
+TOGETHER: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (models.measure_groups,)
 """What is measured of all pairs on a data set at once."""
 
 COMPARING: tuple[Callable[[Sequence[ModelRows]], TableRows], ...] = (
-    shared.measure_shared,
-    rankings.measure_rankings,
-    group_rankings.measure_group_rankings,
-    transfer_shifts.measure_transfer_shifts,
+    models.measure_shared,
+    models.measure_rankings,
+    models.measure_group_rankings,
+    models.measure_transfer_shifts,
 )
 """What sets the pairs on a data set side by side, of which there must be two."""

@@ -1,88 +1,87 @@
-"""The table ``pairs``: one row per geometry."""
+"""What is measured of every pair: itself, its corrections, slices of its rows, and values of its field."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from miscal.base.document import Measure
-from miscal.calibration.metrics import clipped, log_losses
-from miscal.discovery.summary import Summary
+from miscal.base.json_values import clean_text
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics import (
+    MIN_SLICE_ROWS,
+    clipped,
+    deferral_gains,
+    log_losses,
+    risk_at_coverage,
+    smece,
+)
+from miscal.calibration.metrics.checked_rows import take_rows
+from miscal.discovery.estimating import corrections_by_name
+from miscal.discovery.fitted_rows import evaluated_rows
+from miscal.discovery.measurements import comparison, reliability
+from miscal.discovery.summary import Comparison
 from miscal.evidence.bootstrap import slice_bootstrap
-from miscal.evidence.certificates import Certificate
 from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.study.pair_result import FieldRows, PairResult, TableRows
-from miscal.study.tables import SOUGHT
+from miscal.study.outcome_kind import prediction
+from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
+from miscal.study.table_columns import TABLES
+from miscal.study.tables import LOG_LOSS, REGIONS, RESIDUAL, SMECE, SOUGHT, attributes, with_ends
 
-_CHOICES = ("sigma", "lambda", "epoch", "alpha", "proxy")
-_OF_LEARNED = (
-    *("gap_interval_low", "gap_interval_high", "gap_floor", "gap_p"),
-    *("structure", "limit_total", "p_total", "limit_hidden", "p_hidden"),
-    *("detectable_share", "detectable", "rows_for_5_points"),
-    *("n_findings", "finding", "seconds"),
-)
+COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
+"""Coverages of the risk-coverage curve: 0.05, 0.10, ..., 1."""
+
+REGIME = "regime"
+"""What the tables call the column of regimes."""
+
+MOST_VALUES = 60
+"""Values of a metadata column that are shown, the most frequent ones: no figure has room for more."""
+
+BIN_EDGES = np.linspace(-1.0, 1.0, 201).round(2)
+"""Bins of width 0.01 over all values that a field can have, the same for all pairs: they can be added. Half-widths of
+the band in whole hundredths, such as 0.05, are edges, so that no bin lies on both sides of one."""
 
 
-def measure(result: PairResult) -> TableRows:
-    """Describe the pair by its learned field and, where it is measured, by that of the raw inputs.
-
-    Returns
-    -------
-    TableRows
-        Table ``pairs``.
-    """
-    common = _common(result)
-    rows = [common | {"geometry": "learned"} | _field(result, result.learned) | _gap(result, result.learned)]
-    rows[0] |= _learned(result)
+def measure_pair(result: PairResult) -> TableRows:
+    """Fill the table ``pairs``: a row for the learned field and, where it is measured, one for the raw inputs."""
+    blank = dict.fromkeys(TABLES["pairs"].columns)
+    rows = [blank | _of_geometry(result, "learned", result.learned) | _of_learned(result)]
     if result.raw is not None:
-        seen = result.raw.rows
-        field = result.raw.field
-        chosen = {"sigma": field.sigma, "alpha": field.alpha, "proxy": field.proxy}
-        unknown = dict.fromkeys((*_CHOICES, *_OF_LEARNED))
-        of_raw = common | {"geometry": "raw"} | _field(result, seen) | _gap(result, seen)
-        rows.append(of_raw | unknown | chosen | {"seconds_field": result.raw.seconds})
+        chosen = attributes(result.raw.field, "sigma", "alpha", "proxy") | {"seconds_field": result.raw.seconds}
+        rows.append(blank | _of_geometry(result, "raw", result.raw.rows) | chosen)
     return {"pairs": rows}
 
 
-def _common(result: PairResult) -> dict[str, Any]:
-    """Collect what does not depend on the geometry."""
-    summary, rows, settings = result.found.summary, result.learned, result.settings
-    return result.named | {
-        "family": result.labels.family,
-        "billions": result.labels.billions,
-        "evidence": summary.evidence,
-        "seed": settings.seed,
-        "epsilon": settings.epsilon,
-        "min_rows": settings.min_rows,
-        "outcome": result.labels.outcome,
-        "n": summary.n,
-        "n_train": summary.n_train,
-        "n_val": summary.n_val,
-        "n_test": len(rows.correct),
+def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str, Any]:
+    """Describe the pair, the field over its rows, what its correction saves, and the worst slice."""
+    summary, settings, regime = result.found.summary, result.settings, rows.regime
+    y, f, least = rows.correct, rows.confidence, settings.min_rows
+    raw, globally, local = (log_losses(y, confidence) for confidence in (f, result.globally_corrected, rows.corrected))
+    (at,) = threshold_sensitivity(y, f, rows.cut, epsilons=(settings.epsilon,), min_rows=least)
+    drawn = slice_bootstrap(
+        y, f, regime, min_rows=least, groups=result.groups, n_draws=settings.bootstrap_draws, random_state=settings.seed
+    )
+    gap, share = drawn.gap, drawn.share
+    return {
+        **result.named,
+        "geometry": geometry,
+        **attributes(result.labels, "family", "billions", "outcome"),
+        **attributes(settings, "seed", "epsilon", "min_rows"),
+        **attributes(summary, "evidence", "n", "n_train", "n_val"),
+        **{name: getattr(summary.global_, name).value for name in ("smece", "brier", "log_loss")},
+        "n_test": len(y),
         "d": summary.data.n_features,
         # those of the summary are of all rows
-        "accuracy": float(rows.correct.mean()),
-        "confidence": float(rows.confidence.mean()),
-        "smece": summary.global_.smece.value,
-        "brier": summary.global_.brier.value,
-        "log_loss": summary.global_.log_loss.value,
+        "accuracy": float(y.mean()),
+        "confidence": float(f.mean()),
         "seconds_score": result.seconds_score,
-    }
-
-
-def _field(result: PairResult, rows: FieldRows) -> dict[str, Any]:
-    """Describe the field over the rows, and what its correction saves."""
-    regime = rows.regime
-    of = (rows.confidence, result.globally_corrected, rows.corrected)
-    raw, globally, local = (log_losses(rows.correct, confidence) for confidence in of)
-    return {
         "log_loss_corrected": float(local.mean()),
         "log_loss_global": float(globally.mean()),
-        **_saved("log_loss_saved", raw - local, result.unit),
-        **_saved("log_loss_saved_local", globally - local, result.unit),
+        **_mean("log_loss_saved", raw - local, result.unit),
+        **_mean("log_loss_saved_local", globally - local, result.unit),
         "delta_mean": float(rows.delta.mean()),
         "delta_std": float(rows.delta.std()),
         "std_visible": float(rows.visible.std()),
@@ -90,66 +89,48 @@ def _field(result: PairResult, rows: FieldRows) -> dict[str, Any]:
         "share_over": float(np.mean(regime == "over")),
         "share_under": float(np.mean(regime == "under")),
         "share_unsupported": float(np.mean(~rows.supported)),
-    }
-
-
-def _saved(name: str, saved: np.ndarray, unit: np.ndarray) -> dict[str, Any]:
-    mean = clustered_mean(saved, unit)
-    low, high = mean.interval(0) or (None, None)
-    return {name: float(mean.value[0]), f"{name}_low": low, f"{name}_high": high}
-
-
-def _gap(result: PairResult, rows: FieldRows) -> dict[str, Any]:
-    """Measure the worst slice, on the rows and over the paper's bootstrap of them."""
-    settings = result.settings
-    y, f, least = rows.correct, rows.confidence, settings.min_rows
-    (at,) = threshold_sensitivity(y, f, rows.cut, epsilons=(settings.epsilon,), min_rows=least)
-    drawn = slice_bootstrap(
-        y,
-        f,
-        rows.regime,
-        min_rows=least,
-        groups=result.groups,
-        n_draws=settings.bootstrap_draws,
-        random_state=settings.seed,
-    )
-    gap, share = drawn.gap, drawn.share
-    return {
-        "worst": at.worst,
-        "gap": at.gap,
+        **attributes(at, "worst", "gap", "share_worst", "brier_gap"),
         "gap_clipped": clipped(at.gap),
         "gap_boot_mean": gap and gap.mean,
         "gap_boot_mean_clipped": gap and gap.mean_clipped,
         "gap_low": gap and gap.low,
         "gap_high": gap and gap.high,
-        "share_worst": at.share_worst,
         "share_low": share and share.low,
         "share_high": share and share.high,
-        "brier_gap": at.brier_gap,
     }
 
 
-def _lower(measure: Measure) -> float | None:
-    """Lower end of the interval: of a certificate, the limit itself, which is below its value."""
-    return None if measure.interval is None else measure.interval[0]
+def _mean(name: str, values: np.ndarray, unit: np.ndarray, ends: str | None = None) -> dict[str, float | None]:
+    """Average values of rows, with an interval over units."""
+    mean = clustered_mean(values, unit)
+    return with_ends(name, float(mean.value[0]), mean.interval(0), ends)
 
 
-def _learned(result: PairResult) -> dict[str, Any]:
+def _of_learned(result: PairResult) -> dict[str, Any]:
     """Collect what a run knows of the learned geometry alone."""
     summary = result.found.summary
-    certificate, findings = summary.certificate, summary.findings
+    certificate, findings, selection = summary.certificate, summary.findings, summary.selection
+    chosen: dict[str, Any] = {}
+    if summary.method == "paper":
+        chosen = selection.chosen | next(candidate for candidate in selection.candidates if candidate["chosen"])
+    found = next((one for one in certificate.detectable_learned if one.place == "cluster"), None)
+    size = None if found is None else found.size
     low, high = summary.gap.interval or (None, None)
-    return _chosen(summary) | {
+    return {
+        **{name: chosen.get(name) for name in ("sigma", "lambda", "epoch", "alpha", "proxy")},
         "structure": summary.field.structure,
         "gap_interval_low": low,
         "gap_interval_high": high,
         "gap_floor": summary.gap.floor,
         "gap_p": summary.gap.p_value,
-        "limit_total": _lower(certificate.lower_bound_total),
+        # of a certificate the lower end of the interval is the limit itself, which is below its value
+        "limit_total": (certificate.lower_bound_total.interval or (None,))[0],
         "p_total": certificate.p_value_total,
-        "limit_hidden": _lower(certificate.lower_bound_hidden),
+        "limit_hidden": (certificate.lower_bound_hidden.interval or (None,))[0],
         "p_hidden": certificate.p_value,
-        **_detectable(certificate),
+        "detectable_share": None if found is None else found.share,
+        "detectable": size,
+        "rows_for_5_points": None if size is None else math.ceil(certificate.n * (size / SOUGHT) ** 2),
         "n_findings": len(findings),
         "finding": findings[0].description if findings else None,
         "seconds_field": summary.timing["field"],
@@ -157,20 +138,130 @@ def _learned(result: PairResult) -> dict[str, Any]:
     }
 
 
-def _detectable(certificate: Certificate) -> dict[str, Any]:
-    """Say what error of a cluster of inputs would have been claimed, and how many rows an error of `SOUGHT` takes."""
-    found = next((one for one in certificate.detectable_learned if one.place == "cluster"), None)
-    size = None if found is None else found.size
-    return {
-        "detectable_share": None if found is None else found.share,
-        "detectable": size,
-        "rows_for_5_points": None if size is None else math.ceil(certificate.n * (size / SOUGHT) ** 2),
+def measure_corrections(result: PairResult) -> TableRows:
+    """Score raw and corrected confidences on all rows and on each regime of the uncorrected field: ``corrections``."""
+    compared: dict[str, Mapping[str, Comparison]] = {"learned": result.found.summary.correction}
+    if result.raw is not None:
+        compared["raw"] = _of_raw(result, result.raw)
+    rows = [
+        {**result.named, "geometry": geometry, "calibrator": name, "region": region}
+        | attributes(getattr(scores, region), "n", "smece", "brier", "log_loss")
+        for geometry, by_name in compared.items()
+        for name, scores in by_name.items()
+        for region in REGIONS
+    ]
+    return {"corrections": rows}
+
+
+def _of_raw(result: PairResult, raw: RawGeometry) -> Mapping[str, Comparison]:
+    """Compare the raw field's correction with global ones learned from the same training rows."""
+    test = evaluated_rows(result.triples)
+    corrected = result.triples.confidence.copy()
+    corrected[test] = raw.rows.corrected
+    train = (result.found.table["split"] == "train").to_numpy()
+    values = corrections_by_name(result.triples, corrected, [(train, np.ones(len(test), dtype=bool))])
+    labelled = LabelledRows.of(raw.rows.correct, raw.rows.confidence)
+    return comparison(labelled, {name: value[test] for name, value in values.items()}, raw.rows.regime)
+
+
+def measure_deferral(result: PairResult) -> TableRows:
+    """Compute risk at every coverage by raw and corrected confidences, and what correcting gains; learned geometry.
+
+    Where the confidence is of an event, the more likely side is the answer, and rows are ranked by its probability.
+    Correction may change the answer then, so that even without deferral the risk may change.
+    """
+    rows, settings = result.learned, result.settings
+    confidences = {"raw": rows.confidence, "corrected": rows.corrected}
+    ranked = {name: prediction(rows.correct, f, result.labels.outcome) for name, f in confidences.items()}
+    curve = [
+        {**result.named, "score": name, "coverage": coverage, "risk": float(risk)}
+        for name, (right, score) in ranked.items()
+        for coverage, risk in zip(COVERAGES, risk_at_coverage(right, score, COVERAGES), strict=True)
+    ]
+    (right, before), (right_after, after) = ranked.values()
+    gains = deferral_gains(
+        right, before, after, correct_after=right_after, groups=result.groups, n_draws=settings.bootstrap_draws,
+        random_state=settings.seed,
+    )  # fmt: skip
+    of_gains = [
+        {**result.named, "at": "area" if gain.at is None else f"{gain.at:g}", "raw": gain.before}
+        | {"corrected": gain.after, **with_ends("gain", gain.gain, gain.interval)}
+        for gain in gains
+    ]
+    return {"deferral": curve, "deferral_gains": of_gains}
+
+
+def measure_board(result: PairResult) -> TableRows:
+    """Fill the table ``board``: what models are compared by, each with its interval."""
+    rows, error = result.learned, result.found.summary.global_.smece
+    own = {
+        RESIDUAL: _mean("value", rows.correct - rows.confidence, result.unit, ends=""),
+        SMECE: with_ends("value", error.value, error.interval, ends=""),
+        LOG_LOSS: _mean("value", log_losses(rows.correct, rows.corrected), result.unit, ends=""),
     }
+    return {"board": [{**result.named, "measure": name, "n": len(rows.correct), **size} for name, size in own.items()]}
 
 
-def _chosen(summary: Summary) -> dict[str, Any]:
-    """Return the paper's choices; "auto" has none of them."""
-    if summary.method != "paper":
-        return dict.fromkeys(_CHOICES)
-    chosen = next(candidate for candidate in summary.selection.candidates if candidate["chosen"])
-    return {name: (summary.selection.chosen | chosen)[name] for name in _CHOICES}
+def measure_curves(result: PairResult) -> TableRows:
+    """Fill ``curves`` and ``regions``: reliability and numbers of every region; uncorrected confidences, learned.
+
+    A regime of fewer than ``min_rows`` rows has no curve, nor has a value of fewer than 30.
+    """
+    rows, bins, regions = result.learned, [], []
+    for column, value, mask in _regions(result):
+        key = {**result.named, "column": column, "value": value}
+        y, f = rows.correct[mask], rows.confidence[mask]
+        labelled = LabelledRows.of(y, f, group=take_rows(result.groups, mask))
+        least = result.settings.min_rows if column == REGIME else MIN_SLICE_ROWS
+        if (curve := reliability(labelled, min_rows=least)) is not None:
+            columns = attributes(curve, "confidence", "accuracy", "low", "high", "n")
+            bins += [
+                key | {"bin": k} | {name: column[k] for name, column in columns.items()} for k in range(len(curve.n))
+            ]
+        means = {"accuracy": y, "confidence": f, "delta_mean": rows.delta[mask]}
+        averaged = {name: float(values.mean()) if len(y) else None for name, values in means.items()}
+        regions.append(key | {"n": len(y), "smece": smece(y, f) if len(y) > 1 else None} | averaged)
+    return {"curves": bins, "regions": regions}
+
+
+def _regions(result: PairResult) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield column, value and mask (n,) of each region: regimes, and values of metadata, neither missing nor rare."""
+    for name, mask in result.learned.regions.items():
+        yield REGIME, name, mask
+    seen = evaluated_rows(result.triples)
+    for column, whole in result.triples.metadata.items():
+        values = whole[seen]
+        # NaN, and a missing date, differ from themselves
+        known = np.array([value is not None and value == value for value in values], dtype=bool)
+        text = np.array([clean_text(str(value)) if own else "" for value, own in zip(values, known, strict=True)])
+        names, counts = np.unique(text[known], return_counts=True)
+        for k in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
+            if counts[k] >= MIN_SLICE_ROWS:
+                yield clean_text(column), str(names[k]), known & (text == names[k])
+
+
+def measure_thresholds(result: PairResult) -> TableRows:
+    """Fill the table ``thresholds``: the field of each geometry, cut at every epsilon of the settings."""
+    settings, rows = result.settings, []
+    for geometry, seen in result.geometries.items():
+        for by in ("smece", "brier"):
+            for at in threshold_sensitivity(
+                seen.correct, seen.confidence, seen.cut, epsilons=settings.epsilons, min_rows=settings.min_rows, by=by
+            ):
+                share = at.share_worst
+                rows.append(
+                    {**result.named, "geometry": geometry, "by": by, **attributes(at, "epsilon", "worst", "brier_gap")}
+                    | {"n": None if share is None else round(share * len(seen.correct)), "share": share}
+                    | {"smece_gap": at.gap, "smece_gap_clipped": clipped(at.gap)}
+                )
+    return {"thresholds": rows}
+
+
+def measure_histograms(result: PairResult) -> TableRows:
+    """Fill the table ``histograms``: the values of the field of each geometry, counted."""
+    rows = [
+        {**result.named, "geometry": geometry, "left": float(left), "right": float(right), "n": int(n)}
+        for geometry, seen in result.geometries.items()
+        for left, right, n in zip(BIN_EDGES[:-1], BIN_EDGES[1:], np.histogram(seen.delta, BIN_EDGES)[0], strict=True)
+    ]
+    return {"histograms": rows}

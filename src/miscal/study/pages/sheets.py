@@ -12,17 +12,16 @@ import polars as pl
 
 from miscal.discovery.measurements import EXTREME
 from miscal.discovery.summary_parts import CurveNumbers
-from miscal.report import probability_axes as all_axes
-from miscal.report.drawing import Bar, Scale, round_ticks
+from miscal.report import drawing
+from miscal.report.drawing import Bar, ProbabilityAxes, Scale, round_ticks
 from miscal.report.formatting import metric, points
-from miscal.report.probability_axes import ProbabilityAxes
 from miscal.study.figures.labels import models_in
 from miscal.study.pages.grids import report_link
 from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, REGIONS, Tables
 from miscal.study.vocabulary import StudyVocabulary
 
-LINEAR_AXES = replace(all_axes.LINEAR_AXES, marks=((0.0, "0"), (0.5, "50"), (1.0, "100")))
+LINEAR_AXES = replace(drawing.LINEAR_AXES, marks=((0.0, "0"), (0.5, "50"), (1.0, "100")))
 """Diagrams of a sheet are small, and have few ticks."""
 DIAGRAMS = ("all", "over", "under")
 SPARSE = 0.001
@@ -39,9 +38,9 @@ def axes_of(tables: Tables, dataset: str) -> ProbabilityAxes:
     known = tables["curves"].filter(pl.col("dataset") == dataset).drop_nulls(["confidence", "accuracy", "n"])
     whole = known.filter(pl.col("column") == "regime", pl.col("value") == "all")
     extreme = whole.filter((pl.col("confidence") < EXTREME) | (pl.col("confidence") > 1 - EXTREME))
-    if extreme["n"].sum() <= all_axes.MOST_EXTREME * whole["n"].sum():
+    if extreme["n"].sum() <= drawing.MOST_EXTREME * whole["n"].sum():
         return LINEAR_AXES
-    return all_axes.log_odds_axes([*known["confidence"], *known["accuracy"]])
+    return drawing.log_odds_axes([*known["confidence"], *known["accuracy"]])
 
 
 def model_rows(

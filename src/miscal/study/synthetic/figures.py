@@ -27,8 +27,8 @@ from miscal.study.drawing import (
     panels,
     reliability_diagram,
 )
-from miscal.study.synthetic.cells import Record
-from miscal.study.synthetic.wording import brief
+from miscal.study.synthetic.experiments import Record
+from miscal.study.synthetic.tables import brief
 
 _CLUSTERS = ("shifted down", "calibrated", "shifted up")
 _BINS, _ROWS_PER_BIN = 10, 25

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import expit
 
 from miscal.base.threads import n_workers, one_thread
 from miscal.calibration.survey_design import correlation
 from miscal.data.triples import Triples
 from miscal.estimators.auto import AutoField
+from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import Training
-from miscal.study.synthetic.candidates import judged_candidates
-from miscal.study.synthetic.cells import ExperimentCell, Record
+from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, layers
 from miscal.study.synthetic.resreg import Problem, fit_network
-from miscal.study.synthetic.scores import rmse
-from miscal.study.synthetic.settings import Settings, layers
 from miscal.study.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 _DIGITS = 6
@@ -160,3 +159,44 @@ def _plane(coordinates: np.ndarray, delta: np.ndarray) -> np.ndarray:
     left, sizes, _ = np.linalg.svd(coordinates - coordinates.mean(0), full_matrices=False)
     plane = (left * sizes)[:, :2] * np.where(delta @ left[:, :2] < 0, -1.0, 1.0)
     return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))
+
+
+def judged_candidates(field: AutoField, X: np.ndarray, confidence: np.ndarray, truth: np.ndarray) -> list[dict]:
+    """Measure what ``method="auto"`` chose from, each candidate by itself on rows with a known field.
+
+    Its choice is by out-of-fold log loss (nats). Of its table the fitted model keeps, and so can be measured: the
+    global map, the kernels, the trees, the shift by cluster, the local shift, and what it returns (the stack, one of
+    these alone, or the global map where it claims no structure). Without a claim it keeps the local shift alone: read
+    from the global map, it is then what it passed by. Of the rows exactly one is `chosen`.
+    """
+    losses = {row["name"]: row["log_loss"] for row in field.selection_}
+    # the stack, whose members are marked too, stands last
+    returned = [row["name"] for row in field.selection_ if row["chosen"]][-1]
+    # a local shift outside the stack has no row of its own in the table
+    return [
+        {"name": name, "log_loss": losses.get(name), "r": correlation(delta, truth), "chosen": name == returned}
+        for name, delta in _fields(field, X, confidence, returned).items()
+    ]
+
+
+def _fields(field: AutoField, X: np.ndarray, confidence: np.ndarray, returned: str) -> dict[str, np.ndarray]:
+    model = field.model_
+    (at, _), base = model.query(X, confidence), model.base(confidence)
+    shifts, local = {}, LocalMember()
+    if model.structure and model.portfolio is not None:
+        shifts, local = model.portfolio.first_shifts(at), model.portfolio.later.get(LOCAL, local)
+    shifts |= {LOCAL: local.shift(at)}
+    found = {f"global map: {model.global_map.name}": base - confidence}
+    found |= {name: expit(at.offset + shift) - confidence for name, shift in shifts.items()}
+    return found | {returned: field.estimate(X, confidence).delta}
+
+
+def rmse(estimate: np.ndarray, truth: np.ndarray) -> float:
+    """Root mean square error of arrays (n,).
+
+    Examples
+    --------
+    >>> rmse(np.array([0.0, 1.0]), np.array([0.0, 3.0]))
+    1.4142135623730951
+    """
+    return float(np.sqrt(np.mean(np.square(estimate - truth))))

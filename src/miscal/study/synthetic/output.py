@@ -11,18 +11,17 @@ from typing import Any
 
 import polars as pl
 
+from miscal.base.arrays import counted
 from miscal.base.files import digest, replace_file
 from miscal.base.number_wording import duration
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
 from miscal.study.drawing import look, write
 from miscal.study.synthetic import tables
-from miscal.study.synthetic.cells import ExperimentCell, Record, cells_of
-from miscal.study.synthetic.folder import ExperimentFolder
+from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, cells_of
 from miscal.study.synthetic.paper_numbers import SOURCE
+from miscal.study.synthetic.run import ExperimentFolder
 from miscal.study.synthetic.sections import BUILDERS, ExperimentSection
-from miscal.study.synthetic.settings import Settings
-from miscal.study.synthetic.wording import count
 
 HERE = Path(__file__).parent
 _STYLES = ("base.css", "tables.css", "figures.css", "page.css")
@@ -82,14 +81,14 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def _cost_line(row: dict[str, Any]) -> str:
-    cells, taken, busy = count(row["cells"], "cell"), duration(row["seconds"]), duration(row["busy"])
+    cells, taken, busy = counted(row["cells"], "cell"), duration(row["seconds"]), duration(row["busy"])
     return f"{row['kind']}: {cells}, {taken} of one core (busy {busy} of it)"
 
 
 def _finished(folder: ExperimentFolder) -> list[Settings]:
     """Experiments with all cells of as many seeds as have them; more seeds may have been asked for and broken off."""
     fewer = [[replace(s, seeds=n) for n in range(s.seeds, 0, -1)] for s in folder.experiments()]
-    found = (next((s for s in options if all(c in folder.store for c in cells_of(s))), None) for options in fewer)
+    found = (next((s for s in options if all(folder.is_done(c.name) for c in cells_of(s))), None) for options in fewer)
     return [settings for settings in found if settings is not None]
 
 
@@ -145,4 +144,4 @@ def _listed(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-_FILTERS = (("duration", duration), ("count", count), ("listed", _listed))
+_FILTERS = (("duration", duration), ("count", counted), ("listed", _listed))

@@ -10,10 +10,11 @@ import polars as pl
 from matplotlib.figure import Figure
 from scipy import stats
 
+from miscal.base.arrays import counted
 from miscal.report.formatting import metric
 from miscal.study.synthetic import figures, paper_numbers, tables
-from miscal.study.synthetic.cells import Record
-from miscal.study.synthetic.wording import brief, count, over_seeds, per_frequency, times_seeds
+from miscal.study.synthetic.experiments import Record
+from miscal.study.synthetic.tables import brief, over_seeds, per_frequency
 
 _PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
 
@@ -67,7 +68,7 @@ def clusters(records: Sequence[Record]) -> ExperimentSection:
     table = tables.recovery(records)
     found = [
         f"Method {method}: r = {over_seeds(own['r'])} (published: {paper_numbers.CLUSTERS_R:.2f}), "
-        f"root mean square error {own['rmse'].mean():.3f}, {times_seeds(own)}."
+        f"root mean square error {own['rmse'].mean():.3f}, {_seeds(own)}."
         for (method,), own in table.group_by("method", maintain_order=True)
     ]
     first = _first_seed(records)
@@ -95,7 +96,7 @@ def sinusoid(records: Sequence[Record]) -> ExperimentSection:
         found.append(
             f"Method {method}: mean r {r.mean():.3f} over {_settings(own)}, lowest {metric(r.min())} at A = "
             f"{worst['amplitude'][0]:g}, k = {worst['frequency'][0]:g}; below the known-coordinate limit by "
-            f"{metric(gap.mean())} on average, by {metric(gap.max())} at most; {times_seeds(own)}."
+            f"{metric(gap.mean())} on average, by {metric(gap.max())} at most; {_seeds(own)}."
         )
     found.append(
         "The limit smooths the same train and validation rows in log-odds along the true coordinate, which no method "
@@ -158,7 +159,7 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
         found.append(
             f"Method {method}: median regret {by_setting.median():.4f} over {_settings(own)} (published: "
             f"{paper_numbers.MEDIAN_REGRET:.3f}), largest {by_setting.max():.3f}; median Spearman {agreement}, median "
-            f"oracle spread {own['spread'].median():.3f}; {times_seeds(own)}."
+            f"oracle spread {own['spread'].median():.3f}; {_seeds(own)}."
         )
         found += _rank_agreement(method, own)
     if "auto" in table["method"].to_list():
@@ -190,7 +191,7 @@ def _rank_agreement(method: str, choices: pl.DataFrame) -> list[str]:
     for name, claim in words.items():
         found = stats.spearmanr(known[name], known["spearman"])
         phrases.append(f"{claim}: here the rank correlation is {metric(found.statistic)} (p = {found.pvalue:.2f})")
-    return [f"Method {method}, {count(known.height, 'choice')}; the paper's figure 3 claims {'; '.join(phrases)}."]
+    return [f"Method {method}, {counted(known.height, 'choice')}; the paper's figure 3 claims {'; '.join(phrases)}."]
 
 
 def resreg(records: Sequence[Record]) -> ExperimentSection:
@@ -247,8 +248,12 @@ def _illustrated(records: Sequence[Record]) -> list[Record]:
     return [x for x in first if (x.cell.amplitude, x.cell.frequency) == (nearest.amplitude, nearest.frequency)]
 
 
+def _seeds(table: pl.DataFrame) -> str:
+    return counted(table["seed"].n_unique(), "seed")
+
+
 def _settings(table: pl.DataFrame) -> str:
-    return count(table.select("amplitude", "frequency").n_unique(), "setting")
+    return counted(table.select("amplitude", "frequency").n_unique(), "setting")
 
 
 def _setting(row: pl.DataFrame) -> list[str]:

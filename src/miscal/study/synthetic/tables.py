@@ -1,17 +1,19 @@
-"""Tidy tables: one observation a row, the same columns for every method."""
+"""Tidy tables, one observation a row, the same columns for every method; and how their numbers are written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
+from scipy.stats import rankdata
 
+from miscal.calibration.survey_design import correlation
 from miscal.report.formatting import DASH, metric
 from miscal.study.synthetic import paper_numbers
-from miscal.study.synthetic.cells import ExperimentCell, Record
-from miscal.study.synthetic.scores import Choice, judge_choice
-from miscal.study.synthetic.settings import layers, n_parameters
+from miscal.study.synthetic.experiments import ExperimentCell, Record, layers, n_parameters
 
 _PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
 
@@ -59,6 +61,54 @@ def choices(records: Sequence[Record]) -> pl.DataFrame:
 def choice_of(record: Record) -> Choice:
     """Judge a cell's choice: the paper's by the proxy, auto's by out-of-fold log loss."""
     return judge_choice(record.candidates, "proxy" if record.cell.method == "paper" else "log_loss")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How good a choice among candidates was (arXiv 2605.13484, section 5.1).
+
+    Attributes
+    ----------
+    oracle, chosen : float
+        Largest recovery among the candidates, and that of the chosen one; correlations in [-1, 1].
+    spread : float
+        Largest minus smallest recovery.
+    regret : float
+        oracle - chosen, not negative.
+    spearman : float or None
+        Rank correlation of the negated criterion with recovery; None where either is constant.
+    """
+
+    oracle: float
+    chosen: float
+    spread: float
+    regret: float
+    spearman: float | None
+
+
+def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
+    """Judge a choice that was made by the smallest criterion.
+
+    Parameters
+    ----------
+    candidates : sequence of mapping
+        Rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion, and ``chosen``,
+        of which exactly one is True.
+    criterion : str
+        Key of what the choice was made by, a proxy or log loss. Rows without one do not enter the rank correlation.
+
+    Examples
+    --------
+    >>> rows = [{"proxy": p, "r": r, "chosen": p == 0.20} for p, r in [(0.20, 0.8), (0.21, 0.9), (0.25, 0.1)]]
+    >>> judge_choice(rows, "proxy")
+    Choice(oracle=0.9, chosen=0.8, spread=0.8, regret=0.09999999999999998, spearman=0.5)
+    """
+    found = np.array([row["r"] or 0.0 for row in candidates])
+    known = [i for i, row in enumerate(candidates) if row[criterion] is not None]
+    ranks = rankdata([-candidates[i][criterion] for i in known]), rankdata(found[known])
+    spearman = correlation(*ranks) if known else None
+    best, own = float(found.max()), next(float(r) for r, row in zip(found, candidates, strict=True) if row["chosen"])
+    return Choice(best, own, float(best - found.min()), best - own, None if spearman is None else round(spearman, 12))
 
 
 def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:
@@ -138,13 +188,51 @@ def _named(cell: ExperimentCell) -> list:
     return [(column, getattr(cell, column[0])) for column in _PLACE.items()]
 
 
-def _facts(record: Record, names: dict) -> dict[str, Any]:
-    return {name: record.facts.get(name) for name in names if name not in ("r", "rmse")}
-
-
 def _frame(rows: list[dict[str, Any]], schema: dict) -> pl.DataFrame:
     order = [name for name in ("method", "amplitude", "frequency", "seed") if name in schema]
     # the paper's method first
     descending = [name == "method" for name in order]
     table = pl.DataFrame(rows, schema=schema, orient="row")
     return table.sort(order, descending=descending, maintain_order=True, nulls_last=True)
+
+
+# --- numbers in words ---------------------------------------------------------------------------------------------
+
+
+def over_seeds(values: pl.Series) -> str:
+    """Mean over seeds, with the range where there are several.
+
+    Examples
+    --------
+    >>> over_seeds(pl.Series([0.95, 0.97])), over_seeds(pl.Series([0.95]))
+    ('0.960 (0.950 to 0.970)', '0.950')
+    """
+    filled = values.fill_null(0.0)
+    if values.null_count() == len(values):
+        return "undefined, the field is constant"
+    if len(filled) == 1:
+        return metric(filled[0])
+    return f"{metric(filled.mean())} ({metric(filled.min())} to {metric(filled.max())})"
+
+
+def brief(value: float) -> str:
+    """Short form of a setting.
+
+    Examples
+    --------
+    >>> brief(0.0001), brief(0.01), brief(3.0)
+    ('1e-4', '0.01', '3')
+    """
+    return f"{value:.0e}".replace("e-0", "e-") if 0 < value < 0.005 else f"{value:g}"
+
+
+def per_frequency(table: pl.DataFrame, column: str) -> str:
+    """Means by frequency, as a list in words.
+
+    Examples
+    --------
+    >>> per_frequency(pl.DataFrame({"frequency": [1.0, 2.0], "r": [0.9, None]}), "r")
+    '0.900 (k = 1), 0.000 (k = 2)'
+    """
+    means = table.group_by("frequency").agg(pl.col(column).fill_null(0).mean()).sort("frequency")
+    return ", ".join(f"{metric(value)} (k = {k:g})" for k, value in means.iter_rows())
