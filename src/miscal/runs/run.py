@@ -19,10 +19,9 @@ from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
-from miscal.discovery.run_folder import run_folder
+from miscal.discovery.run_folder import MONITOR, run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
 from miscal.runs.given import Given, together, value_column
-from miscal.runs.monitor.command import FOLDER
 from miscal.runs.shown_progress import steps
 
 if TYPE_CHECKING:
@@ -336,7 +335,7 @@ class Run(ShowsItself):
         with _ONE_LOOK:
             if memory is not None:
                 held = self.path or self._scratch
-                write_run(memory.found, folder, rows=memory.rows, looks=held and held / FOLDER, **target)
+                write_run(memory.found, folder, rows=memory.rows, looks=held and held / MONITOR, **target)
             else:
                 with run_folder(folder, **target) as place:
                     shutil.copytree(self.path, place, dirs_exist_ok=True)
