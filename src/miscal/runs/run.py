@@ -217,12 +217,10 @@ class Run(ShowsItself):
             Also written as ``audit.json`` into the folder of the run, if it has one.
         """
         with steps(progress) as tell:
+            from miscal.runs.audit.audit import audit, audit_run
+
             if self.path is None:
-                from miscal.runs.audit.audit import audit_run
-
                 return audit_run(self._content, progress=tell, **options)
-            from miscal.runs.audit.command import audit
-
             return audit(self.path, content=self._content, progress=tell, **options)
 
     def compare(
