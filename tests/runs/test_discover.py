@@ -23,13 +23,8 @@ from miscal.data.readers import open_table
 from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent, RunMemory
-<<<<<<< HEAD
-from miscal.report.shown_run import shown_run
-from miscal.runs.discover import read_rows
-=======
 from miscal.report.printed import shown_run
-from miscal.runs.discover import COLUMNS, read_rows
->>>>>>> d95781c8 (Make each panel a function and a template file, sharing tables, charts and diagrams)
+from miscal.runs.discover import read_rows
 from miscal.runs.given import together
 from miscal.runs.settings import DiscoverySettings
 from miscal.testing import assert_calibrated
