@@ -5,11 +5,8 @@ from pathlib import Path
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.document import Measure
 from miscal.base.errors import FileError, InputError, command, either
-from miscal.base.markdown import escaped, markdown
-from miscal.base.markdown import table as markdown_table
 from miscal.base.number_wording import percent as whole_percent
-from miscal.base.shown import Shown, SignedBar
-from miscal.base.terminal import fact_lines, wrapped
+from miscal.base.shown import Shown, SignedBar, escaped, fact_lines, markdown_table, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.names import find
 from miscal.data.readers.table import own_parquet
@@ -190,7 +187,7 @@ def class_lines(one: ClassEvent) -> list[str]:
 def class_markdown(one: ClassEvent) -> str:
     """Write the same as GitHub-flavoured markdown."""
     bars = tuple(SignedBar(about, 0.0, said) for about, said in _findings(one))
-    return markdown(Shown(_numbers(one), bars=bars, facts=tuple(_class_facts(one))))
+    return Shown(_numbers(one), bars=bars, facts=tuple(_class_facts(one))).markdown()
 
 
 def _numbers(one: ClassEvent) -> str:

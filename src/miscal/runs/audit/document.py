@@ -9,8 +9,7 @@ from typing import Any
 
 from miscal.base.json_values import plain
 from miscal.base.number_wording import percent, score
-from miscal.base.shown import Shown, ShowsItself
-from miscal.base.terminal import WIDTH
+from miscal.base.shown import WIDTH, Shown, ShowsItself
 from miscal.calibration.metrics import clipped
 from miscal.evidence.bootstrap import SliceBootstrap
 from miscal.evidence.null import NullStatistic

@@ -8,8 +8,7 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent
-from miscal.base.shown import Diagram, Shown, ShowsItself
-from miscal.base.terminal import fact_lines, wrapped
+from miscal.base.shown import Diagram, Shown, ShowsItself, fact_lines, wrapped
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.report.formatting import decimals_for, points, signed
 
