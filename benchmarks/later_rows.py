@@ -50,9 +50,8 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent, read_run
 from miscal.report import write_run
 from miscal.runs.monitor.command import monitor
-from miscal.runs.monitor.membership import frame_of
-from miscal.runs.monitor.new_rows import NewLabelled, read_labelled
-from miscal.runs.monitor.questions import BROKEN
+from miscal.runs.monitor.document import BROKEN
+from miscal.runs.monitor.new_rows import NewLabelled, frame_of, read_labelled
 
 FIELDS = ("set", "rows", "seed")
 FILES = {

@@ -24,8 +24,9 @@ from scipy.stats import binomtest, t
 
 from _script import limit_threads, options, show, target
 from miscal.evidence.settings import SIGNIFICANCE
+from miscal.runs.monitor.document import LEVEL
 from miscal.runs.monitor.new_rows import NewLabelled
-from miscal.runs.monitor.questions import LEVEL, LEVEL_SHARE, Question
+from miscal.runs.monitor.questions import LEVEL_SHARE, Question
 
 LOOKS, CALM = 10, 10
 WORLDS = (
@@ -54,13 +55,13 @@ def look(rng: np.random.Generator, world: tuple, shift: float) -> NewLabelled:
     p = expit(score / np.sqrt(1 + np.pi * spread**2 / 8))
     y = (rng.random(len(unit)) < expit(score + day + shift)).astype(float)
     none, every = np.zeros((len(unit), 0)), np.ones(len(unit), bool)
-    return NewLabelled(none, y, p, p, p, every, every, unit, None, {}, None)
+    return NewLabelled(none, y, p, p, p, every, unit)
 
 
 def one_monitor(rng: np.random.Generator, world: tuple, width: float) -> tuple[int | None, float]:
     """The look at which all rows were said not to hold, and the width of the interval at the first look."""
     *_, shift, calm = world
-    asked = Question(LEVEL, LEVEL, "all rows", SIGNIFICANCE * LEVEL_SHARE, (-width, width))
+    asked = Question(key=LEVEL, kind=LEVEL, about="all rows", error=SIGNIFICANCE * LEVEL_SHARE, allowed=(-width, width))
     ratio = np.nan
     for place in range(calm + LOOKS):
         new = look(rng, world, shift if place >= calm else 0.0)

@@ -64,15 +64,10 @@ def rows() -> dict[str, Promise]:
 
 
 def tally(items: Iterable[pytest.Item]) -> dict[str, Count]:
-    """Count by row the cases of collected tests; `once` counts a test once, however many files it is called for."""
+    """Count by row the cases of collected tests."""
     counts: dict[str, Count] = {}
-    seen = set()
     for item in items:
         for mark in item.iter_markers("promise"):
-            test = (item.path, getattr(item, "originalname", item.name))
-            if mark.kwargs.get("once") and test in seen:
-                continue
-            seen.add(test)
             for row in mark.args:
                 counts[row] = counts.get(row, Count()) + _count(item, mark.kwargs.get("cases", 1))
     return counts

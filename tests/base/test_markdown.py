@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from miscal.base.markdown import escaped, markdown, table
-from miscal.base.shown import Shown, SignedBar
+from miscal.base.shown import Shown, SignedBar, escaped, markdown_table
 
 GFM = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 MARKUP = st.text(st.sampled_from("a1 \\`*_[]()<>|~&#@+-=.!:/$^{}\n\t\"'"), max_size=30) | st.text(max_size=30)
@@ -40,7 +39,7 @@ def test_a_paragraph_shows_the_text_and_no_markup(text):
 
 @given(st.lists(st.tuples(MARKUP, MARKUP), min_size=1, max_size=3))
 def test_a_table_has_its_cells_and_no_more(rows):
-    rendered = GFM.render(table(("a", "b"), rows))
+    rendered = GFM.render(markdown_table(("a", "b"), rows))
     cells = [visible(one) for one in re.findall(r"<td[^>]*>(.*?)</td>", rendered, re.DOTALL)]
     assert cells == [plain(text) for row in rows for text in row]
 
@@ -52,5 +51,5 @@ def test_mentions_and_references_are_parted():
 @given(MARKUP, MARKUP)
 def test_an_object_shows_title_alarm_finding_and_fact_in_their_places(one, other):
     shown = Shown(f"T {one}", (f"A {one}",), (f"S {other}",), (SignedBar(f"B {one}", 1.0, other),), ((one, other),))
-    rendered = GFM.render(markdown(shown))
+    rendered = GFM.render(shown.markdown())
     assert [re.findall(f"<{tag}[ >]", rendered).__len__() for tag in ("h3", "blockquote", "li", "td")] == [1, 1, 1, 2]

@@ -20,7 +20,7 @@ from miscal.discovery.discover import discover
 from miscal.report import write_run
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.command import MONITOR_FILES, monitor
-from miscal.runs.monitor.questions import FINDING, GAIN, LEVEL, THRESHOLD
+from miscal.runs.monitor.document import FINDING, GAIN, LEVEL, THRESHOLD
 
 from ..cli.new_rows import rows
 from .test_damage import WAYS, damaged
@@ -114,7 +114,6 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_row_is_read(tmp_pa
 KILLS = 30
 LOOK = """
 import sys
-import miscal.runs.monitor.page, miscal.runs.monitor.views, miscal.runs.monitor.look
 import miscal.discovery.run, scipy.stats, sklearn.isotonic
 from miscal.runs.monitor.command import monitor
 print("ready", flush=True)
@@ -270,12 +269,10 @@ ARRAYS = {
     "no digests": lambda tensors: tensors.pop("seen.rows"),
     "digests of another type": lambda tensors: tensors.update({"seen.rows": tensors["seen.rows"].astype(np.int64)}),
     "digests out of order": lambda tensors: tensors.update({"seen.alike": tensors["seen.alike"][::-1].copy()}),
-    "other inputs": lambda tensors: tensors.update({"grid.mean": np.zeros(9)}),
-    "inputs of another width": lambda tensors: tensors.update(
-        {name: np.repeat(tensors[name], 2) for name in ("grid.mean", "grid.scale")}
-    ),
-    "NaN": lambda tensors: tensors.update({"grid.scale": np.full_like(tensors["grid.scale"], np.nan)}),
-    "a scale of zero": lambda tensors: tensors.update({"grid.scale": np.zeros_like(tensors["grid.scale"])}),
+    "other inputs": lambda tensors: tensors.update(grid=np.zeros(9)),
+    "inputs of another width": lambda tensors: tensors.update(grid=np.repeat(tensors["grid"], 2, axis=1)),
+    "NaN": lambda tensors: tensors.update(grid=np.full_like(tensors["grid"], np.nan)),
+    "a scale of zero": lambda tensors: tensors.update(grid=np.zeros_like(tensors["grid"])),
     "no history": lambda tensors: tensors.pop("history"),
     "a history of fewer looks": lambda tensors: tensors.update(history=tensors["history"][:, 1:].copy()),
     "more right than rows": lambda tensors: tensors.update(history=tensors["history"] * np.r_[[1] * 10, 1e3, 1, 1]),

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from miscal.base.terminal import WIDTH
+from miscal.base.shown import WIDTH
 from miscal.discovery.summary import Measure, Summary
 from miscal.report.printed import summary_lines
 

@@ -1,17 +1,20 @@
-"""What an object shows of itself: the same words in a notebook, escaped and drawn, and on a terminal."""
+"""What an object shows of itself, and its three printings: on a terminal, in a notebook, and as markdown."""
 
 from __future__ import annotations
 
 import html
+import re
+import textwrap
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from miscal.base.terminal import fact_lines, wrapped
 
 MOST = 24
 """Bars and facts that are shown, and points on a terminal; more belong on a page of their own."""
 LONGEST = 600
 """Characters of one sentence or fact that are shown, so that no column of a user's can make a notebook large."""
+WIDTH = 100
+"""Columns that sentences are wrapped to."""
 _INDENT, _PLOT = 12, 51
 
 # both can be told from a white and from a black ground, and from each other by those who see few colours
@@ -32,6 +35,14 @@ _STYLE = f"""<style>
 .miscal-shown figure {{ margin: .6em 0; }}
 .miscal-shown figcaption {{ opacity: .7; font-size: 12px; }}
 </style>"""
+
+_ACTIVE = re.compile(r"[\\`*_\[\]<>|~&$^]")
+"""Characters that could begin markup anywhere in a line."""
+_AT_START = re.compile(r"^(\d+(?=[.)])|(?=[#+=-]))")
+"""Where a line would become a heading, a list or a rule."""
+_NOTHING = "<!-- -->"
+"""A comment, which GitHub does not show: it parts what would otherwise become a mention, a reference or a link."""
+_LINKED = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)|(?<=GH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -92,9 +103,8 @@ class Shown:
         alarms = [line for one in self.alarms for line in wrapped(f"ALARM       {_short(one)}")]
         sentences = [line for one in self.sentences for line in wrapped(_short(one), 0)]
         bars = [line for one in self.bars[:MOST] for line in wrapped(_short(f"{one.about}: {one.words}"), 4)]
-        told = _some(self.facts)
-        beside = max([_INDENT, *(len(about) + 2 for about, _ in told)])
-        facts = fact_lines([(_short(about), _short(said)) for about, said in told], beside)
+        shown = [(_short(about), _short(said)) for about, said in _some(self.facts)]
+        facts = fact_lines(shown, max([_INDENT, *(len(about) + 2 for about, _ in shown)]))
         blocks = [wrapped(_short(self.title), 0), alarms, sentences, bars, facts]
         written = ["\n".join(block) for block in blocks if block]
         if self.diagram is not None:
@@ -116,6 +126,34 @@ class Shown:
             _table(facts),
         ]
         return f'<div class="miscal-shown">{"".join(parts)}</div>'
+
+    def markdown(self) -> str:
+        """Return it as GitHub-flavoured markdown, for an issue or the summary of a job, but for its diagram.
+
+        Examples
+        --------
+        >>> print(Shown("A run", alarms=("Far off.",), facts=(("rows", "400"),)).markdown())
+        ### A run
+        <BLANKLINE>
+        > **Alarm.** Far off.
+        <BLANKLINE>
+        | | |
+        |---|---|
+        | rows | 400 |
+        """
+        bars = "\n".join(f"- **{escaped(one.about)}**: {escaped(one.words)}" for one in self.bars)
+        facts = "\n".join(["| | |", "|---|---|", *map(_row, self.facts)]) if self.facts else ""
+        return "\n\n".join(
+            block
+            for block in (
+                f"### {escaped(self.title)}",
+                *(f"> **Alarm.** {escaped(one)}" for one in self.alarms),
+                *(escaped(one) for one in self.sentences),
+                bars,
+                facts,
+            )
+            if block
+        )
 
 
 class ShowsItself:
@@ -198,3 +236,62 @@ def _plotted(diagram: Diagram) -> str:
             row[round(min(max(at, 0.0), 1.0) * (_PLOT - 1))] = mark
         lines.append(f"{_short(label):>{_INDENT - 2}}  {''.join(row)}")
     return "\n".join(lines)
+
+
+def wrapped(text: str, indent: int = 12) -> list[str]:
+    """Wrap a sentence to lines, all but the first of them indented; words and paths are never broken.
+
+    Examples
+    --------
+    >>> [len(line) for line in wrapped("ten columns " * 10)]
+    [99, 31]
+    """
+    return textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
+def fact_lines(facts: Iterable[tuple[str, str]], width: int = 12) -> list[str]:
+    """Write facts, each beside what it is about; one that goes on from the fact before stands under nothing.
+
+    Examples
+    --------
+    >>> fact_lines([("rows", "400"), ("", "of two sets")], width=6)
+    ['rows  400', '      of two sets']
+    """
+    return [line for about, text in facts for line in wrapped(f"{about:<{width}}{text}", width)]
+
+
+def escaped(text: str, longest: int = LONGEST) -> str:
+    r"""Return a text as markdown that shows it and does nothing else: no markup, mention, reference or link.
+
+    Beyond `longest` characters it is cut.
+
+    Examples
+    --------
+    >>> print(escaped("a_b | <b> by @someone, see #12"))
+    a\_b \| \<b\> by @<!-- -->someone, see #<!-- -->12
+    >>> print(escaped("- 3 points"), escaped("1. north"))
+    \- 3 points 1\. north
+    """
+    text = text if len(text) <= longest else text[: longest - 1] + "…"
+    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    line = _LINKED.sub("\0", line)
+    line = _AT_START.sub(r"\1\\", _ACTIVE.sub(r"\\\g<0>", line))
+    return line.replace("\0", _NOTHING)
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[int] = ()) -> str:
+    r"""Return a table; the columns whose places are `numbers` are aligned to the right.
+
+    Examples
+    --------
+    >>> print(markdown_table(("value", "rows"), [("a|b", "12")], numbers=(1,)))
+    | value | rows |
+    |---|---:|
+    | a\|b | 12 |
+    """
+    rule = "".join("---:|" if place in numbers else "---|" for place in range(len(heads)))
+    return "\n".join([_row(heads), f"|{rule}", *(_row(one) for one in rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(escaped, cells))} |"

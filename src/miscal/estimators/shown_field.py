@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from miscal.base.shown import Diagram, Shown
-
-if TYPE_CHECKING:
-    from miscal.estimators.field import MiscalibrationField
 
 _PLACES = tuple(k / 10 for k in range(1, 10))
 """Confidences at which the global map is drawn."""
@@ -20,8 +17,8 @@ _MAPS = {
 }
 
 
-def shown_field(field: MiscalibrationField) -> Shown:
-    """Return the parameters of a field and, where it is fitted, what it learned.
+def shown_field(field: Any) -> Shown:
+    """Return the parameters of a `MiscalibrationField` and, where it is fitted, what it learned.
 
     Examples
     --------
@@ -46,7 +43,7 @@ def shown_field(field: MiscalibrationField) -> Shown:
     )
 
 
-def _facts(field: MiscalibrationField) -> list[tuple[str, str]]:
+def _facts(field: Any) -> list[tuple[str, str]]:
     names = getattr(field, "feature_names_in_", ())
     named = f": {', '.join(map(str, names))}" if len(names) else ""
     return [

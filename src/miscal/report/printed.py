@@ -8,8 +8,7 @@ from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent
-from miscal.base.shown import Diagram, Shown, SignedBar
-from miscal.base.terminal import fact_lines, wrapped
+from miscal.base.shown import Diagram, Shown, SignedBar, fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading

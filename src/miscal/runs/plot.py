@@ -11,7 +11,6 @@ from miscal.base.errors import InputError
 from miscal.discovery.run import RunContent
 
 if TYPE_CHECKING:
-    from miscal.data.triples import Triples
     from miscal.report.displays import (
         DecisionDisplay,
         FieldDisplay,
@@ -114,14 +113,11 @@ class RunPlot:
         table = self._content.table
         if name in table.columns:
             return column_of(table, name).to_numpy()
-        columns = _named_columns(self._content.triples())
+        from miscal.findings.ledger import with_features
+
+        triples = self._content.triples()
+        columns = with_features(triples.metadata, triples.X, triples.encoder)
         if name not in columns:
             known = ", ".join(columns) or "it has none"
             raise InputError(f"by must be a column of the run ({known}); got {name!r}{did_you_mean(name, columns)}")
         return columns[name]
-
-
-def _named_columns(triples: Triples) -> dict[str, np.ndarray]:
-    from miscal.findings.ledger import with_features
-
-    return with_features(triples.metadata, triples.X, triples.encoder)

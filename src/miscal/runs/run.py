@@ -19,10 +19,9 @@ from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
-from miscal.discovery.run_folder import run_folder
+from miscal.discovery.run_folder import MONITOR, run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
 from miscal.runs.given import Given, together, value_column
-from miscal.runs.monitor.command import FOLDER
 from miscal.runs.shown_progress import steps
 
 if TYPE_CHECKING:
@@ -218,12 +217,10 @@ class Run(ShowsItself):
             Also written as ``audit.json`` into the folder of the run, if it has one.
         """
         with steps(progress) as tell:
+            from miscal.runs.audit.audit import audit, audit_run
+
             if self.path is None:
-                from miscal.runs.audit.audit import audit_run
-
                 return audit_run(self._content, progress=tell, **options)
-            from miscal.runs.audit.command import audit
-
             return audit(self.path, content=self._content, progress=tell, **options)
 
     def compare(
@@ -335,7 +332,7 @@ class Run(ShowsItself):
         with _ONE_LOOK:
             if self._content.model is not None:
                 held = self.path or self._scratch
-                write_run(self._content, folder, looks=held and held / FOLDER, **target)
+                write_run(self._content, folder, looks=held and held / MONITOR, **target)
             else:
                 with run_folder(folder, **target) as place:
                     shutil.copytree(self.path, place, dirs_exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +17,11 @@ from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.saved import SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
 
-if TYPE_CHECKING:
-    from miscal.runs.classifier import LocalCalibratedClassifier
-
 _FORM = "miscal-classifier"
 
 
-def write_correction(model: LocalCalibratedClassifier, folder: str | Path) -> None:
-    """Write the correction of a fitted classifier; the classifier itself is left out."""
+def write_correction(model: Any, folder: str | Path) -> None:
+    """Write the correction of a fitted `LocalCalibratedClassifier`; the classifier itself is left out."""
     classes, own = model.classes_.tolist(), getattr(model.estimator_, "classes_", None)
     if not all(isinstance(one, str | int | float) for one in classes):
         raise InputError(f"classes must be text, numbers or truth values to be saved; got {classes[0]!r}")
@@ -47,10 +44,8 @@ def write_correction(model: LocalCalibratedClassifier, folder: str | Path) -> No
         save_state(partial, _FORM, content, arrays)
 
 
-def read_correction(
-    of: type[LocalCalibratedClassifier], folder: str | Path, estimator: Any
-) -> LocalCalibratedClassifier:
-    """Read a correction back, for the fitted classifier that it was made for."""
+def read_correction(of: Callable[..., Any], folder: str | Path, estimator: Any) -> Any:
+    """Read a correction of class `of` back, for the fitted classifier that it was made for."""
     content, arrays = load_state(folder, _FORM, remedy="save the classifier again")
     own = getattr(estimator, "classes_", None)
     wanted = content.get("classes_of_estimator")

@@ -20,33 +20,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def steps(wanted: bool | None = None) -> Iterator[Callable[[str], None]]:
-    """Show which step is running and for how long; silence where nobody can see it.
+    """Show which step is running and for how long; silence where nobody can see it, or where `wanted` is False.
 
-    Parameters
-    ----------
-    wanted : bool, optional
-        False shows nothing.
-
-    Yields
-    ------
-    callable
-        To be called with the name of each step as it starts.
+    What is yielded is to be called with the name of each step as it starts.
     """
-    if wanted is False:
-        yield lambda name: None
-    elif _in_notebook():
-        with _shown_in_notebook() as show:
-            yield lambda name: show(f"<progress></progress> {html.escape(name)}")
-    elif sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("starting", total=None)
-            yield lambda name: bar.update(task, description=name)
-    else:
-        yield lambda name: None
+    with _display(wanted, log=False) as show:
+        yield show
 
 
 @contextmanager
@@ -55,60 +34,56 @@ def stages(wanted: bool | None = None) -> Iterator[Callable[[Progress], None]]:
 
     A notebook shows one bar, which goes when the work is done. A terminal shows one moving line for the stage that
     runs, and above it a line for each that has ended. A log gets those lines where they are wanted, without control
-    characters.
-
-    Parameters
-    ----------
-    wanted : bool, optional
-        True shows them in a log, too; False shows nothing.
-
-    Yields
-    ------
-    callable
-        To be called with every :class:`~miscal.discovery.progress.Progress`.
+    characters. What is yielded is to be called with every :class:`~miscal.discovery.progress.Progress`.
     """
-    if wanted is False:
-        yield lambda now: None
-    elif _in_notebook():
-        yield from _notebook_bar()
-    elif sys.stderr.isatty():
-        yield from _moving_line()
-    else:
-        yield _write_line if wanted else lambda now: None
-
-
-def _in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook, as IPython says."""
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    return hasattr(get_ipython(), "kernel")
-
-
-@contextmanager
-def _shown_in_notebook() -> Iterator[Callable[[str], None]]:
-    from IPython.display import HTML, display
-
-    place = display(HTML(""), display_id=True)
-    try:
-        yield lambda text: place.update(HTML(text))
-    finally:
-        place.update(HTML(""))
-
-
-def _notebook_bar() -> Iterator[Callable[[Progress], None]]:
-    start, lines = time.monotonic(), []
-    with _shown_in_notebook() as show:
+    with _display(wanted, log=bool(wanted)) as show:
 
         def tell(now: Progress) -> None:
-            if now.share == 1.0 and now.found:
-                lines.append(html.escape(now.found))
-            passed = time.monotonic() - start
-            done = "" if now.left is None else f' value="{passed / max(passed + now.left, 1e-9):.3f}"'
-            show("<br>".join([*lines, f"<progress{done}></progress> {now.stage} {time_left(now.left, 0.0)}"]))
+            share = f" {percent(now.share)}" if 0.0 < now.share < 1.0 else ""
+            show(now.stage, share, now.left, now if now.share == 1.0 else None)
 
         yield tell
 
 
-def _moving_line() -> Iterator[Callable[[Progress], None]]:
+@contextmanager
+def _display(wanted: bool | None, *, log: bool) -> Iterator[Callable[..., None]]:
+    """Yield what shows a name, the share that is done, the seconds left, and the stage that has ended, if one has."""
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    if wanted is False:
+        yield lambda *now: None
+    elif hasattr(get_ipython(), "kernel"):
+        yield from _notebook_bar()
+    elif sys.stderr.isatty():
+        yield from _moving_line()
+    else:
+        yield _logged if log else lambda *now: None
+
+
+def _logged(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
+    if ended is not None:
+        print(_line(ended), file=sys.stderr, flush=True)
+
+
+def _notebook_bar() -> Iterator[Callable[..., None]]:
+    from IPython.display import HTML, display
+
+    start, lines, place = time.monotonic(), [], display(HTML(""), display_id=True)
+
+    def show(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
+        if ended is not None and ended.found:
+            lines.append(html.escape(ended.found))
+        passed = time.monotonic() - start
+        done = "" if left is None else f' value="{passed / max(passed + left, 1e-9):.3f}"'
+        running = f"<progress{done}></progress> {html.escape(name)} {time_left(left, 0.0)}".rstrip()
+        place.update(HTML("<br>".join([*lines, running])))
+
+    try:
+        yield show
+    finally:
+        place.update(HTML(""))
+
+
+def _moving_line() -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -125,18 +100,12 @@ def _moving_line() -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None, left=None, since=time.monotonic())
 
-        def show(now: Progress) -> None:
-            if now.share == 1.0:
-                console.print(_line(now))
-            share = f" {percent(now.share)}" if 0.0 < now.share < 1.0 else ""
-            bar.update(task, description=f"{now.stage}{share}", left=now.left, since=time.monotonic())
+        def show(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
+            if ended is not None:
+                console.print(_line(ended))
+            bar.update(task, description=f"{name}{share}", left=left, since=time.monotonic())
 
         yield show
-
-
-def _write_line(now: Progress) -> None:
-    if now.share == 1.0:
-        print(_line(now), file=sys.stderr, flush=True)
 
 
 def _line(now: Progress) -> str:

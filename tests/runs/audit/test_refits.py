@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
 from miscal.runs.audit import refits
+from miscal.runs.audit.document import audit_lines
 from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
-from miscal.runs.audit.wording import audit_lines
 
 N, N_TEST = 600, 200
 
@@ -244,7 +245,8 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
         "thresholds_by_brier": [by_brier],
         "bootstrap": {"worst": "over", "gap": replicates, "share": {name: new() for name in replicates}},
     }
-    text = "\n".join(audit_lines(document, tmp_path))
+    said = {name: document[name] for name in ("null", "null_question")}
+    text = "\n".join(audit_lines(SimpleNamespace(**said, to_dict=lambda: document), tmp_path))
     assert refits.NULL_QUESTIONS["permuted"] in " ".join(text.split())
     del document["proxy_curves"][0]["proxies"][1]
     for number in numbers(json.loads(json.dumps(document))):

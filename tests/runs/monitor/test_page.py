@@ -5,10 +5,8 @@ import re
 import pytest
 
 from miscal.discovery.summary import Measure
-from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers, RowsOfLooks
-from miscal.runs.monitor.page import build
-from miscal.runs.monitor.views import course_table, question_rows
-from miscal.runs.monitor.wording import verdict
+from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumbers, RowsOfLooks, verdict
+from miscal.runs.monitor.page import build, course_table, question_rows
 
 from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy_without_program
 from ...report.test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
@@ -65,7 +63,7 @@ def monitoring(text="x", *, state="does not hold", rows=120, known=2_000):
         columns={"confidence": text, "x": (text,)},
         versions={"miscal": text},
     )
-    return found.model_copy(update={"verdict": verdict(found)})
+    return found.model_copy(update={"verdict": tuple(verdict(found))})
 
 
 def test_the_page_says_the_verdict_first_and_then_what_was_asked():
@@ -104,14 +102,14 @@ def test_a_run_of_few_rows_says_what_it_cannot_know(known):
 
 def test_a_strip_has_a_dot_for_each_look_with_rows_and_stays_in_its_frame():
     rows = question_rows(monitoring())
-    assert [row.question.key for row in rows][:2] == ["level", "gain"]
-    assert [len(row.looks) for row in rows] == [2, 0, 2, 2]
+    assert [row["question"].key for row in rows][:2] == ["level", "gain"]
+    assert [len(row["looks"]) for row in rows] == [2, 0, 2, 2]
     for row in rows:
-        for one in row.looks:
-            assert 30 <= one.x <= 252
-            assert 4 <= one.high <= one.y <= one.low <= 52
-        assert 4 <= row.band[0] < row.zero < row.band[1] <= 52
-    assert [one.off for one in rows[0].looks] == [False, True]
+        for one in row["looks"]:
+            assert 30 <= one["x"] <= 252
+            assert 4 <= one["high"] <= one["y"] <= one["low"] <= 52
+        assert 4 <= row["band"][0] < row["zero"] < row["band"][1] <= 52
+    assert [one["off"] for one in rows[0]["looks"]] == [False, True]
 
 
 def test_the_table_has_a_line_for_each_look_and_question():

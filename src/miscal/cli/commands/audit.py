@@ -46,15 +46,10 @@ def command(
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
-    from miscal.base.markdown import markdown
-    from miscal.runs.audit.command import audit
-    from miscal.runs.audit.wording import audit_lines, shown_audit
+    from miscal.runs.audit.audit import audit
+    from miscal.runs.audit.document import audit_lines
     from miscal.runs.shown_progress import steps
 
     with steps() as progress:
         found = audit(run_dir, null=null, n_draws=draws, n_seeds=seeds, device=device, progress=progress)
-    form.print(
-        lambda: audit_lines(found.to_dict(), Path(run_dir)),
-        found.to_json,
-        lambda: markdown(shown_audit(found.to_dict())),
-    )
+    form.print(lambda: audit_lines(found, Path(run_dir)), found.to_json, lambda: found.shown().markdown())

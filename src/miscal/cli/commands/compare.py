@@ -70,7 +70,6 @@ def command(
     Says which run is better calibrated, where they differ and where both fail, with intervals that are paired where
     the rows are the same.
     """
-    from miscal.base.markdown import markdown
     from miscal.runs.compare.comparison import write_comparison
     from miscal.runs.shown_progress import steps
 
@@ -94,7 +93,7 @@ def command(
 
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
-    form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: markdown(shown_comparison(found)))
+    form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
 
 
 def _check(runs: list[str], columns: str | None, asked: dict[str, str], match: str | None) -> None:

@@ -73,12 +73,11 @@ def run_discovery(
         found = write_run(make, out, overwrite=overwrite, reads=reads)
         progress(Progress("report", 1.0, time.monotonic() - start))
 
-    from miscal.base.markdown import markdown
     from miscal.report.printed import shown_run, summary_lines
 
     place = Path(out)
     form.print(
         lambda: summary_lines(found.summary, place),
         found.summary.to_json,
-        lambda: markdown(shown_run(found.summary, place)),
+        lambda: shown_run(found.summary, place).markdown(),
     )

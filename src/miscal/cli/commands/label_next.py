@@ -59,7 +59,7 @@ def plan_lines(plan: "LabelPlan") -> list[str]:
     -------
     list of str
     """
-    from miscal.base.terminal import fact_lines
+    from miscal.base.shown import fact_lines
     from miscal.report.texts import short
 
     some = list(plan.texts.items())[:SHOWN]

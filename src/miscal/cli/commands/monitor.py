@@ -60,14 +60,14 @@ def command(
 
     Exit status: 0 if no alarm was raised, 3 if one was, at this look or before; 2 for an error you can fix.
     """
-    from miscal.base.markdown import markdown
-    from miscal.runs.monitor.command import FOLDER, monitor
-    from miscal.runs.monitor.wording import monitor_lines, shown_monitoring
+    from miscal.discovery.run_folder import MONITOR
+    from miscal.runs.monitor.command import monitor
+    from miscal.runs.monitor.document import monitor_lines
     from miscal.runs.shown_progress import steps
 
     options = given(columns) | {"on_invalid": on_invalid}
     with steps() as progress:
         found = monitor(run, data, out=out, at=at, tolerance=tolerance, progress=progress, **options)
-    place = Path(run) / FOLDER if out is None else Path(out)
-    form.print(lambda: monitor_lines(found, place), found.to_json, lambda: markdown(shown_monitoring(found)))
+    place = Path(run) / MONITOR if out is None else Path(out)
+    form.print(lambda: monitor_lines(found, place), found.to_json, lambda: found.shown().markdown())
     return ALARM if found.alarm else DONE

@@ -26,9 +26,7 @@ def command(run_dir: RunDir, form: Form, by: By = None, name: Class = None) -> N
     For each value: rows, accuracy, confidence, residual, hidden residual, and what the correction leaves of it.
     """
     from miscal.base.errors import InputError
-    from miscal.runs.show.class_wording import class_lines, class_markdown
-    from miscal.runs.show.command import show, show_class
-    from miscal.runs.show.wording import table_lines, table_markdown
+    from miscal.runs.show import class_lines, class_markdown, show, show_class, table_lines, table_markdown
 
     if (by is None) == (name is None):
         raise InputError(

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from miscal.base.errors import InputError, MismatchError, command
+from miscal.base.files import locked, replace_file
 from miscal.base.signatures import checked_call
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.metrics.checked_rows import take_rows
@@ -13,7 +16,8 @@ from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import weighed
 from miscal.discovery.evidence import TEST
-from miscal.discovery.run import RunContent
+from miscal.discovery.run import RunContent, read_run
+from miscal.discovery.run_folder import check_seal, seal
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap
@@ -40,36 +44,11 @@ def audit_run(
     device: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Audit:
-    """Audit a run on the data it was made from.
+    """Audit a run on the data it was made from; the same for the same run.
 
-    Parameters
-    ----------
-    run : RunContent
-        From :func:`miscal.discovery.run.read_run`.
-    null : {"visible", "calibrated", "permuted"}, default "visible"
-        Which null the refits draw from: :data:`miscal.runs.audit.refits.NULL_QUESTIONS` says what each stands for.
-        "permuted" is the paper's.
-    n_draws : int, default 20
-        Refits under the null; p-values are at least 1 / (1 + n_draws).
-    n_seeds : int, default 5
-        Seeds whose fields are compared.
-    device : {"auto", "cpu", "cuda"}, optional
-        Where to compute, as for :func:`miscal.discover`; by default what the run was given.
-    progress : callable, optional
-        Called with the name of each step.
-
-    Returns
-    -------
-    Audit
-        The same for the same run.
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range, a GPU is asked for that is not there, the run was made from arrays rather than
-        files, or it learned from a sample.
-    MismatchError
-        If the data changed since.
+    `null` is "visible", "calibrated" or "permuted", which is the paper's: :data:`.refits.NULL_QUESTIONS` says what each
+    stands for. `n_draws` are the refits under it, so that p-values are at least 1 / (1 + n_draws), `n_seeds` the seeds
+    whose fields are compared, and `device` is by default what the run was given.
     """
     check_refitting(null, n_draws, n_seeds)
     if run.summary.n_sample is not None:
@@ -97,16 +76,9 @@ def audit_run(
     tell("other seeds")
     seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
     correct, confidence, delta, local = _measured_rows(run)
+    cuts = {"epsilons": _epsilons(run), "min_rows": rows.min_rows, "weights": rows.weights}
     by_smece, by_brier = (
-        threshold_sensitivity(
-            correct,
-            confidence,
-            lambda size: regimes_of(delta, size, local),
-            epsilons=_epsilons(run),
-            min_rows=rows.min_rows,
-            by=score,
-            weights=rows.weights,
-        )
+        threshold_sensitivity(correct, confidence, lambda size: regimes_of(delta, size, local), by=score, **cuts)
         for score in ("smece", "brier")
     )
     return Audit(
@@ -130,6 +102,18 @@ def audit_run(
             random_state=run.summary.seed,
         ),
     )
+
+
+@checked_call
+def audit(run: str | Path, *, content: RunContent | None = None, **options: Any) -> Audit:
+    """Audit a run folder, and write ``audit.json`` into it; `content` is what it holds, where that is known."""
+    check_seal(run)
+    with locked(run):
+        found = audit_run(read_run(run) if content is None else content, **options)
+        seal(run, but=["audit.json"])
+        replace_file(Path(run) / "audit.json", found.to_json().encode())
+        seal(run)
+    return found
 
 
 def _rows(run: RunContent) -> tuple[RunContent, Triples]:

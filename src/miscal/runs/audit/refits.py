@@ -60,18 +60,8 @@ DATA = -1
 class Slice:
     """The field of one fit in numbers, on the evaluation rows.
 
-    Attributes
-    ----------
-    delta_std : float
-        Standard deviation of the field.
-    worst : str or None
-        "over" or "under", the regime with the larger smECE; None where both have too few rows.
-    gap : float or None
-        smECE of that regime less smECE of all rows.
-    gap_clipped : float
-        max(0, gap), as the paper appears to report it; 0 where the gap is None.
-    share_worst : float or None
-        Share of the rows in that regime.
+    ``worst`` is the regime with the larger smECE, None where both have too few rows; ``gap`` its smECE less that of all
+    rows, and ``gap_clipped`` at least 0, as the paper appears to report it; ``share_worst`` its share of the rows.
     """
 
     delta_std: float
@@ -92,16 +82,8 @@ class SeedField(Slice):
 class ProxyCurve:
     """How the proxy went while the chosen setting was trained (method "paper").
 
-    Attributes
-    ----------
-    draw : int
-        Number of the refit, from 0; -1 is the fit on the data.
-    epoch : int
-        The epoch that was kept, from 1.
-    proxy : float
-        Its validation Brier score of f + delta, the smallest of the curve.
-    proxies : tuple of float
-        The same after each epoch that was trained.
+    ``draw`` counts refits from 0, and -1 is the fit on the data; ``epoch`` is the one that was kept, from 1, and
+    ``proxy`` its validation Brier score of f + delta, the smallest of ``proxies``, those after each epoch.
     """
 
     draw: int
@@ -112,15 +94,7 @@ class ProxyCurve:
 
 @dataclass(frozen=True, eq=False)
 class Refitting:
-    """Rows, and how their field is learned again.
-
-    Attributes
-    ----------
-    triples : Triples
-        With their split, as the run used it; without one where all rows are evaluated.
-    method, options, seed, epsilon, min_rows, n_jobs, device, evidence
-        As for :func:`miscal.discovery.discover.discover`.
-    """
+    """Rows, with their split as the run used it, and how their field is learned again, as for ``discover``."""
 
     triples: Triples
     method: str = "auto"
@@ -195,23 +169,7 @@ def refit_under_null(
 ) -> tuple[dict[str, NullStatistic], tuple[ProxyCurve, ...]]:
     """Learn the field from outcomes of a null, and compare what is found with what the data give.
 
-    Parameters
-    ----------
-    rows : Refitting
-    null : {"visible", "calibrated", "permuted"}
-        See `NULL_QUESTIONS`.
-    n_draws : int
-        Refits.
-    tell : callable
-        Called with the name of each step.
-
-    Returns
-    -------
-    statistics : dict of str to NullStatistic
-        ``delta_std``, ``std_hidden``, ``share_miscalibrated``, ``gap`` (0 where neither regime has enough rows) and
-        ``gap_clipped``.
-    curves : tuple of ProxyCurve
-        Of the data and of each draw; empty where the method has no proxy, or each fold chooses by its own.
+    There are no curves where the method has no proxy, or each fold chooses by its own.
     """
     curves: list[ProxyCurve] = []
     # the data come first
@@ -240,21 +198,7 @@ def refit_under_null(
 def refit_with_seeds(
     rows: Refitting, n_seeds: int, tell: Callable[[str], None]
 ) -> tuple[Stability, tuple[SeedField, ...]]:
-    """Learn the field with the run's seed and those that follow it, on the same split, and compare the fields.
-
-    Parameters
-    ----------
-    rows : Refitting
-    n_seeds : int
-    tell : callable
-        Called with the name of each step.
-
-    Returns
-    -------
-    stability : Stability
-    by_seed : tuple of SeedField
-        One for each seed, the run's own first.
-    """
+    """Learn the field with the run's seed, which comes first, and those that follow it, on the same split."""
     fields, found = [], []
     for extra in range(n_seeds):
         tell(f"other seeds ({extra} of {n_seeds})")
@@ -266,13 +210,7 @@ def refit_with_seeds(
 
 
 def check_refitting(null: str, n_draws: int, n_seeds: int) -> None:
-    """Refuse settings of an audit that are out of range, before anything is learned.
-
-    Raises
-    ------
-    InputError
-        If the null is another, or there are too few refits or seeds.
-    """
+    """Refuse settings of an audit that are out of range, before anything is learned."""
     if null not in NULLS:
         raise InputError(f"null must be one of {', '.join(NULLS)}; got {null!r}")
     if n_draws < 1:
@@ -282,21 +220,10 @@ def check_refitting(null: str, n_draws: int, n_seeds: int) -> None:
 
 
 def outcomes_under(null: str, rows: Refitting) -> Resampler:
-    """Return what draws outcomes under a null.
+    """Return what draws outcomes under a null: it takes a generator, and returns (n,) of 0 and 1.
 
     Hidden miscalibration that the rows of a group share is not told from outcomes that hang together. So where there
     is such, draws are noisier than need be, and p-values too large rather than too small.
-
-    Parameters
-    ----------
-    null : {"visible", "calibrated", "permuted"}
-        See `NULL_QUESTIONS`.
-    rows : Refitting
-
-    Returns
-    -------
-    callable
-        Takes a numpy.random.Generator, returns (n,) float64 of 0 and 1.
     """
     triples = rows.triples
     if null == "permuted":

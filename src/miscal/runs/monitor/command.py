@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from miscal.base.errors import command
+import numpy as np
+
+from miscal.base.errors import InputError, MiscalError, command
 from miscal.base.files import whole_folder
-from miscal.discovery.run_folder import MONITOR
+from miscal.base.json_values import clean_text, plain
+from miscal.base.threads import one_thread
+from miscal.calibration.metrics.scores import log_losses, squared_errors
+from miscal.data.writing import write_table
+from miscal.discovery.run import RunContent, read_run
+from miscal.discovery.run_folder import MONITOR, check_seal
+from miscal.discovery.saved_model import SavedModel
+from miscal.discovery.summary import Measure
+from miscal.evidence.settings import SIGNIFICANCE
+from miscal.findings.conditions import Frame
+from miscal.runs.monitor import state as states
+from miscal.runs.monitor.document import (
+    BROKEN,
+    FINDING,
+    WHOLE,
+    LookNumbers,
+    Monitoring,
+    QuestionNumbers,
+    RowsOfLooks,
+    verdict,
+)
+from miscal.runs.monitor.identity import RowKeys, grid_of, refuse_counted, repeated, warnings_of
+from miscal.runs.monitor.new_rows import NewLabelled, Read, frame_of, known_rows, read_labelled
+from miscal.runs.monitor.page import build, course_table
+from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
+from miscal.runs.monitor.state import MonitorState
 
-if TYPE_CHECKING:
-    from miscal.runs.monitor.document import Monitoring
-
-STATE = "state"
-MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", STATE})
+MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", states.FOLDER})
 """What the folder of a monitor holds."""
-
-FOLDER = MONITOR
-"""Name of the folder in that of the run."""
+BY_ROWS = "none"
+"""Group of a monitor that counts rows although the run counts units."""
+EQUAL_INPUTS = ("equal inputs", "near copies")
+"""What a run counts by where rows of equal inputs are one unit among new rows too."""
+LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
 
 
 def monitor(
@@ -93,31 +119,192 @@ def monitor(
     """
     tell = progress or (lambda name: None)
     tell("reading the run")
-    from miscal.discovery.run_folder import check_seal
-
     # before anything is locked or made in a folder that is none
     check_seal(run)
-    place = Path(run) / FOLDER if out is None else Path(out)
-
+    place = Path(run) / MONITOR if out is None else Path(out)
+    if tolerance is not None and not 0 <= tolerance < 1:
+        raise InputError(f"tolerance must be a difference of rates of at least 0 and below 1; got {tolerance!r}")
     with whole_folder(place, holds=MONITOR_FILES, writer=command("monitor"), overwrite=True, reads=[data]) as folder:
-        from miscal.discovery.run import read_run
-        from miscal.runs.monitor.look import look
-        from miscal.runs.monitor.state import load, save
-
-        before = load(place) if place.is_dir() and any(place.iterdir()) else None
+        before = states.load(place) if place.is_dir() and any(place.iterdir()) else None
         tell("reading and correcting the rows")
-        looked = look(read_run(run), data, before, place, at=at, tolerance=tolerance, group=group, **options)
+        with one_thread():
+            state, found = _look(read_run(run), data, before, place, at, tolerance, group, options)
         tell("page")
-        save(looked.state, folder)
-        _write(looked.document, folder)
-    return looked.document
+        states.save(state, folder)
+        (folder / "monitor.json").write_text(found.to_json(), encoding="utf-8")
+        write_table(course_table(found), folder / "course.csv")
+        (folder / "monitor.html").write_text(build(found), encoding="utf-8")
+    return found
 
 
-def _write(document: Monitoring, folder: Path) -> None:
-    from miscal.data.writing import write_table
-    from miscal.runs.monitor.page import build
-    from miscal.runs.monitor.views import course_table
+def _look(
+    run: RunContent,
+    data: Any,
+    before: MonitorState | None,
+    folder: Path,
+    at: str | None,
+    tolerance: float | None,
+    group: str | None,
+    options: dict[str, Any],
+) -> tuple[MonitorState, Monitoring]:
+    """Look at new labelled rows; `before` is what earlier looks left, and `folder` the monitor as messages name it."""
+    model = states.fingerprint(run.path)
+    if before is not None:
+        states.refuse_other(before, model, tolerance, group)
+        group = before.group
+    else:
+        group = group or run.summary.settings.get("source", {}).get("columns", {}).get("group")
+    units = run.summary.units
+    equal = group is None and units is not None and units.source in EQUAL_INPUTS
+    column = None if group == BY_ROWS else group
+    saved, by_id = run.load_model(), None if before is None else before.by_id
+    alone = units is not None and units.source == "column" and group == units.column
+    units_of = {"group": column, "equal_inputs": equal, "blanks_alone": alone}
+    read = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
+    rows, frame = read.rows, frame_of(run, saved, read.rows)
+    if before is None:
+        before = _begin(run, saved, rows, frame, model, tolerance, group)
+    states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
+    keys = RowKeys.of(rows, before.grid)
+    refuse_counted(before.looks, before.digests, before.seen, keys, rows, folder)
+    seen = _numbers(read, data, at, len(before.looks) + 1, repeated(keys.groups, before.seen.groups))
+    after = before.model_copy(
+        update={
+            "questions": tuple(one.after(rows, _inside(run, one, frame)) for one in before.questions),
+            "looks": (*before.looks, seen),
+            "digests": (*before.digests, keys.digests()),
+            "seen": before.seen.joined(keys),
+        }
+    )
+    warnings = [*read.notes, *warnings_of(keys, before.seen, rows, group)]
+    unit = column or ("input" if equal else "row")
+    return after, _document(run, after, plain(read.columns), warnings, unit)
 
-    (folder / "monitor.json").write_text(document.to_json(), encoding="utf-8")
-    write_table(course_table(document), folder / "course.csv")
-    (folder / "monitor.html").write_text(build(document), encoding="utf-8")
+
+def _begin(
+    run: RunContent,
+    model: SavedModel,
+    rows: NewLabelled,
+    frame: Frame,
+    digests: tuple[str, ...],
+    tolerance: float | None,
+    group: str | None,
+) -> MonitorState:
+    """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
+    triples, left = None, []
+    try:
+        triples = run.triples()
+    except MiscalError as error:
+        left.append(f"the rows of the run cannot be read ({error})")
+    units = run.summary.units
+    factor = units.factor if units is not None and group == units.column else 1.0
+    known = known_rows(run, model, triples)
+    asked = questions_of(run, known, frame, tolerance=tolerance, factor=max(factor, 1.0), left=left)
+    return MonitorState(
+        model=digests,
+        group=group,
+        tolerance=tolerance,
+        questions=asked,
+        left_out=tuple(clean_text(one) for one in left),
+        known=len(known[0]),
+        by_id=rows.id is not None,
+        grid=grid_of(rows.X),
+    )
+
+
+def _inside(run: RunContent, one: Question, frame: Frame) -> np.ndarray | None:
+    if one.kind != FINDING:
+        return None
+    condition = run.summary.findings[one.place or 0].condition
+    lacking = condition.lacks(frame)
+    if lacking is not None:
+        raise InputError(
+            f"the rows of {one.about!r} cannot be told in these data, as they could at the first look: {lacking}; give "
+            f"{', '.join(map(repr, condition.columns)) or 'the inputs'} in the same form"
+        )
+    return condition.rows(frame)
+
+
+def _numbers(read: Read, data: Any, at: str | None, look: int, returning: int) -> LookNumbers:
+    rows = read.rows
+    lost = log_losses(rows.correct, rows.corrected) - log_losses(rows.correct, rows.confidence)
+    return LookNumbers(
+        look=look,
+        source=clean_text(Path(data).name if isinstance(data, (str, Path)) else "rows in memory"),
+        at=None if at is None else clean_text(at),
+        rows=len(rows),
+        units=rows.units,
+        dropped=read.dropped,
+        accuracy=float(rows.correct.mean()),
+        confidence=float(rows.confidence.mean()),
+        corrected=float(rows.corrected.mean()),
+        brier_raw=float(squared_errors(rows.correct, rows.confidence).mean()),
+        brier_corrected=float(squared_errors(rows.correct, rows.corrected).mean()),
+        lost=float(lost.mean()),
+        unsupported=float(np.mean(~rows.supported)),
+        returning=returning,
+    )
+
+
+def _document(
+    run: RunContent, state: MonitorState, columns: dict[str, Any], warnings: Sequence[str], unit: str
+) -> Monitoring:
+    asked = tuple(_question(run, one) for one in state.questions)
+    rows = sum(one.rows for one in state.looks)
+    means = {
+        name: sum(one.rows * getattr(one, name) for one in state.looks) / rows
+        for name in ("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected")
+    }
+    raised = [one.rows.last for one in asked if one.alarms and one.state == BROKEN]
+    found = Monitoring(
+        kind=run.summary.kind,
+        epsilon=run.summary.settings.get("epsilon"),
+        run=clean_text(run.path.resolve().name),
+        alpha=SIGNIFICANCE,
+        group=None if state.group in (None, BY_ROWS) else clean_text(state.group),
+        unit=clean_text(unit),
+        known=state.known,
+        alarm=bool(raised),
+        raised=min(raised, default=None),
+        verdict=(),
+        rows=rows,
+        **means,
+        looks=state.looks,
+        questions=asked,
+        left_out=state.left_out,
+        warnings=tuple(clean_text(one) for one in warnings),
+        columns=columns,
+        versions={name: metadata.version(name) for name in LIBRARIES},
+    )
+    return found.model_copy(update={"verdict": tuple(verdict(found))})
+
+
+def _question(run: RunContent, one: Question) -> QuestionNumbers:
+    since, shown = one.broken or (1, len(one.history))
+    sums, mean, radius = (values[-1] for values in one.course(since, shown))
+    of = dict(zip(COLUMNS, sums.tolist(), strict=True))
+    n = int(of["rows"])
+    # means of values in [0, 1], whose sums are rounded
+    means = {name: min(of[name] / n, 1.0) if n else None for name in MEANS}
+    return QuestionNumbers(
+        key=one.key,
+        kind=one.kind,
+        about=clean_text(one.about),
+        phrase=clean_text(run.summary.findings[one.place or 0].phrase) if one.kind == FINDING else None,
+        alarms=one.kind in WHOLE,
+        error=one.error,
+        allowed=one.allowed,
+        state=one.state,
+        rows=RowsOfLooks(
+            first=since, last=shown, n=n, units=int(of["units"]), value=_measure(n, mean, radius), **means
+        ),
+        course=tuple(
+            _measure(int(now[0]), value, reach)
+            for now, value, reach in zip(*one.course(1, len(one.history)), strict=True)
+        ),
+    )
+
+
+def _measure(n: int, mean: float, radius: float) -> Measure:
+    known = n > 0 and np.isfinite(radius)
+    return Measure(value=float(mean) if n else None, interval=(mean - radius, mean + radius) if known else None)

@@ -1,40 +1,58 @@
-"""The content of ``monitor.json``: one class for each of its tables."""
+"""The content of ``monitor.json``, one class for each of its tables, and the sentences that say it."""
 
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import FiniteFloat, NonNegativeInt
+from pydantic import Field, FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Probability
-from miscal.base.shown import Shown, ShowsItself
-from miscal.base.vocabulary import ANSWER, Kind
-from miscal.discovery.summary import Document, Measure, Number, Part, Share
-from miscal.runs.monitor.questions import State
+from miscal.base.document import Document, Measure, Number, Part, Probability, Share
+from miscal.base.number_wording import percent
+from miscal.base.shown import Diagram, Shown, ShowsItself, fact_lines, wrapped
+from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.report.formatting import decimals_for, points, signed
 
 MONITOR_VERSION = 3
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
+MOST = 10**15
+"""Beyond it, sums of squares could overflow; no monitor comes near."""
+Count = Annotated[int, Field(ge=0, le=MOST)]
+Some = Annotated[int, Field(ge=1, le=MOST)]
+
+QuestionKind = Literal["gain", "level", "finding", "threshold"]
+GAIN, LEVEL, FINDING, THRESHOLD = "gain", "level", "finding", "threshold"
+WHOLE = (GAIN, LEVEL)
+"""Questions about all rows: where one does not hold, the alarm is raised."""
+State = Literal["holds", "does not hold", "not known"]
+HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
+
+SHOWN = 5
+"""Findings, and things not asked, that are named in sentences."""
+FEW_ROWS = 300
+"""Rows of a run below which it is said what it could not know."""
 
 
 class LookNumbers(Part):
     """The new rows of one look: how many there were, and the means of their outcomes and confidences.
 
     ``lost`` is the mean log loss of the corrected confidences less that of the raw ones, in nats. Above 0, the
-    corrected confidences are worse.
+    corrected confidences are worse. ``returning`` are rows of groups that came before.
     """
 
-    look: NonNegativeInt
+    look: Some
     source: str
     at: str | None
-    rows: NonNegativeInt
-    units: NonNegativeInt
-    dropped: NonNegativeInt
+    rows: Some
+    units: Some
+    dropped: Count
     accuracy: Share
     confidence: Share
     corrected: Share
-    brier_raw: FiniteFloat
-    brier_corrected: FiniteFloat
+    brier_raw: Share
+    brier_corrected: Share
     lost: FiniteFloat
     unsupported: Share
-    returning: NonNegativeInt
+    returning: Count
 
 
 class RowsOfLooks(Part):
@@ -65,7 +83,7 @@ class QuestionNumbers(Part):
     """
 
     key: str
-    kind: Literal["gain", "level", "finding", "threshold"]
+    kind: QuestionKind
     about: str
     phrase: str | None
     alarms: bool
@@ -77,7 +95,7 @@ class QuestionNumbers(Part):
 
 
 class Monitoring(ShowsItself, Document):
-    """Everything that a monitor tells, as in ``monitor.json``.
+    """Everything that a monitor says, as in ``monitor.json``.
 
     ``kind`` says what the confidences are the probabilities of, and ``epsilon`` is the band of the run that counts as
     well calibrated: numbers are written as finely as it asks for. ``unit`` is what is counted once, and ``group`` the
@@ -113,8 +131,148 @@ class Monitoring(ShowsItself, Document):
     columns: dict[str, str | tuple[str, ...] | None]
     versions: dict[str, str]
 
-    def shown(self) -> Shown:
-        """Return what it shows of itself in a notebook and on a terminal."""
-        from miscal.runs.monitor.wording import shown_monitoring
+    def asked(self, kind: QuestionKind) -> list[QuestionNumbers]:
+        """Return the questions of one kind; of all rows there is one of either kind."""
+        return [one for one in self.questions if one.kind == kind]
 
-        return shown_monitoring(self)
+    def shown(self) -> Shown:
+        """Return what it shows of itself: an alarm, its verdict, and how far outcomes were off after each look."""
+        first, *others = self.verdict
+        (level,) = self.asked(LEVEL)
+        values = [one.value or 0.0 for one in level.course]
+        low, high = min(*values, 0.0), max(*values, 0.0)
+        height = lambda value: (value - low) / (high - low or 1.0)  # noqa: E731
+        n = len(values)
+        course = Diagram(
+            f"Outcomes less corrected {vocabulary(self.kind).probabilities}, of all rows so far, after each look; the "
+            "dashed line is none.",
+            tuple((k + 0.5) / n for k in range(n)),
+            tuple(height(value) for value in values),
+            tuple(f"look {k}" for k in range(1, n + 1)),
+            level=height(0.0),
+            joined=True,
+        )
+        return Shown(
+            title=f"Monitor of {self.run} after {_count(n, 'look')}",
+            alarms=(first,) if self.alarm else (),
+            sentences=tuple(others) if self.alarm else self.verdict,
+            facts=tuple(_facts(self)),
+            diagram=course,
+        )
+
+
+def verdict(found: Monitoring) -> Iterator[str]:
+    """Say whether the correction holds: of all rows, against none, at findings and at thresholds."""
+    words = vocabulary(found.kind)
+    (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
+    rows = f"{_count(found.rows, 'row')} and {_count(len(found.looks), 'look')}"
+    if found.alarm:
+        why = [
+            *(["outcomes are not what it says"] if level.state == BROKEN else []),
+            *([f"it is worse than the raw {words.probabilities}"] if gain.state == BROKEN else []),
+        ]
+        yield f"ALARM since look {found.raised}: the correction does not hold; {' and '.join(why)}."
+    elif level.state == HOLDS:
+        yield f"No alarm: in {rows}, the correction holds for all rows together."
+    else:
+        yield f"No alarm: in {rows}, it is not known whether the correction holds for all rows together."
+    yield f"All rows: {_answer(level, found)}."
+    yield f"Against the raw {words.probabilities}: {_answer(gain, found)}."
+    yield from _several(found.asked(FINDING), ("finding", "findings"), SHOWN, found)
+    # neighbouring thresholds say nearly the same
+    yield from _several(found.asked(THRESHOLD), ("side of a threshold", "sides of thresholds"), 1, found)
+    if found.known < FEW_ROWS:
+        reach = points(max(level.allowed), decimals_for(found.epsilon)).removeprefix("+")
+        yield (
+            f"What cannot be known: the run has {_count(found.known, 'row')}, and could not tell whether its corrected "
+            f"{words.probabilities} were already off by up to {reach} points when they were made. So much counts as no "
+            f"change; whether less than that is a change is not known. `miscal discover` with {FEW_ROWS} rows or more "
+            "narrows it."
+        )
+    if found.alarm:
+        yield "What to do: find out what changed, and run `miscal discover` again, with rows of this kind."
+
+
+def _several(asked: Sequence[QuestionNumbers], what: tuple[str, str], most: int, found: Monitoring) -> Iterator[str]:
+    """Count the answers of one kind, and name those farthest off that do not hold."""
+    if not asked:
+        return
+    of = {state: [one for one in asked if one.state == state] for state in (HOLDS, BROKEN, UNKNOWN)}
+    named = what[0] if len(asked) == 1 else what[1]
+    yield (
+        f"Of {len(asked)} {named}, the correction holds in {len(of[HOLDS])}, does not hold in "
+        f"{len(of[BROKEN])}, and in {len(of[UNKNOWN])} it is not known."
+    )
+    for one in sorted(of[BROKEN], key=lambda one: -abs(one.rows.value.value or 0.0))[:most]:
+        yield f"{f'In {one.phrase}' if one.phrase else one.about.capitalize()}: {_answer(one, found)}."
+
+
+def _answer(one: QuestionNumbers, found: Monitoring) -> str:
+    """Say the answer to a question, with the numbers that it rests on."""
+    words, rows, gain = vocabulary(found.kind), one.rows, one.kind == GAIN
+    span = f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
+    if one.state == BROKEN:
+        state = f"{'worse' if gain else BROKEN} (shown by {span})"
+    else:
+        state = "no worse" if gain and one.state == HOLDS else one.state
+    if gain:
+        return f"{state}; log loss {numbers(one, found)}"
+    if rows.observed is None or rows.corrected is None:
+        return f"{state}; no rows"
+    return (
+        f"{state}; of {_count(rows.n, 'row')}, {percent(rows.observed, 1)} {words.come_true}, and the corrected "
+        f"{words.probabilities} say {percent(rows.corrected, 1)}: {numbers(one, found)}"
+    )
+
+
+def numbers(one: QuestionNumbers, found: Monitoring) -> str:
+    """Write value and interval of a question, in points (of the gain: in nats), and the zone that is allowed."""
+
+    def written(value: float | None) -> str:
+        return signed(value or 0.0, 4) if one.kind == GAIN else points(value, decimals_for(found.epsilon))
+
+    (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
+    right = f"up to {written(high)}" if low is None else f"{written(low)} to {written(high)}"
+    said = "no rows" if value is None else f"{written(value)}{'' if one.kind == GAIN else ' points'}"
+    if ends is None:
+        said += ", too few units for an interval"
+    elif value is not None:
+        said += f" ({written(ends[0])} to {written(ends[1])})"
+    return f"{said}; allowed: {right}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def monitor_lines(found: Monitoring, out: Path) -> list[str]:
+    """Return the lines that are printed of a look; `out` is the folder of the monitor."""
+    return [
+        *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
+        "",
+        *fact_lines(_facts(found)),
+        # a path is never broken: it is there to be copied
+        f"page        {out / 'monitor.html'}",
+    ]
+
+
+def _facts(found: Monitoring) -> list[tuple[str, str]]:
+    """Tell of rows, means and the last look, say what is left out, and warn."""
+    last, words = found.looks[-1], vocabulary(found.kind)
+    dropped = f"; {last.dropped:,} left out as invalid" if last.dropped else ""
+    by = "" if found.unit == "row" else f"; counted by {found.unit}: {last.units:,} new"
+    more = len(found.left_out) - SHOWN
+    means = f"mean {words.probability} {percent(found.corrected, 1)} corrected, {percent(found.confidence, 1)} raw"
+    return [
+        ("rows", f"{last.rows:,} new, {found.rows:,} in {_count(len(found.looks), 'look')}{dropped}{by}"),
+        ("outcomes", f"{percent(found.accuracy, 1)} are 1; {means}"),
+        ("brier", f"{found.brier_corrected:.4f} corrected, {found.brier_raw:.4f} raw"),
+        (
+            "this look",
+            f"{percent(last.accuracy, 1)} are 1; corrected {percent(last.corrected, 1)}; log loss, corrected less raw, "
+            f"{signed(last.lost, 4)}",
+        ),
+        *(("not asked", one) for one in found.left_out[:SHOWN]),
+        *([("", f"and {more:,} more: see the page")] if more > 0 else []),
+        *(("warning", one) for one in found.warnings),
+    ]

@@ -10,7 +10,7 @@ estimated by the share of the old rows that equal another old one (Good, 1953, B
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.findings.residuals import proportion_interval
+from miscal.runs.monitor.document import LookNumbers
 from miscal.runs.monitor.new_rows import ID, NewLabelled
-from miscal.runs.monitor.state_schema import Grid, Look
 
 Keys = NDArray[np.uint64]
 
@@ -38,19 +38,16 @@ _LEAST_ALIKE = 0.1
 """Share of rows alike to earlier ones above which a look warns. A convention."""
 
 
+def grid_of(X: np.ndarray) -> NDArray[np.float64]:
+    """Return mean and standard deviation of each column of the first look, in steps of which rows are alike; (2, d)."""
+    X = np.asarray(X, dtype=np.float64)
+    scale = X.std(0)
+    return np.stack([X.mean(0), np.where(scale > 1e-12, scale, 1.0)])
+
+
 @dataclass(frozen=True, eq=False)
 class RowKeys:
-    """Digests of rows.
-
-    Attributes
-    ----------
-    groups : (m,) uint64
-        Of the groups.
-    rows : (n,) uint64
-        Of the ids, or of the values.
-    alike : (n,) uint64
-        Of the values but for rounding.
-    """
+    """Digests of the groups of rows, of the rows (their ids, or their values), and of their values but for rounding."""
 
     groups: Keys
     rows: Keys
@@ -62,10 +59,20 @@ class RowKeys:
         return RowKeys(*(np.zeros(0, np.uint64) for _ in range(3)))
 
     @staticmethod
-    def of(rows: NewLabelled, grid: Grid) -> RowKeys:
+    def of(rows: NewLabelled, grid: NDArray[np.float64]) -> RowKeys:
         """Take the digests of the rows of a look, in their order."""
         groups = _keys(str(name) for name in ([] if rows.group is None else rows.group) if name is not None)
-        return RowKeys(groups, _row_keys(rows), _alike_keys(rows, grid))
+        if rows.id is not None:
+            own = _keys(str(name) for name in rows.id)
+        else:
+            # double precision holds single precision exactly
+            own = _keys_of(np.column_stack([rows.X, rows.confidence, rows.correct]), rows)
+        # of many columns some of the widest: the more are looked at, the more often one of them lies at a border
+        mean, scale = grid
+        columns = np.argsort(-scale, kind="stable")[:_NEAR_COLUMNS]
+        steps = (rows.X[:, columns] - mean[columns]) / (scale[columns] * _NEAR_STEP)
+        near = np.round(np.column_stack([steps, rows.confidence / _NEAR_CONFIDENCE, rows.correct]))
+        return RowKeys(groups, own, _keys_of(near, rows))
 
     def joined(self, new: RowKeys) -> RowKeys:
         """Add the digests of a look. All are sorted; a group is kept once, and a row as often as it came."""
@@ -73,26 +80,17 @@ class RowKeys:
         rows, alike = (np.sort(np.r_[a, b]) for a, b in ((self.rows, new.rows), (self.alike, new.alike)))
         return RowKeys(groups, rows, alike)
 
-
-def _row_keys(rows: NewLabelled) -> Keys:
-    if rows.id is not None:
-        return _keys(str(name) for name in rows.id)
-    # double precision holds single precision exactly, and adding 0 makes -0.0 and 0.0 one
-    numbers = np.column_stack([rows.X, rows.confidence, rows.correct]).astype(np.float64) + 0.0
-    return _keys_of(numbers.astype("<f8"), rows)
+    def digests(self) -> tuple[str, str]:
+        """Return the digests of a look as a whole: of its rows in their order, and in any order."""
+        return order_digest(self.rows), order_digest(np.sort(self.rows))
 
 
-def _alike_keys(rows: NewLabelled, grid: Grid) -> Keys:
-    # of many columns some of the widest: the more are looked at, the more often one of them lies at a border
-    columns = np.argsort(-grid.scale, kind="stable")[:_NEAR_COLUMNS]
-    steps = (rows.X[:, columns] - grid.mean[columns]) / (grid.scale[columns] * _NEAR_STEP)
-    near = np.column_stack([steps, rows.confidence / _NEAR_CONFIDENCE, rows.correct])
-    return _keys_of(np.round(near).astype("<f8") + 0.0, rows)
-
-
-def _keys_of(numbers: NDArray[np.float64], rows: NewLabelled) -> Keys:
+def _keys_of(numbers: NDArray, rows: NewLabelled) -> Keys:
+    """Take the digests of rows of numbers, each with its group."""
     names: Sequence[object] = [""] * len(rows) if rows.group is None else list(rows.group)
-    return _keys(row.tobytes() + str(name).encode("utf-8", "replace") for row, name in zip(numbers, names, strict=True))
+    # adding 0 makes -0.0 and 0.0 one
+    whole = numbers.astype("<f8") + 0.0
+    return _keys(row.tobytes() + str(name).encode("utf-8", "replace") for row, name in zip(whole, names, strict=True))
 
 
 def _keys(contents: Iterable[bytes | str]) -> Keys:
@@ -118,19 +116,9 @@ def repeated(keys: Keys, seen: Keys) -> int:
 
 
 def more_than_chance(keys: Keys, seen: Keys) -> bool:
-    """Whether more keys are among those seen than chance brings, where new rows are drawn as the old ones were.
+    """Whether more new keys are among those seen than chance brings, where new rows are drawn as the old ones were.
 
-    Parameters
-    ----------
-    keys : (n,) uint64
-        Of new rows.
-    seen : (m,) uint64
-        Of earlier rows; a row that came twice is in it twice.
-
-    Returns
-    -------
-    bool
-        Where no two earlier rows are equal, whether any new one equals one of them.
+    Where no two earlier rows are equal, whether any new one equals one of them.
 
     Examples
     --------
@@ -138,10 +126,8 @@ def more_than_chance(keys: Keys, seen: Keys) -> bool:
     >>> more_than_chance(few[:1], few), more_than_chance(many, many)
     (True, False)
     """
-    found, share = repeated(keys, seen), _share_paired(seen)
-    if not found or not share:
-        return found > 0
-    return _chance(found, len(keys), share, len(seen)) < LEAST_CHANCE
+    found = repeated(keys, seen)
+    return found > 0 and (_share_paired(seen) == 0 or _chance(found, len(keys), seen) < LEAST_CHANCE)
 
 
 def many_alike(keys: Keys, seen: Keys) -> int:
@@ -149,7 +135,7 @@ def many_alike(keys: Keys, seen: Keys) -> int:
     found = repeated(keys, seen)
     if found < max(1.0, _LEAST_ALIKE * len(keys)):
         return 0
-    return found if _chance(found, len(keys), _share_paired(seen), len(seen)) < LEAST_CHANCE else 0
+    return found if _chance(found, len(keys), seen) < LEAST_CHANCE else 0
 
 
 def _share_paired(seen: Keys) -> float:
@@ -158,62 +144,76 @@ def _share_paired(seen: Keys) -> float:
     return (len(seen) - int((times == 1).sum())) / max(1, len(seen))
 
 
-def _chance(found: int, n: int, share: float, before: int) -> float:
-    """Chance of so many equal rows among `n`, where this share of the rows before was equal to another, at most."""
+def _chance(found: int, n: int, seen: Keys) -> float:
+    """Chance of so many equal rows among `n`, at most, by the share of earlier rows that equal another."""
     from scipy.stats import binom
 
-    _, rate = proportion_interval(share, before, _ERROR)
+    _, rate = proportion_interval(_share_paired(seen), len(seen), _ERROR)
     return float(binom.sf(found - 1, n, rate))
 
 
-# --- refusals -----------------------------------------------------------------------------------------------------
+def warnings_of(keys: RowKeys, seen: RowKeys, rows: NewLabelled, group: str | None) -> Iterator[str]:
+    """Say which rows of a look look like earlier ones, by their groups or by their values."""
+    n = len(rows)
+    if returning := repeated(keys.groups, seen.groups):
+        yield (
+            f"{returning:,} of {n:,} rows are of groups of {group!r} that came at earlier looks. Rows of a group "
+            "depend on each other, and across looks this is not allowed for: keep the rows of a group together in one "
+            "file, or take the intervals as too narrow"
+        )
+    if rows.id is None and (equal := repeated(keys.rows, seen.rows)):
+        yield (
+            f"{equal:,} of {n:,} rows are equal to rows of earlier looks in inputs, {rows.words.probability} and "
+            "outcome. Rows of these data are often equal, so these may be other rows, and they were counted; a column "
+            "'id' would tell"
+        )
+    if alike := many_alike(keys.alike, seen.alike):
+        known = "not to the last digit" if rows.id is None else "their ids differ"
+        yield (
+            f"{alike:,} of {n:,} rows are equal to rows of earlier looks but for rounding ({known}), and were counted: "
+            "if the file holds the same rows again, they now count twice; begin a new monitor with --out and give each "
+            "row once"
+        )
 
 
-def refuse_counted(looks: Sequence[Look], before: RowKeys, new: RowKeys, folder: Path, rows: NewLabelled) -> None:
+def refuse_counted(
+    looks: Sequence[LookNumbers],
+    digests: Sequence[tuple[str, str]],
+    seen: RowKeys,
+    new: RowKeys,
+    rows: NewLabelled,
+    folder: Path,
+) -> None:
     """Refuse rows that an earlier look has counted.
 
-    Parameters
-    ----------
-    looks : sequence of Look
-    before, new : RowKeys
-        Of all earlier looks; of the new rows, in order.
-    folder : Path
-        The monitor.
-    rows : NewLabelled
-        The new rows.
-
-    Raises
-    ------
-    InputError
-        If they are the rows of a look, begin with them, repeat ids, or equal more earlier rows than chance explains.
+    They are the rows of a look, begin with them, repeat ids, or equal more earlier rows than chance explains; `digests`
+    are those of the looks, `new` and `rows` the new rows, and `folder` is the monitor.
     """
     content = order_digest(np.sort(new.rows))
-    for number, look in enumerate(looks, start=1):
-        when = f"look {number}{f' ({look.at})' if look.at else ''}"
-        if content == look.content:
+    for look, (ordered, whole) in zip(looks, digests, strict=True):
+        when = f"look {look.look}{f' ({look.at})' if look.at else ''}"
+        if content == whole:
             raise InputError(
                 f"these {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once, "
                 "so nothing was changed. Give the rows that came later"
             )
-        if len(new.rows) > look.rows and order_digest(new.rows[: look.rows]) == look.ordered:
+        if len(new.rows) > look.rows and order_digest(new.rows[: look.rows]) == ordered:
             raise InputError(
                 f"the first {look.rows:,} rows were counted before, as {when} of {folder}, and a row counts once, so "
                 f"nothing was changed. Give only the rows that came later, for example with {argument('where')}"
             )
-    again = np.isin(new.rows, before.rows)
+    again = np.isin(new.rows, seen.rows)
     if rows.id is not None and again.any():
         raise InputError(
             f"{int(again.sum()):,} of {len(rows):,} rows have an {ID!r} that was counted before by {folder} "
             f"({value_list(rows.id[again])}), and count once: give only the rows that came after, for example with "
             f"{argument('where')}. If the column {ID!r} only numbers the rows of each file, rename it and begin a new "
-            "monitor with "
-            f"{argument('out')}; nothing was changed"
+            f"monitor with {argument('out')}; nothing was changed"
         )
-    if rows.id is None and more_than_chance(new.rows, before.rows):
+    if rows.id is None and more_than_chance(new.rows, seen.rows):
         raise InputError(
             f"{int(again.sum()):,} of {len(rows):,} rows were counted before by {folder}: their inputs, "
             f"{rows.words.probability} and outcome are those of earlier rows, and a row counts once. Give only the "
             f"rows that came after, for example with {argument('where')}. If they are other rows that happen to be "
-            "equal, a column "
-            f"{ID!r} tells rows apart, in a new monitor ({argument('out')}); nothing was changed"
+            f"equal, a column {ID!r} tells rows apart, in a new monitor ({argument('out')}); nothing was changed"
         )

@@ -1,10 +1,9 @@
-"""New labelled rows: read as `miscal calibrate` reads rows, corrected by the saved model, with outcomes and groups."""
+"""Labelled rows, corrected: new ones, read as `miscal calibrate` reads rows, and those that the run was made of."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.errors import InputError, MismatchError, argument
-from miscal.base.folds import row_groups
+from miscal.base.folds import named_units, row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
@@ -23,11 +22,12 @@ from miscal.data.readers.names import find, refuse_told
 from miscal.data.readers.outcomes import Asked, outcomes
 from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
-from miscal.discovery.corrected_rows import correct_rows, only_blank
+from miscal.data.triples import Triples
+from miscal.discovery.corrected_rows import correct_rows
+from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel
-from miscal.estimators.estimate import regimes_of
-from miscal.findings import EPSILON
+from miscal.findings.conditions import Frame
 from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 
 Floats = NDArray[np.float64]
@@ -38,11 +38,15 @@ ID = "id"
 
 ON_INVALID = ("error", "drop")
 """What may be done about rows that cannot be used."""
+MOST_TRIED = 1_000
+"""Rows by which it is told whether the saved model corrects at all. Not tuned."""
+UNMOVED = 1e-9
+"""Correction of a confidence that is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class NewLabelled:
-    """New labelled rows, those of a group side by side, groups in the order in which they first came.
+    """Labelled rows, those of a group side by side, groups in the order in which they first came.
 
     Attributes
     ----------
@@ -50,8 +54,6 @@ class NewLabelled:
     correct : (n,) float64, 0 or 1
     confidence, corrected, visible : (n,) float64 in [0, 1]
         As given; corrected by the saved model; and by its global map alone.
-    regime : (n,) object
-        "over", "good" or "under" by the saved model; None where it has no local estimate.
     supported : (n,) bool
     unit : (n,) int64
         Number of the unit, in rising order: of the group, of equal inputs, or of the row.
@@ -62,8 +64,6 @@ class NewLabelled:
     text : tuple of n str or None
     id : (n,) object or None
         What identifies each row, as text; None where its values do.
-    kind : {"answer", "event", "judge"}
-        What the confidences are the probabilities of.
     """
 
     X: np.ndarray
@@ -71,12 +71,11 @@ class NewLabelled:
     confidence: Floats
     corrected: Floats
     visible: Floats
-    regime: np.ndarray
     supported: NDArray[np.bool_]
     unit: Ints
-    group: np.ndarray | None
-    columns: dict[str, np.ndarray]
-    text: tuple[str, ...] | None
+    group: np.ndarray | None = None
+    columns: dict[str, np.ndarray] = field(default_factory=dict)
+    text: tuple[str, ...] | None = None
     id: np.ndarray | None = None
     kind: Kind = ANSWER
 
@@ -96,16 +95,7 @@ class NewLabelled:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Rows that were read, with what must be said of them.
-
-    Attributes
-    ----------
-    rows : NewLabelled
-    columns : dict
-        Columns taken for confidence, outcome, inputs and group.
-    dropped : int
-    notes : tuple of str
-    """
+    """Rows that were read, the columns taken for confidence, outcome, inputs and group, and what must be said."""
 
     rows: NewLabelled
     columns: dict[str, Any]
@@ -133,41 +123,12 @@ def read_labelled(
     csv_escape: str | None = None,
     **options: Any,
 ) -> Read:
-    """Read new labelled rows and correct them.
+    """Read new labelled rows and correct them; columns that are not named are those of the run.
 
-    Parameters
-    ----------
-    run : RunContent
-    model : SavedModel
-        Of the run.
-    data : path or table
-        As for :func:`miscal.data.readers.read_triples`.
-    confidence, correct, probability, event, group : str, optional
-        Columns, the first two or the next two as the run is of an answer or of an event; by default those of the run.
-    positive : optional
-        The value of the outcome's column that is the event; by default that of the run.
-    label : str, optional
-        Of several classes: the column of the class that each row has; by default that of the run.
-    equal_inputs : bool, default False
-        Whether rows of equal inputs are one unit where no group is named.
-    blanks_alone : bool, default False
-        Whether a row without group is a unit of its own, as where a run chose the column; else it is invalid.
-    by_id : bool, optional
-        Whether the column ``id`` identifies rows; by default where there is one that is not the group's.
-    on_invalid : {"error", "drop"}, default "error"
-    encoding : str, default "utf-8"
-    csv_escape : str, optional
-    **options
-        Further options of :func:`miscal.data.readers.open_new_rows`.
-
-    Returns
-    -------
-    Read
-
-    Raises
-    ------
-    MiscalError
-        If the data do not offer what the model and the monitor need.
+    `equal_inputs` says whether rows of equal inputs are one unit where no group is named; `blanks_alone` whether a row
+    without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether the
+    column ``id`` identifies rows: by default where there is one that is not the group's. `label` is the outcome of
+    several classes; further options are those of :func:`miscal.data.readers.open_new_rows`.
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
@@ -202,17 +163,30 @@ def read_labelled(
         beside, roles = _with_top_label(beside, roles, new.probability, model.classes.read.names, run)
     if roles.id is not None:
         _refuse_no_ids(beside.take(keep), roles.id)
-    field = model.estimator.fitted
-    corrected = correct_rows(field, new, model.classes)
+    fitted = model.estimator.fitted
+    corrected = correct_rows(fitted, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, piece.rows)
     refuse_foreign(tally, opened, model.estimator)
-    visible = np.clip(field.global_map_.apply(new.confidence), 0.0, 1.0)
-    made = {"X": new.X, "confidence": new.confidence, "visible": visible}
-    made |= {name: corrected[name].to_numpy() for name in ("corrected", "supported", "delta")}
-    made["local"] = (corrected["reason"].is_null() | only_blank(corrected, new)).to_numpy()
-    epsilon = float(run.summary.settings.get("epsilon") or EPSILON)
-    rows = _ordered(
-        {name: array[keep] for name, array in made.items()}, beside.take(keep), roles, epsilon, equal_inputs
+    beside = beside.take(keep)
+    values = column_of(beside.frame, roles.correct)
+    outcome, _ = outcomes(values, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
+    names, unit = _units(beside, roles.grouping, new.X[keep] if equal_inputs else None)
+    order = np.argsort(unit, kind="stable")
+    at = np.flatnonzero(keep)[order]
+    text = None if roles.text is None else texts(beside, roles.text)
+    rows = NewLabelled(
+        X=new.X[at],
+        correct=outcome[order],
+        confidence=new.confidence[at],
+        corrected=corrected["corrected"].to_numpy()[at],
+        visible=np.clip(fitted.global_map_.apply(new.confidence[at]), 0.0, 1.0),
+        supported=corrected["supported"].to_numpy()[at],
+        unit=unit[order],
+        group=None if names is None else names[order],
+        columns={name: metadata_of(beside, name)[order] for name in roles.named},
+        text=None if text is None else tuple(text[i] for i in order),
+        id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
+        kind=roles.kind,
     )
     unlabelled = int((~keep).sum())
     said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
@@ -326,39 +300,18 @@ def _refuse_no_ids(beside: TableRows, column: str) -> None:
     refuse_repeated(beside, column)
 
 
-def _ordered(
-    values: dict[str, np.ndarray], beside: TableRows, roles: _Roles, epsilon: float, equal_inputs: bool
-) -> NewLabelled:
-    values_of = column_of(beside.frame, roles.correct)
-    correct, _ = outcomes(values_of, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
-    names, number = None, np.arange(len(correct))
-    if roles.grouping is not None:
-        names = group_names(beside, roles.grouping)
-        blank = missing(beside, roles.grouping.column)
+def _units(beside: TableRows, grouping: Grouping | None, X: np.ndarray | None) -> tuple[np.ndarray | None, Ints]:
+    """Return the names of groups, where there are such, and the number of each row's unit, in the order they came."""
+    names, number = None, np.arange(len(beside.row))
+    if grouping is not None:
+        names, blank = group_names(beside, grouping), missing(beside, grouping.column)
         names[blank] = None
-        number = np.unique(names.astype(str), return_inverse=True)[1]
-        number = np.where(blank, len(number) + np.arange(len(number)), number)
-    elif equal_inputs:
-        number = row_groups(values["X"])
+        groups = np.unique(names.astype(str), return_inverse=True)[1]
+        number = np.where(blank, len(groups) + number, groups)
+    elif X is not None:
+        number = row_groups(X)
     _, first, number = np.unique(number, return_index=True, return_inverse=True)
-    unit = np.argsort(np.argsort(first))[number]
-    order = np.argsort(unit, kind="stable")
-    text = None if roles.text is None else texts(beside, roles.text)
-    return NewLabelled(
-        X=values["X"][order],
-        correct=correct[order],
-        confidence=values["confidence"][order],
-        corrected=values["corrected"][order],
-        visible=values["visible"][order],
-        regime=regimes_of(values["delta"], epsilon, values["local"])[order],
-        supported=values["supported"][order],
-        unit=unit[order],
-        group=None if names is None else names[order],
-        columns={name: metadata_of(beside, name)[order] for name in roles.named},
-        text=None if text is None else tuple(text[i] for i in order),
-        id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
-        kind=roles.kind,
-    )
+    return names, np.argsort(np.argsort(first))[number]
 
 
 def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
@@ -371,6 +324,56 @@ def group_names(beside: TableRows, grouping: Grouping) -> np.ndarray:
     return np.array(names, dtype=object)
 
 
-def name_of(data: Any) -> str:
-    """Say what the data are called: the name of the file, or that they were in memory."""
-    return Path(data).name if isinstance(data, (str, Path)) else "rows in memory"
+def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
+    """Put together what findings ask of new rows; the hidden field is estimated where a finding rests on it."""
+    named = {name: rows.columns[name] for name in run.summary.data.columns.metadata if name in rows.columns}
+    hidden = None
+    if any(one.condition.on_field for one in run.summary.findings):
+        estimated = model.estimator.fitted.correct(rows.X, rows.confidence)
+        hidden = estimated.delta - (rows.visible - rows.confidence)
+    return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
+
+
+def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> tuple[NewLabelled, Frame | None]:
+    """Return the rows of a run, corrected by fits that had not seen their outcomes, and what findings ask of them.
+
+    `triples` are its rows as read again. Where they cannot be, there are no inputs, and nothing that findings ask of.
+    """
+    table = run.table
+    columns = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
+    visible = np.clip(columns["confidence"] + columns["visible"], 0.0, 1.0)
+    if triples is not None and _idle(model, triples):
+        # the fits of the run may have corrected them where the saved one, from all rows, does not
+        columns["corrected"] = columns["confidence"]
+    unit = np.arange(len(table))
+    if "unit" in table.columns and not table["unit"].null_count():
+        unit = table["unit"].to_numpy()
+    elif triples is not None and triples.group is not None:
+        unit = named_units(len(table), triples.group.astype(str))
+    # a row without a corrected confidence shows nothing
+    shown = run.evaluated.to_numpy() & np.isfinite(columns["corrected"]) & np.isfinite(visible)
+    order = np.argsort(unit, kind="stable")
+    order = order[shown[order]]
+    rows = NewLabelled(
+        X=(np.zeros((len(table), 0)) if triples is None else triples.X)[order],
+        correct=columns["correct"][order],
+        confidence=columns["confidence"][order],
+        corrected=np.clip(columns["corrected"][order], 0.0, 1.0),
+        visible=visible[order],
+        supported=table["supported"].to_numpy()[order],
+        unit=np.unique(unit[order], return_inverse=True)[1],
+    )
+    if triples is None:
+        return rows, None
+    taken, hidden = triples.take(order), table["hidden"].cast(float).to_numpy()[order]
+    clusters = run.load_clusters()
+    return rows, frame_of_rows(
+        taken.metadata, taken.X, model.encoder, text=taken.text, clusters=clusters, hidden=hidden
+    )
+
+
+def _idle(model: SavedModel, triples: Triples) -> bool:
+    """Whether the saved model leaves confidences as they are."""
+    some = slice(0, MOST_TRIED)
+    corrected = model.estimator.fitted.correct(triples.X[some], triples.confidence[some])
+    return bool(np.all(np.abs(corrected.delta) < UNMOVED))

@@ -10,12 +10,13 @@ The interval begins anew with every look, at less and less error, so that a chan
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
+from miscal.base.document import Part, Share
 from miscal.base.number_wording import threshold_text
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics.scores import log_losses
@@ -25,17 +26,24 @@ from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import SLOPE
-from miscal.runs.monitor.known_rows import KnownRows
+from miscal.runs.monitor.document import (
+    BROKEN,
+    FINDING,
+    GAIN,
+    HOLDS,
+    LEVEL,
+    THRESHOLD,
+    UNKNOWN,
+    Count,
+    QuestionKind,
+    Some,
+    State,
+)
 from miscal.runs.monitor.new_rows import NewLabelled
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-GAIN, LEVEL, FINDING, THRESHOLD = "gain", "level", "finding", "threshold"
-WHOLE = (GAIN, LEVEL)
-"""Questions about all rows: where one does not hold, the alarm is raised."""
-State = Literal["holds", "does not hold", "not known"]
-HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
+_Shift = Annotated[float, Field(ge=-100, le=100)]
 
 MEANS = ("observed", "raw", "corrected")
 COLUMNS = (*SUMS, *MEANS)
@@ -52,44 +60,30 @@ RUN_ERRORS = 1.645
 """Standard errors by which the run may have been off without knowing it: its 90 % interval."""
 
 
-@dataclass(frozen=True, eq=False)
-class Question:
-    """One question, and what the looks so far brought.
+class Question(Part):
+    """One question, and what the looks so far brought: `history` is (looks, 13), with the `COLUMNS` of each look.
 
-    Attributes
-    ----------
-    key, kind, label : str
-    error : float
-        How often it may wrongly be said not to hold, ever.
-    allowed : (float or None, float)
-        The zone that counts as right; without lower end of the gain.
-    factor : float >= 1
-        Of every standard error.
-    place : int or None
-        Of a finding among those of the run.
-    threshold : float or None
-    above : bool
-        Whether it is about the rows at or above the threshold.
-    centre : float or None
-        Of a finding that is a slope: log-odds; residuals of raw confidences below it count turned round.
-    history : (looks, 13) float64
-        `COLUMNS` of each look.
-    broken : (int, int) or None
-        The first and last look of the rows that showed that it does not hold, from 1.
+    ``error`` is how often it may wrongly be said not to hold, ever; ``allowed`` the zone that counts as right, without
+    lower end of the gain; and ``factor`` of every standard error. ``place`` is that of a finding among those of the
+    run, and ``centre``, of a finding that is a slope, the log-odds below which residuals of raw confidences count
+    turned round. Of a threshold, ``above`` says whether it is about the rows at or above it. ``broken`` are the first
+    and last look of the rows that showed that it does not hold, from 1.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
     key: str
-    kind: str
-    label: str
-    error: float
-    allowed: tuple[float | None, float]
-    factor: float = 1.0
-    place: int | None = None
-    threshold: float | None = None
+    kind: QuestionKind
+    about: str
+    error: Annotated[float, Field(gt=0, lt=1)]
+    allowed: tuple[_Shift | None, _Shift]
+    factor: Annotated[float, Field(ge=1, le=1e6)] = 1.0
+    place: Count | None = None
+    threshold: Share | None = None
     above: bool = True
-    centre: float | None = None
-    history: Floats = field(default_factory=lambda: np.zeros((0, len(COLUMNS))))
-    broken: tuple[int, int] | None = None
+    centre: _Shift | None = None
+    broken: tuple[Some, Some] | None = None
+    history: np.ndarray = Field(default_factory=lambda: np.zeros((0, len(COLUMNS))), exclude=True)
 
     def sums(self, rows: NewLabelled, inside: Mask | None = None) -> Floats:
         """Sum over the rows that it is about; `inside` says which ones they are of a finding."""
@@ -111,7 +105,7 @@ class Question:
     def after(self, rows: NewLabelled, inside: Mask | None) -> Question:
         """Look at new rows."""
         history = np.vstack([self.history, self.sums(rows, inside)])
-        return replace(self, history=history, broken=self.broken or self._shown_broken(history))
+        return self.model_copy(update={"history": history, "broken": self.broken or self._shown_broken(history)})
 
     def _shown_broken(self, history: Floats) -> tuple[int, int] | None:
         starts = np.flatnonzero(history[:, 0] > 0)
@@ -152,35 +146,27 @@ class Question:
 
 
 def questions_of(
-    run: RunContent, known: KnownRows, new: Frame, *, tolerance: float | None, factor: float, left: list[str]
+    run: RunContent,
+    known: tuple[NewLabelled, Frame | None],
+    new: Frame,
+    *,
+    tolerance: float | None,
+    factor: float,
+    left: list[str],
 ) -> tuple[Question, ...]:
     """Decide what is asked, and what counts as right, before the first new outcome.
 
-    Parameters
-    ----------
-    run : RunContent
-    known : KnownRows
-        The rows of the run.
-    new : Frame
-        The first new rows: findings that cannot be told among them are left out.
-    tolerance : float in [0, 1) or None
-        Distance from the corrected confidences that the user takes for right; None: 2 points or so, or what the run
-        could be off by.
-    factor : float >= 1
-        Of every standard error.
-    left : list of str
-        What cannot be asked, and why, is added.
-
-    Returns
-    -------
-    tuple of Question
+    `known` are the rows of the run, and `new` the first new rows: findings that cannot be told among both are left out,
+    and `left` gets what cannot be asked, and why. `tolerance` is the distance from the corrected confidences that the
+    user takes for right; None: 2 points or so, or what the run could be off by.
     """
-    asked = [*_asked(run, known, new, left)]
+    rows, frame = known
+    asked = [*_asked(run, rows, frame, new, left)]
     rest = SIGNIFICANCE * (1 - LEVEL_SHARE) / (len(asked) - 1)
     width = tolerance if tolerance is not None else TOLERANCE * float(run.summary.settings.get("epsilon") or EPSILON)
-    told = []
+    decided = []
     for one, inside in asked:
-        sums = one.sums(known.rows, inside)[: len(SUMS)]
+        sums = one.sums(rows, inside)[: len(SUMS)]
         before, error = float(sums[2] / max(sums[0], 1)), RUN_ERRORS * factor * float(standard_error(sums))
         if tolerance is not None or not np.isfinite(error):
             before, error = 0.0, 0.0
@@ -190,34 +176,35 @@ def questions_of(
             reach = max(width, error)
             allowed = min(0.0, before) - reach, max(0.0, before) + reach
         share = SIGNIFICANCE * LEVEL_SHARE if one.kind == LEVEL else rest
-        told.append(replace(one, error=share, allowed=allowed, factor=factor))
-    return tuple(told)
+        decided.append(one.model_copy(update={"error": share, "allowed": allowed, "factor": factor}))
+    return tuple(decided)
 
 
-def _asked(run: RunContent, known: KnownRows, new: Frame, left: list[str]) -> Iterator[tuple[Question, Mask | None]]:
+def _asked(
+    run: RunContent, rows: NewLabelled, frame: Frame | None, new: Frame, left: list[str]
+) -> Iterator[tuple[Question, Mask | None]]:
     """List the questions, with the rows of the run that those about findings are about."""
     words = vocabulary(run.summary.kind)
-    blank = {"error": 0.0, "allowed": (0.0, 0.0)}
-    yield Question(LEVEL, LEVEL, "all rows", **blank), None
-    yield Question(GAIN, GAIN, f"corrected {words.probabilities} against raw ones, log loss", **blank), None
+
+    def question(kind: QuestionKind, about: str, of: str = "", **more: Any) -> Question:
+        # what counts as right is decided once all are known
+        return Question(key=f"{kind}{of}", kind=kind, about=about, error=SIGNIFICANCE, allowed=(0.0, 0.0), **more)
+
+    yield question(LEVEL, "all rows"), None
+    yield question(GAIN, f"corrected {words.probabilities} against raw ones, log loss"), None
     for place, one in enumerate(run.summary.findings):
-        lacking = "the rows of the run cannot be read" if known.frame is None else one.condition.lacks(known.frame)
+        lacking = "the rows of the run cannot be read" if frame is None else one.condition.lacks(frame)
         lacking = lacking or one.condition.lacks(new)
-        inside = None if lacking or known.frame is None else one.condition.rows(known.frame)
+        inside = None if lacking or frame is None else one.condition.rows(frame)
         if inside is None or not inside.any():
             left.append(f"finding {one.description!r}: {lacking or 'no row of the run is told to belong to it'}")
             continue
-        centre = float(clipped_logit(known.rows.confidence[inside]).mean()) if one.effect == SLOPE else None
-        label = one.description if centre is None else f"{one.description}: upper against lower {words.probabilities}"
-        yield Question(f"{FINDING}:{place}", FINDING, label, place=place, centre=centre, **blank), inside
+        centre = float(clipped_logit(rows.confidence[inside]).mean()) if one.effect == SLOPE else None
+        about = one.description if centre is None else f"{one.description}: upper against lower {words.probabilities}"
+        yield question(FINDING, about, f":{place}", place=place, centre=centre), inside
     for one in run.summary.decisions:
         for above in (True, False):
-            side = "at or above" if above else "below"
-            yield (
-                Question(
-                    f"{THRESHOLD}:{one.threshold:g}:{'above' if above else 'below'}", THRESHOLD,
-                    f"corrected {words.probability} {side} {threshold_text(one.threshold)}",
-                    threshold=one.threshold, above=above, **blank,
-                ),
-                None,
-            )  # fmt: skip
+            side = f"{'at or above' if above else 'below'} {threshold_text(one.threshold)}"
+            of = f":{one.threshold:g}:{'above' if above else 'below'}"
+            about = f"corrected {words.probability} {side}"
+            yield question(THRESHOLD, about, of, threshold=one.threshold, above=above), None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import polars as pl
 
 from miscal.base.files import disk_errors, replace_file, write_whole
-from miscal.base.markdown import escaped, table
+from miscal.base.shown import escaped, markdown_table
 from miscal.data.writing import defused
 from miscal.report.formatting import DASH, change, metric, points
 from miscal.report.texts import short
@@ -214,7 +214,7 @@ def _ranking(tables: Tables, answer: Answer, method: str) -> Iterator[str]:
         [ranks(one), label(tables, one), metric(one["value"]), f"{metric(one['low'])} to {metric(one['high'])}"]
         for one in own.iter_rows(named=True)
     ]
-    yield table(("rank", "model", "log loss per row", "95 % interval"), rows, numbers=(2,))
+    yield markdown_table(("rank", "model", "log loss per row", "95 % interval"), rows, numbers=(2,))
     yield escaped(answer.note, _LONGEST)
 
 
@@ -232,7 +232,7 @@ def _matrix(matrix: GroupMatrix, summary: StudySummary) -> Iterator[str]:
         said = f"Models whose {words.rate} is lower, or higher, than on their rows of equal {words.probability}, where "
         said += "that holds"
     rows = [[_name(line), *own] for line, own in zip(lines, cells, strict=True)]
-    yield table(["group", *heads], rows, numbers=range(1, len(heads) + 1))
+    yield markdown_table(["group", *heads], rows, numbers=range(1, len(heads) + 1))
     diamond = "; a diamond marks groups in which all models, taken together, err"
     left = len(matrix.lines) - len(lines)
     more = f" The table groups has {left} more groups." if left else ""

@@ -43,14 +43,7 @@ _TENTH = 10
 
 @dataclass(frozen=True)
 class PlannedFinding:
-    """A finding of the run among the rows of the pool.
-
-    Attributes
-    ----------
-    description : str
-    n, chosen : int
-        Its rows in the pool, and those that are to be labelled.
-    """
+    """A finding of the run among the rows of the pool: its rows, and those that are to be labelled."""
 
     description: str
     n: int
@@ -138,12 +131,24 @@ def label_next(
     p, place, spread = corrected[free], found[free], error[free]
     chance = labelling_probabilities(p, labels, standard_error=spread, finding=place)
     chosen = draw_labels(chance, seed, order=place)
+    table = {"row": rows.row[free], "chosen": chosen, PROBABILITY: chance, "corrected": p}
+    planned = [
+        PlannedFinding(one.description, int((place == number).sum()), int(chosen[place == number].sum()))
+        for number, one in enumerate(content.summary.findings, start=1)
+        if (place == number).any()
+    ]
+    known = content.table.filter(pl.col("corrected").is_not_null())
+    labelled, outcome = known["corrected"].to_numpy(), known["correct"].to_numpy()
+    everything = JudgedRows.of(np.r_[labelled, p], np.r_[outcome, np.full(len(p), np.nan)])
+    method, then = content.summary.findings_method, np.r_[labelled, p[chosen]]
+    tenth = np.arange(len(then)) % _TENTH == 0
+    tests = 1 if method is None else max(method.candidates, 1)
     plan = LabelPlan(
-        _table(rows.row[free], chosen, chance, p, place),
+        pl.DataFrame(table).with_columns(pl.Series("finding", place).replace(0, None)),
         content.summary.kind,
-        _planned(content, place, chosen),
-        labels_to_halve(_all_rows(content, p)),
-        _detectable(content, p[chosen]),
+        tuple(planned),
+        labels_to_halve(everything),
+        detectable_shift(then, tenth, np.ones(len(then)), n_tests=tests),
         int((~free).sum()),
         _texts(rows, content, np.flatnonzero(free)[chosen]),
     )
@@ -195,35 +200,3 @@ def _texts(rows: TableRows, run: RunContent, chosen: NDArray) -> dict[int, str]:
         return {}
     told = texts(rows, column)
     return {int(rows.row[place]): told[place] for place in chosen.tolist()}
-
-
-def _table(row: NDArray, chosen: NDArray, chance: NDArray, corrected: NDArray, place: NDArray) -> pl.DataFrame:
-    finding = pl.Series("finding", place).replace(0, None)
-    return pl.DataFrame({"row": row, "chosen": chosen, PROBABILITY: chance, "corrected": corrected}).with_columns(
-        finding
-    )
-
-
-def _planned(run: RunContent, place: NDArray, chosen: NDArray) -> tuple[PlannedFinding, ...]:
-    return tuple(
-        PlannedFinding(one.description, int((place == number).sum()), int(chosen[place == number].sum()))
-        for number, one in enumerate(run.summary.findings, start=1)
-        if (place == number).any()
-    )
-
-
-def _known(run: RunContent) -> pl.DataFrame:
-    return run.table.filter(pl.col("corrected").is_not_null())
-
-
-def _all_rows(run: RunContent, p: NDArray) -> JudgedRows:
-    """Put the rows of the run and those of the pool together."""
-    known = _known(run)
-    predicted = np.concatenate([known["corrected"].to_numpy(), p])
-    return JudgedRows.of(predicted, np.concatenate([known["correct"].to_numpy(), np.full(len(p), np.nan)]))
-
-
-def _detectable(run: RunContent, p: NDArray) -> float | None:
-    tests = 1 if run.summary.findings_method is None else max(run.summary.findings_method.candidates, 1)
-    labelled = np.concatenate([_known(run)["corrected"].to_numpy(), p])
-    return detectable_shift(labelled, np.arange(len(labelled)) % _TENTH == 0, np.ones(len(labelled)), n_tests=tests)

@@ -1,0 +1,212 @@
+"""Show the table of a column of a finished run, or a class of it, as lines for a terminal or as markdown."""
+
+from pathlib import Path
+
+from miscal.base.arrays import did_you_mean, value_list
+from miscal.base.document import Measure
+from miscal.base.errors import FileError, InputError, command, either
+from miscal.base.number_wording import percent as whole_percent
+from miscal.base.shown import Shown, SignedBar, escaped, fact_lines, markdown_table, wrapped
+from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.data.readers.names import find
+from miscal.data.readers.table import own_parquet
+from miscal.discovery.run import sealed_summary
+from miscal.discovery.run_folder import COLUMNS_FILE
+from miscal.discovery.summary_parts import ClassEvent
+from miscal.discovery.tables import ColumnTable, tables_of
+from miscal.discovery.wording import words_of
+from miscal.findings.ledger import ColumnValue
+from miscal.findings.ledger.values import EXPLAINED
+from miscal.report.formatting import MINUS, THIN, bounds, decimals_for, percent, points, ratio
+from miscal.report.printed import finding_words
+from miscal.report.texts import begin, clean
+
+LONGEST = 36
+"""Characters of a value that are printed."""
+HEADS = ("residual", "hidden", "after correction", "mark", "rise", "its mark")
+NOTE = (
+    "Intervals are of one value at a time, at 95 %: where nothing is hidden, up to one in twenty excludes zero. The "
+    "marks allow for all groups that were tested. What is explained differs by itself, but the findings account for it "
+    "in part or whole; what they leave stands behind the mark."
+)
+
+
+def show(run_dir: str | Path, by: str) -> ColumnTable:
+    """Return the table of a column of a run folder: every value with its numbers and what the findings say of it.
+
+    Examples
+    --------
+    >>> show("no/such/folder", "subject")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.FileError: no/such/folder is not a folder: give the folder of a run, made by `miscal.discover`
+    """
+    folder = Path(run_dir)
+    summary, path = sealed_summary(folder), folder / COLUMNS_FILE
+    if not path.exists():
+        raise FileError(
+            f"{folder} was made by an earlier miscal, which wrote no {COLUMNS_FILE}: run {command('discover')} again "
+            "on its data"
+        )
+    tables = tables_of(own_parquet(path), name=str(path))
+    if by not in tables and by in summary.data.columns.metadata:
+        raise InputError(
+            f"--by: column {by!r} has more different values than half of its rows, so that they name rows and not "
+            "groups, and the run has no table of it"
+        )
+    if not tables:
+        raise InputError(f"--by: {folder} has no table of any column: name columns with `miscal discover --metadata`")
+    column, method = find(by, list(tables), what="--by"), summary.findings_method
+    values, evidence = tables[column], summary.evidence if method is None else method.evidence
+    n = sum(one.n for one in values)
+    return ColumnTable(column, evidence, n, values, summary.kind, summary.settings.get("epsilon"))
+
+
+def show_class(run_dir: str | Path, name: str) -> ClassEvent:
+    """Return a class of a run folder, with its findings."""
+    numbers = sealed_summary(run_dir).classes
+    if numbers is None:
+        raise InputError(
+            f"--class: {run_dir} is no run of several classes, as "
+            f"{either('`miscal discover --probabilities NAMES`', '`miscal.discover(probabilities=...)`')} makes them"
+        )
+    known = {one.name: one for one in numbers.classes}
+    if name not in known:
+        hint = did_you_mean(name, known, aside=True)
+        raise InputError(f"--class: there is no class {name!r}{hint}; the classes are {value_list(known)}")
+    return known[name]
+
+
+# --- the table of a column -----------------------------------------------------------------------------------------
+
+
+def table_lines(table: ColumnTable) -> list[str]:
+    """Write the table of a column: heads, a line for each value, and what the numbers are."""
+    lines = _lines(table)
+    texts = _texts(len(lines[0]))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        _title(table),
+        "",
+        *(
+            "  ".join(
+                cell.ljust(width) if place in texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ).rstrip()
+            for cells in lines
+        ),
+        "",
+        *(line for sentence in _notes(table) for line in wrapped(sentence, indent=0)),
+    ]
+
+
+def table_markdown(table: ColumnTable) -> str:
+    """Write the table of a column as GitHub-flavoured markdown, in the same words."""
+    heads, *rows = _lines(table)
+    numbers = [place for place in range(len(heads)) if place not in _texts(len(heads))]
+    notes = (escaped(sentence) for sentence in _notes(table))
+    return "\n\n".join([f"### {escaped(_title(table))}", markdown_table(heads, rows, numbers=numbers), *notes])
+
+
+def _title(table: ColumnTable) -> str:
+    rows = "test rows" if table.evidence == "test" else "rows"
+    return f"{clean(table.column)}: {len(table.values):,} values, {table.n:,} {rows}"
+
+
+def _lines(table: ColumnTable) -> list[tuple[str, ...]]:
+    """Return the cells of the heads and of each value."""
+    words, decimals = vocabulary(table.kind), decimals_for(table.epsilon)
+    heads = ("value", "rows", *words.heads, *([words.ratio] if words.ratio else []), *HEADS)
+    return [heads, *(_cells(one, words, decimals) for one in table.values)]
+
+
+def _notes(table: ColumnTable) -> tuple[str, str]:
+    """Say what the columns are, and what the marks allow for."""
+    words = vocabulary(table.kind)
+    ratio = f"{begin(words.ratio)}: the one divided by the other. " if words.ratio else ""
+    columns = (
+        f"Residual: {words.rate} minus {words.probability}, in points. {ratio}Hidden: how much more (+) or less (-) "
+        f"often {words.of_rows('the rows')} {words.than_equal_rows()}; after correction: "
+        f"{words.than_equal_rows('corrected')}. Rise: how much more (+) or less (-) the {words.rate} of the rows rises "
+        f"from their lower to their upper third of {words.probability} than that of {words.equal_rows()}, had they the "
+        f"{words.rate} of these rows."
+    )
+    return columns, NOTE
+
+
+def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...]:
+    value = clean(one.value)
+    value = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
+    left = (
+        f", leaves {_measured(one.conditional, decimals)}"
+        if one.mark == EXPLAINED and one.conditional.value is not None
+        else ""
+    )
+    return (
+        *(value, f"{one.n:,}", *(_rate(share, words, decimals) for share in (one.accuracy, one.confidence))),
+        *([_ratio(one.observed_over_expected)] if words.ratio else []),
+        *(_measured(size, decimals) for size in (one.residual, one.hidden, one.after)),
+        *(f"{one.told}{left}", _measured(one.slope, decimals), one.slope_told if one.slope_finding else ""),
+    )
+
+
+def _rate(share: float, words: Vocabulary, decimals: int) -> str:
+    return percent(share, decimals if words.digits else 0).replace(THIN, "")
+
+
+def _ratio(measure: Measure) -> str:
+    between = bounds(measure.interval, "ratio")
+    return "-" if measure.value is None else f"{ratio(measure.value)}{f' ({between})' if between else ''}"
+
+
+def _measured(size: Measure, decimals: int) -> str:
+    low, high = size.interval or (None, None)
+    if size.value is None or low is None or high is None:
+        return "-"
+    # ends are told in whole points, so that a line stays short; those near zero in tenths, to show their side of it;
+    # where sizes are so small that they need more decimals, ends have as many
+    short = 0 if decimals == 1 else decimals
+    ends = (points(end, short + int(abs(end) < 0.0095 * 10.0**-short)) for end in (low, high))
+    return f"{points(size.value, decimals)} ({' to '.join(ends)})".replace(MINUS, "-")
+
+
+def _texts(n_columns: int) -> tuple[int, int, int]:
+    """Return the places of the columns that hold words."""
+    return 0, n_columns - 3, n_columns - 1
+
+
+# --- a class -------------------------------------------------------------------------------------------------------
+
+
+def class_lines(one: ClassEvent) -> list[str]:
+    """Write what was found of a class: its numbers before and after the correction, and a line for each finding."""
+    found = [(f"finding {place}", f"{about}: {said}") for place, (about, said) in enumerate(_findings(one), start=1)]
+    return [*wrapped(_numbers(one), indent=0), "", *fact_lines([*_class_facts(one), *found])]
+
+
+def class_markdown(one: ClassEvent) -> str:
+    """Write the same as GitHub-flavoured markdown."""
+    bars = tuple(SignedBar(about, 0.0, said) for about, said in _findings(one))
+    return Shown(_numbers(one), bars=bars, facts=tuple(_class_facts(one))).markdown()
+
+
+def _numbers(one: ClassEvent) -> str:
+    return (
+        f"class {one.name}: the label of {one.labels:,} rows ({whole_percent(one.rate, 1)}), predicted in "
+        f"{one.predicted:,}; its probability is {whole_percent(one.probability, 1)} on average"
+    )
+
+
+def _class_facts(one: ClassEvent) -> list[tuple[str, str]]:
+    """Say the scores of a class, and why it has no finding if it has none."""
+    facts = [
+        (name, f"smECE {score.smece or 0.0:.4f}, log loss {score.log_loss or 0.0:.4f}")
+        for name, score in (("before", one.raw), ("after", one.corrected))
+    ]
+    nothing = "no finding" if one.looked_at else "not looked at: too few rows have it, or 20 classes have more"
+    return facts if one.findings else [*facts, ("findings", nothing)]
+
+
+def _findings(one: ClassEvent) -> list[tuple[str, str]]:
+    words = words_of(one.name)
+    return [(finding.description, finding_words(finding, words, one.findings)) for finding in one.findings]

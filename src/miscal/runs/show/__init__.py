@@ -1,1 +1,0 @@
-"""Show the table of a column of a finished run."""
