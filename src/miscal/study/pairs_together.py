@@ -71,12 +71,7 @@ class ModelRows:
 class CommonGroup:
     """A value of a column that all models have, or a bin of its numbers or dates that is the same for all.
 
-    Attributes
-    ----------
-    column : str
-    condition : Condition
-    rows : tuple of int64 arrays
-        Its rows of each model; empty where a model has none.
+    `rows` are its rows of each model, arrays of indexes; empty where a model has none.
     """
 
     column: str

@@ -61,16 +61,9 @@ def choice_of(record: Record) -> Choice:
 class Choice:
     """How good a choice among candidates was (arXiv 2605.13484, section 5.1).
 
-    Attributes
-    ----------
-    oracle, chosen : float
-        Largest recovery among the candidates, and that of the chosen one; correlations in [-1, 1].
-    spread : float
-        Largest minus smallest recovery.
-    regret : float
-        oracle - chosen, not negative.
-    spearman : float or None
-        Rank correlation of the negated criterion with recovery; None where either is constant.
+    `oracle` and `chosen` are recoveries, correlations in [-1, 1]; `spread` is the largest less the smallest, `regret`
+    oracle less chosen. `spearman` is the rank correlation of the negated criterion with recovery; None where either is
+    constant.
     """
 
     oracle: float
@@ -81,15 +74,10 @@ class Choice:
 
 
 def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
-    """Judge a choice that was made by the smallest criterion.
+    """Judge a choice that was made by the smallest criterion, a proxy or log loss.
 
-    Parameters
-    ----------
-    candidates : sequence of mapping
-        Rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion, and ``chosen``,
-        of which exactly one is True.
-    criterion : str
-        Key of what the choice was made by, a proxy or log loss. Rows without one do not enter the rank correlation.
+    Candidates are rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion,
+    without which they do not enter the rank correlation, and ``chosen``, of which exactly one is True.
 
     Examples
     --------
