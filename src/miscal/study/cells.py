@@ -43,10 +43,9 @@ class StudyCell:
     method : str or None
     settings : mapping of str to JSON values
         What its result depends on beside the data.
-    needs : tuple of str
-        Names of cells without whose results it cannot be.
-    after : tuple of str
-        Names of cells that are to be tried before it; it takes the results that there are, of which it needs one.
+    needs, after : tuple of str
+        Names of cells without whose results it cannot be, and of cells that are to be tried before it; it takes the
+        results that there are of these, of which it needs one.
     """
 
     kind: str

@@ -17,23 +17,10 @@ PairKeys = tuple[Sequence[str], np.ndarray]
 def draw_split(
     parts: Sequence[PairKeys], *, kind: SplitKind, seed: int, known: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Split the keys of a data set 80/10/10.
+    """Split the keys of a data set 80/10/10: 'train', 'val' or 'test' by key, whatever the order of the pairs.
 
-    Parameters
-    ----------
-    parts : sequence of (keys, units)
-        One for each pair.
-    kind : {"grouped", "permutation"}
-        "permutation" is the paper's: every key by itself. "grouped" keeps together the keys whose rows hang together in
-        any pair.
-    seed : int
-    known : mapping of str to str, optional
-        Sides of keys that were dealt before; they stay. New keys that hang together with one of them go to its side.
-
-    Returns
-    -------
-    dict of str to str
-        'train', 'val' or 'test' by key, in the order of the keys. It does not depend on the order of the pairs.
+    "permutation" is the paper's: every key by itself. "grouped" keeps together the keys whose rows hang together in any
+    pair. Keys that are `known` stay on their sides, and new ones that hang together with one of them go to its side.
 
     Examples
     --------

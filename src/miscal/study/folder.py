@@ -234,25 +234,13 @@ def n_planned(out: Path, tables: Mapping[str, pl.DataFrame]) -> int:
 
 
 def n_planned_by_method(out: Path) -> dict[str, int]:
-    """Count the pairs of the plan under each method; empty without a plan in the folder.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the study.
-    """
+    """Count the pairs of the plan under each method; empty without a plan in the folder."""
     pairs = _plan(out).get("pairs", [])
     return {name: sum(pair["method"] in (name, "both") for pair in pairs) for name in METHODS} if pairs else {}
 
 
 def planned(out: Path) -> StudyPlan | None:
-    """Read the plan; None where there is none in the folder, or one of another version of miscal.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the study.
-    """
+    """Read the plan; None where there is none in the folder, or one of another version of miscal."""
     try:
         return StudyPlan.model_validate_json((out / PLAN).read_bytes())
     except (OSError, ValueError):

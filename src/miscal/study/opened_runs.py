@@ -34,16 +34,7 @@ EMBEDDINGS = "embeddings"
 
 @dataclass(frozen=True)
 class PairRun:
-    """A pair and the folder of its run.
-
-    Attributes
-    ----------
-    labels : Labels
-    folder : Path
-        As `miscal discover` leaves it, with the model.
-    encoder : str or None
-        What made its embeddings, as the plan names it.
-    """
+    """A pair, the folder of its run with the model, and what made its embeddings, as the plan names it."""
 
     labels: Labels
     folder: Path
@@ -54,17 +45,8 @@ class PairRun:
 class OpenRun:
     """A pair's run, read back.
 
-    Attributes
-    ----------
-    labels : Labels
-    rows : RunRows
-        All of its rows.
-    evaluated : bool array of shape (n,)
-        Rows whose outcomes the saved field has not seen, or all rows where all are evaluated.
-    taught : bool array of shape (n,)
-        Rows that the saved field learned from.
-    encoder : str or None
-        What made its embeddings, as the plan names it.
+    `evaluated` (n,) marks the rows whose outcomes the saved field has not seen, or all rows where all are evaluated;
+    `taught` (n,) those that it learned from. `encoder` is what made its embeddings, as the plan names it.
     """
 
     labels: Labels
@@ -80,22 +62,7 @@ class OpenRun:
 
 
 def open_run(labels: Labels, run: RunContent, encoder: str | None = None) -> OpenRun:
-    """Read the rows of a pair's run.
-
-    Parameters
-    ----------
-    labels : Labels
-    run : RunContent
-    encoder : str, optional
-        As for :func:`space_of`.
-
-    Raises
-    ------
-    FileError, MismatchError
-        If its data are gone, or are no longer what they were.
-    InputError
-        If the run was made from arrays, which cannot be read again.
-    """
+    """Read the rows of a pair's run; an error if its data are gone or changed, or it was made from arrays."""
     rows = read_rows(run, labels.pair)
     split = np.array(run.table["split"].to_list(), dtype=object)
     everyone = split == None  # noqa: E711  element by element
@@ -108,19 +75,7 @@ def space_of(source: dict[str, Any], encoder: str | None = None) -> tuple[Any, .
     Texts are one space, because they go through the encoder of the pair that taught; named columns are one if their
     names are the same. Embeddings of one width need not mean the same: those of a scored folder are of one space if
     model, revision and layer are equal in the manifests; others if the plan names one encoder for both, or if they are
-    one file.
-
-    Parameters
-    ----------
-    source : dict
-        Where the rows of a run come from, as the run noted it.
-    encoder : str, optional
-        What made the embeddings, as the plan names it.
-
-    Returns
-    -------
-    tuple or None
-        Equal for one space; None where it cannot be told.
+    one file. None where it cannot be said. `source` is where the rows of a run come from, as the run noted it.
 
     Examples
     --------
@@ -166,14 +121,10 @@ def same_space(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
 
 
 def shared(a: OpenRun, b: OpenRun) -> Match | None:
-    """Match the questions that two pairs of one data set share.
+    """Match the questions that two pairs of one data set share; None for pairs of two data sets, or without a match.
 
-    Returns
-    -------
-    Match or None
-        By row number in one file, ids, texts or inputs, as :func:`miscal.compare` tells them. Ids are believed even
-        where nothing else is alike, because the plan says that both are one data set. None where the pairs are of two
-        data sets, or nothing matches.
+    They are matched by row number in one file, ids, texts or inputs, as :func:`miscal.compare` does. Ids are believed
+    even where nothing else is alike, because the plan says that both are one data set.
     """
     if a.labels.dataset != b.labels.dataset:
         return None
@@ -188,18 +139,9 @@ def shared(a: OpenRun, b: OpenRun) -> Match | None:
 
 
 def unseen(b: OpenRun, a: OpenRun, match: Match | None) -> NDArray[np.bool_]:
-    """Mark the rows of `b` that are evaluated and did not teach `a`, nor count as one with a row that did.
+    """Mark the rows of `b` (n,) that are evaluated and did not teach `a`, nor count as one with a row that did.
 
-    Parameters
-    ----------
-    b, a : OpenRun
-        The pair that is judged, and the one that taught.
-    match : Match or None
-        From :func:`shared`.
-
-    Returns
-    -------
-    bool array of shape (n,)
+    `match` is that of :func:`shared`.
     """
     seen = seen_in(a.rows, a.taught, b.rows)
     if match is not None:
@@ -209,19 +151,9 @@ def unseen(b: OpenRun, a: OpenRun, match: Match | None) -> NDArray[np.bool_]:
 
 
 def side(run: OpenRun, at: NDArray[np.int64], unit: np.ndarray | None = None) -> Side:
-    """Take rows of a run, with the units that count as one.
+    """Take rows (m,) of a run, with the units that count as one: those known already, else the named groups.
 
-    Parameters
-    ----------
-    run : OpenRun
-    at : int64 array of shape (m,)
-    unit : int array of shape (m,), optional
-        Units known already. Without them, rows of one named group count as one.
-
-    Returns
-    -------
-    Side
-        Of which rows with equal inputs count as one too, where no groups are named.
+    Where no groups are named, rows with equal inputs count as one, too.
     """
     if unit is None:
         group = run.rows.group

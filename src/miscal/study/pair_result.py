@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,18 +16,15 @@ import numpy as np
 
 from miscal.base.folds import row_groups
 from miscal.base.vocabulary import Kind
-from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import corrections_by_name, expected_outcome
+from miscal.discovery.estimating import corrections_by_name
 from miscal.discovery.evidence import TEST
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.raw import RawField, choose_raw_field
-from miscal.findings.conditions import Frame
-from miscal.findings.ledger import with_features
 from miscal.runs.compare.estimates import FOLDS
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -89,69 +86,6 @@ class MeasureSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class PairResult:
-    """One pair under one method, as found.
-
-    Attributes
-    ----------
-    labels : Labels
-    method : {"paper", "auto"}
-    settings : MeasureSettings
-    triples : Triples
-        All rows of the pair, with their split; without one where all rows are evaluated.
-    found : RunContent
-        What :func:`miscal.discover` found on them.
-    seconds_score : float or None
-        Seconds spent on asking the model; None for data that were read.
-    """
-
-    labels: Labels
-    method: str
-    settings: MeasureSettings
-    triples: Triples
-    found: RunContent
-    seconds_score: float | None = None
-
-    @property
-    def named(self) -> dict[str, Any]:
-        """The columns that every table of a pair begins with."""
-        labels = self.labels
-        return {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": self.method}
-
-    @cached_property
-    def learned(self) -> FieldRows:
-        """The evaluation rows, in the learned geometry."""
-        return learned_rows(self.found, self.triples, self.settings.epsilon)
-
-    @cached_property
-    def raw(self) -> RawGeometry | None:
-        """The field of the raw inputs; None where it is not asked for, or there is none."""
-        if not self.settings.raw:
-            return None
-        return raw_geometry(self.found, self.triples, self.learned, self.settings.seed)
-
-    @cached_property
-    def globally_corrected(self) -> np.ndarray:
-        """Confidences of the evaluation rows, corrected by the best map of the confidence alone; float64 (n,)."""
-        return globally_corrected(self.found, self.triples)
-
-    @cached_property
-    def unit(self) -> np.ndarray:
-        """Numbers of the evaluation rows, the same of rows that count as one; int64 (n,)."""
-        return units(self.triples)
-
-    @property
-    def groups(self) -> np.ndarray | None:
-        """Named group of each evaluation row, (n,); None where no groups are named."""
-        return take_rows(self.triples.group, evaluated_rows(self.triples))
-
-    @property
-    def geometries(self) -> dict[str, FieldRows]:
-        """Rows by the name of their geometry: "learned" and, where it is measured, "raw"."""
-        return {"learned": self.learned} | ({} if self.raw is None else {"raw": self.raw.rows})
-
-
-@dataclass(frozen=True, eq=False)
 class FieldRows:
     """Evaluation rows and one field at each; arrays of shape (n,), float64 unless said otherwise.
 
@@ -183,7 +117,7 @@ class FieldRows:
     corrected: np.ndarray
     epsilon: float
 
-    def cut(self, epsilon: float) -> np.ndarray:
+    def regimes_of(self, epsilon: float) -> np.ndarray:
         """Regime of each row at an epsilon: "over", "good", "under", or None; object, shape (n,)."""
         return regimes_of(self.delta, epsilon, self.local)
 
@@ -209,144 +143,139 @@ class RawGeometry:
     seconds: float
 
 
-def learned_rows(found: RunContent, triples: Triples, epsilon: float) -> FieldRows:
-    """Take the evaluation rows from the table of a run.
+@dataclass(frozen=True, eq=False)
+class PairResult:
+    """One pair under one method, as found.
 
-    Parameters
+    Attributes
     ----------
-    found : RunContent
+    labels : Labels
+    method : {"paper", "auto"}
+    settings : MeasureSettings
     triples : Triples
-        Its rows, in the order of its table, with their split if there is one.
-    epsilon : float
-    """
-    some = found.table.filter(evaluated_rows(triples))
-    names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
-    columns = {name: some[name].to_numpy() for name in names}
-    columns["local"] = some["regime"].is_not_null().to_numpy()
-    return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=epsilon, **columns)
-
-
-def globally_corrected(found: RunContent, triples: Triples) -> np.ndarray:
-    """Correct the evaluation rows by the map of the confidence alone that does best in training.
-
-    The maps are those of the table ``corrections``, the confidence itself among them. They learn from training rows,
-    and the one of the lowest log loss on validation rows is taken; without validation rows, on training rows. Where
-    all rows are evaluated, maps learn from the rows outside a row's fold, and the choice is made there, too.
-
-    Parameters
-    ----------
+        All rows of the pair, with their split; without one where all rows are evaluated.
     found : RunContent
-    triples : Triples
-        Its rows, in the order of its table, with their split if there is one.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        Confidences of the evaluation rows, in [0, 1].
+        What :func:`miscal.discover` found on them; its table is in the order of the triples.
+    seconds_score : float or None
+        Seconds spent on asking the model; None for data that were read.
     """
-    y, f, split = triples.correct, triples.confidence, triples.split
-    weight = np.ones(len(triples)) if triples.weight is None else triples.weight
-    if split is None:
-        fold = found.table["fold"].to_numpy()
-        parts = [(fold != k, fold == k) for k in np.unique(fold)]
-        choices = parts
-    else:
-        train, val = split == "train", split == "val"
-        parts = [(train, np.ones(len(triples), dtype=bool))]
-        choices = [(val if weight[val].sum() > 0 else train, split == "test")]
-    # without a correction of the field, "miscal" is the confidence again
-    values = np.stack(list(corrections_by_name(triples, f, parts).values()))
-    losses = np.stack([log_losses(y, value) for value in values])
-    best = np.empty(len(triples))
-    for judged, inside in choices:
-        means = np.average(losses[:, judged], axis=1, weights=weight[judged])
-        best[inside] = values[int(np.argmin(means)), inside]
-    return best[evaluated_rows(triples)]
+
+    labels: Labels
+    method: str
+    settings: MeasureSettings
+    triples: Triples
+    found: RunContent
+    seconds_score: float | None = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The columns that every table of a pair begins with."""
+        labels = self.labels
+        return {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": self.method}
+
+    @cached_property
+    def learned(self) -> FieldRows:
+        """The evaluation rows, in the learned geometry."""
+        some = self.found.table.filter(evaluated_rows(self.triples))
+        names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
+        columns = {name: some[name].to_numpy() for name in names}
+        columns["local"] = some["regime"].is_not_null().to_numpy()
+        return FieldRows(
+            correct=some["correct"].to_numpy().astype(np.float64), epsilon=self.settings.epsilon, **columns
+        )
+
+    @cached_property
+    def raw(self) -> RawGeometry | None:
+        """The residuals of the paper's bank smoothed over the raw inputs, at the evaluation rows.
+
+        None where it is not asked for, for another method, and where all rows are evaluated: the bank that all share
+        has seen their outcomes then. The visible part, a function of the confidence alone, is that of the learned
+        geometry.
+        """
+        found, triples, learned = self.found, self.triples, self.learned
+        if not self.settings.raw or found.model.field.method != "paper" or found.summary.evidence != TEST:
+            return None
+        start = time.monotonic()
+        weight = np.ones(len(triples)) if triples.weight is None else triples.weight
+        fitted, test = found.model.field.fitted_, triples.split == "test"
+        # the estimator knows rows by their numbers in the source
+        sorter = np.argsort(triples.row)
+        bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]
+        val = (triples.split == "val") & (weight > 0)
+        field = choose_raw_field(
+            triples.X[bank],
+            fitted.bank_residual_,
+            fitted.bank_weight_,
+            triples.X[val],
+            triples.confidence[val],
+            triples.correct[val],
+            weight[val],
+            readout=fitted.readout,
+            global_map=fitted.global_map_,
+            # draws the pairs of rows behind the unit of the bandwidths
+            random_state=self.settings.seed,
+        )
+        estimate = field.estimate(triples.X[test], learned.confidence)
+        rows = replace(
+            learned,
+            delta=estimate.delta,
+            hidden=estimate.delta - learned.visible,
+            local=estimate.local,
+            supported=estimate.supported,
+            corrected=estimate.corrected,
+        )
+        return RawGeometry(rows, field, round(time.monotonic() - start, 3))
+
+    @cached_property
+    def globally_corrected(self) -> np.ndarray:
+        """Confidences of the evaluation rows, corrected by the map of the confidence alone that does best in training.
+
+        The maps are those of the table ``corrections``, the confidence itself among them. They learn from training
+        rows, and the one of the lowest log loss on validation rows is taken; without validation rows, on training rows.
+        Where all rows are evaluated, maps learn from the rows outside a row's fold, and the choice is made there, too.
+        """
+        triples = self.triples
+        y, f, split = triples.correct, triples.confidence, triples.split
+        weight = np.ones(len(triples)) if triples.weight is None else triples.weight
+        if split is None:
+            fold = self.found.table["fold"].to_numpy()
+            choices = parts = [(fold != k, fold == k) for k in np.unique(fold)]
+        else:
+            train, val = split == "train", split == "val"
+            parts = [(train, np.ones(len(triples), dtype=bool))]
+            choices = [(val if weight[val].sum() > 0 else train, split == "test")]
+        # without a correction of the field, "miscal" is the confidence again
+        values = np.stack(list(corrections_by_name(triples, f, parts).values()))
+        losses = np.stack([log_losses(y, value) for value in values])
+        best = np.empty(len(triples))
+        for judged, inside in choices:
+            means = np.average(losses[:, judged], axis=1, weights=weight[judged])
+            best[inside] = values[int(np.argmin(means)), inside]
+        return best[evaluated_rows(triples)]
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Numbers of the evaluation rows, the same of rows that count as one; int64 (n,)."""
+        return units(self.triples)
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Named group of each evaluation row, (n,); None where no groups are named."""
+        return take_rows(self.triples.group, evaluated_rows(self.triples))
+
+    @property
+    def geometries(self) -> dict[str, FieldRows]:
+        """Rows by the name of their geometry: "learned" and, where it is measured, "raw"."""
+        return {"learned": self.learned} | ({} if self.raw is None else {"raw": self.raw.rows})
 
 
 def units(triples: Triples) -> np.ndarray:
-    """Give numbers to the evaluation rows, the same to rows that count as one.
+    """Give numbers to the evaluation rows, the same to rows that count as one; int64 (n,), from 0 without gaps.
 
-    Returns
-    -------
-    int64 array of shape (n,)
-        From 0 without gaps. Rows of one named group count as one; without groups, rows of equal inputs, unless these
-        have fewer than five different values, which are no copies of each other then.
+    Rows of one named group count as one; without groups, rows of equal inputs, unless these have fewer than five
+    different values, which are no copies of each other then.
     """
     at = evaluated_rows(triples)
-    group = None if triples.group is None else triples.group[at]
+    group = take_rows(triples.group, at)
     unit = row_groups(triples.X[at], group)
-    if group is None and unit.max() + 1 < FOLDS:
-        return np.arange(len(unit))
-    return unit
-
-
-def labelled_rows(result: PairResult) -> LabelledRows:
-    """Take the evaluation rows, with E[y | f] learned from other rows."""
-    triples, at = result.triples, evaluated_rows(result.triples)
-    expected = expected_outcome(triples, result.settings.seed)
-    correct, confidence = triples.correct[at].astype(np.float64), triples.confidence[at]
-    return LabelledRows.of(correct, confidence, expected[at], group=result.groups)
-
-
-def named_columns(result: PairResult) -> Frame:
-    """Take the columns that name groups, of the evaluation rows."""
-    triples, at = result.triples, evaluated_rows(result.triples)
-    columns = with_features(triples.metadata, triples.X, triples.encoder)
-    return Frame(int(at.sum()), {name: take_rows(values, at) for name, values in columns.items()})
-
-
-def raw_geometry(found: RunContent, triples: Triples, learned: FieldRows, seed: int) -> RawGeometry | None:
-    """Smooth the residuals of the paper's bank over the raw inputs, and estimate the evaluation rows.
-
-    Parameters
-    ----------
-    found : RunContent
-        Of method "paper", with evidence "test".
-    triples : Triples
-        Its rows, in the order of its table.
-    learned : FieldRows
-        The same rows in the learned geometry; the visible part, a function of the confidence alone, is theirs.
-    seed : int
-        Draws the pairs of rows behind the unit of the bandwidths.
-
-    Returns
-    -------
-    RawGeometry or None
-        None for another method, and where all rows are evaluated: the bank that all share has seen their outcomes then.
-    """
-    if found.model.field.method != "paper" or found.summary.evidence != TEST:
-        return None
-    start = time.monotonic()
-    split = triples.split
-    weight = np.ones(len(triples)) if triples.weight is None else triples.weight
-    fitted, test = found.model.field.fitted_, split == "test"
-    # the estimator knows rows by their numbers in the source
-    sorter = np.argsort(triples.row)
-    bank = sorter[np.searchsorted(triples.row, fitted.bank_rows_, sorter=sorter)]
-    val = (split == "val") & (weight > 0)
-    field = choose_raw_field(
-        triples.X[bank],
-        fitted.bank_residual_,
-        fitted.bank_weight_,
-        triples.X[val],
-        triples.confidence[val],
-        triples.correct[val],
-        weight[val],
-        readout=fitted.readout,
-        global_map=fitted.global_map_,
-        random_state=seed,
-    )
-    estimate = field.estimate(triples.X[test], learned.confidence)
-    rows = FieldRows(
-        correct=learned.correct,
-        confidence=learned.confidence,
-        delta=estimate.delta,
-        visible=learned.visible,
-        hidden=estimate.delta - learned.visible,
-        local=estimate.local,
-        supported=estimate.supported,
-        corrected=estimate.corrected,
-        epsilon=learned.epsilon,
-    )
-    return RawGeometry(rows, field, round(time.monotonic() - start, 3))
+    return np.arange(len(unit)) if group is None and unit.max() + 1 < FOLDS else unit

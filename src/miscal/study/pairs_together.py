@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.findings.conditions import Condition
-from miscal.findings.ledger import column_groups, value_words
+from miscal.findings.ledger import column_groups, value_words, with_features
 from miscal.findings.shared_findings import shared_columns
-from miscal.study.pair_result import PairResult, labelled_rows, named_columns
+from miscal.study.pair_result import PairResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +70,7 @@ class ModelRows:
 class CommonGroup:
     """A value of a column that all models have, or a bin of its numbers or dates that is the same for all.
 
-    Attributes
-    ----------
-    column : str
-    condition : Condition
-    rows : tuple of int64 arrays
-        Its rows of each model; empty where a model has none.
+    `rows` are its rows of each model, arrays of indexes; empty where a model has none.
     """
 
     column: str
@@ -88,22 +84,18 @@ class CommonGroup:
 
 
 def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
-    """Take the evaluation rows of a pair.
-
-    Parameters
-    ----------
-    result : PairResult
-    question : (n,) int64
-        Of all rows of the pair, from :func:`miscal.study.questions.same_questions`.
-    """
-    triples, at = result.triples, np.flatnonzero(evaluated_rows(result.triples))
-    learned, rows = result.learned, labelled_rows(result)
+    """Take the evaluation rows of a pair, whose rows have questions (n,) from `same_questions`."""
+    triples, learned = result.triples, result.learned
+    at = np.flatnonzero(evaluated_rows(triples))
+    expected = expected_outcome(triples, result.settings.seed)
+    rows = LabelledRows.of(learned.correct, learned.confidence, expected[at], group=result.groups)
+    columns = with_features(triples.metadata, triples.X, triples.encoder)
     values = [one for some in result.found.tables.values() for one in some]
     return ModelRows(
         named=result.named,
         rows=rows,
         after=_after(rows, learned.corrected, question[at], result.settings.seed),
-        columns=named_columns(result).columns,
+        columns={name: take_rows(column, at) for name, column in columns.items()},
         text=None if triples.text is None else tuple(triples.text[row] for row in at),
         question=question[at],
         visible=np.clip(learned.confidence + learned.visible, 0.0, 1.0),
@@ -121,15 +113,8 @@ def _after(rows: LabelledRows, corrected: NDArray[np.float64], question: NDArray
 def common_groups(models: Sequence[ModelRows]) -> list[CommonGroup]:
     """List the values of the columns that all models have; numbers and dates are cut into the same bins for all.
 
-    Parameters
-    ----------
-    models : sequence of ModelRows
-
-    Returns
-    -------
-    list of CommonGroup
-        Column by column; those without any row are left out. They are the values that the ledger of shared findings
-        tests (:func:`miscal.findings.shared_findings.find_shared`).
+    They are those that the ledger of shared findings tests (:func:`miscal.findings.shared.find_shared`), column by
+    column; values without any row are left out.
     """
     ends = np.cumsum([len(one) for one in models])[:-1]
     found = []

@@ -196,17 +196,9 @@ and by the Brier score; Brier gaps on these slices.
 
 
 def paper_pair(dataset: str, model: str) -> PaperPair | None:
-    """Return which of the paper's pairs these are, by their names alone.
+    """Return which of the paper's pairs these are, by their names alone; None for any other pair.
 
-    Parameters
-    ----------
-    dataset, model : str
-        As a plan names them; case does not matter, and a model may go by its hub id.
-
-    Returns
-    -------
-    (dataset, model) or None
-        Names as in :data:`DATASETS` and :data:`MODELS`; None for any other pair.
+    Names are as a plan has them: case does not matter, and a model may go by its hub id.
 
     Examples
     --------
@@ -226,17 +218,9 @@ and other splits by more."""
 
 
 def reproduced(row: Mapping[str, Any]) -> PaperPair | None:
-    """Return which of the paper's pairs a row is of: by its names, and by a number of rows within 5 % of the paper's.
+    """Return which of the paper's pairs a row of the table ``pairs`` is of, or None.
 
-    Parameters
-    ----------
-    row : mapping
-        A row of the table ``pairs``; ``dataset``, ``model`` and ``n`` are used.
-
-    Returns
-    -------
-    (dataset, model) or None
-        None for any other pair, and where the number of rows is not known.
+    It is told by its names, and by a number of rows within 5 % of the paper's.
 
     Examples
     --------
@@ -271,20 +255,10 @@ _OF_ROWS = ("method", "evidence", "epsilon", "min_rows")
 
 
 def differing(row: Mapping[str, Any], plan: StudyPlan | None = None) -> tuple[str, ...]:
-    """Name the settings of a pair that are not those that the paper states.
+    """Name the settings of a pair that are not those that the paper states, in words as ``"min_rows 30 (paper: 1)"``.
 
-    Parameters
-    ----------
-    row : mapping
-        A row of the table ``pairs``; ``method``, ``evidence``, ``epsilon`` and ``min_rows`` are compared.
-    plan : StudyPlan, optional
-        All its settings of the pair are compared, too; of a pair that is not the paper's, those that speak of no
-        model, file or column.
-
-    Returns
-    -------
-    tuple of str
-        In words, as ``"min_rows 30 (paper: 1)"``; empty under the paper's own.
+    `row` is of the table ``pairs``, whose method, evidence, epsilon and min_rows are compared. With a plan all its
+    settings of the pair are; of a pair that is not the paper's, those that speak of no model, file or column.
 
     Examples
     --------

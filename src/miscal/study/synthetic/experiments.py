@@ -203,15 +203,8 @@ RESREG = "resreg-"
 class ExperimentCell(NamedTuple):
     """One fit, or one search over the grid.
 
-    Attributes
-    ----------
-    world : {"clusters", "sinusoid"}
-    method : str
-        "paper" (all of the grid), "auto", or "resreg-" and a capacity.
-    amplitude, frequency : float or None
-        A and k of the sinusoid.
-    seed : int
-        Of world, split and fit.
+    World ("clusters" or "sinusoid"), method ("paper" for all of the grid, "auto", or "resreg-" and a capacity), A and k
+    of the sinusoid, and the seed of world, split and fit.
     """
 
     world: str
@@ -244,14 +237,10 @@ class Record:
     Attributes
     ----------
     cell : ExperimentCell
-    r : float or None
-        Pearson correlation of the estimated with the true field; None where the estimate is constant.
-    rmse : float
-        Of the estimate against the true field.
-    seconds : float
-        Spent on it, times the processes at work.
-    cpu : float or None
-        Processor seconds, less than `seconds` on a busy machine; None where several processes were at work.
+    r, rmse : float
+        Pearson correlation (None where the estimate is constant) and error of the estimated against the true field.
+    seconds, cpu : float
+        Spent on it, times the processes at work; and processor seconds, None where several processes were at work.
     candidates : list of dict
         What was chosen from: name or (sigma, lambda), proxy or log loss, r, `chosen`.
     facts : dict

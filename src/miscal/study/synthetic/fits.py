@@ -26,14 +26,7 @@ _DIGITS = 6
 
 
 def compute(cell: ExperimentCell, settings: Settings, *, n_jobs: int = 1) -> Record:
-    """Compute one cell.
-
-    Parameters
-    ----------
-    cell : ExperimentCell
-    settings : Settings
-    n_jobs : int, default 1
-        Processes for the grid within the cell. Changes no number.
+    """Compute one cell; `n_jobs` processes for the grid within it change no number.
 
     Examples
     --------

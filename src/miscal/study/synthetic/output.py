@@ -30,17 +30,7 @@ _STYLES = ("base.css", "tables.css", "figures.css", "page.css")
 def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[str, ...]]:
     """Write tables and figures of the experiment asked for, and the page of all that are finished in the folder.
 
-    Parameters
-    ----------
-    folder : ExperimentFolder
-    asked : Settings
-        Of the experiment that has just been run.
-
-    Returns
-    -------
-    page : Path
-    lines : tuple of str
-        What was found, for a terminal.
+    Returns the page, and what was found in lines for a terminal.
     """
     records: dict[ExperimentCell, Record] = {}
     sections = []
@@ -61,13 +51,7 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
 
 
 def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Sum what fits took, by kind.
-
-    Returns
-    -------
-    list of dict
-        kind, records, cells, seconds, and busy (processor seconds; the seconds taken where they are not known).
-    """
+    """Sum what fits took by kind: kind, records, cells, seconds, and busy (processor seconds where they are known)."""
     groups: dict[str, list[Record]] = {}
     for record in records:
         capacity = record.cell.capacity

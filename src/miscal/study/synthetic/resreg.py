@@ -63,24 +63,10 @@ def fit_network(
     patience: int = 300,
     learning_rate: float = 1e-3,
 ) -> Network:
-    """Fit a network to one problem.
+    """Fit a network of `depth` hidden layers of `width` to a problem; its weights are of the best validation epoch.
 
-    Parameters
-    ----------
-    problem : Problem
-    depth, width : int
-        Hidden layers and their width.
-    max_epochs : int, default 300
-        The paper's.
-    patience : int, default 300
-        Epochs without a smaller validation error after which training stops.
-    learning_rate : float, default 1e-3
-        Adam's. The paper gives none for these networks; see :class:`miscal.study.synthetic.settings.Settings`.
-
-    Returns
-    -------
-    Network
-        With the weights of the epoch of smallest validation error.
+    300 epochs are the paper's; training stops after `patience` epochs without a smaller validation error. The paper
+    gives no learning rate for these networks; see :class:`miscal.study.synthetic.experiments.Settings`.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,47 +15,41 @@ from miscal.report.formatting import DASH, metric
 from miscal.study.synthetic import paper_numbers
 from miscal.study.synthetic.experiments import ExperimentCell, Record, layers, n_parameters
 
-_PLACE = {"method": pl.String, "amplitude": pl.Float64, "frequency": pl.Float64, "seed": pl.Int64}
+_PLACE = ("method", "amplitude", "frequency", "seed")
+"""The columns that every table begins with."""
+
+_TYPES = {
+    "seed": pl.Int64,
+    **dict.fromkeys(("epoch", "n_epochs", "loss_epoch", "n_candidates", "layers", "width", "parameters"), pl.Int64),
+    **dict.fromkeys(("method", "name", "stopped", "beside", "world"), pl.String),
+    **dict.fromkeys(("chosen", "structure"), pl.Boolean),
+}
+"""Types of columns that are no numbers with a fraction."""
 
 
 def recovery(records: Sequence[Record]) -> pl.DataFrame:
     """Recovery of the field by cell: r and rmse on test rows, what was chosen, and the known-coordinate limit."""
-    extra = {
-        "r": pl.Float64, "rmse": pl.Float64, "limit": pl.Float64, "limit_bandwidth": pl.Float64,
-        "sigma": pl.Float64, "lambda": pl.Float64, "epoch": pl.Int64, "structure": pl.Boolean,
-    }  # fmt: skip
-    facts = [name for name in extra if name not in ("r", "rmse")]
+    facts = ("limit", "limit_bandwidth", "sigma", "lambda", "epoch", "structure")
     rows = [_place(x.cell) | {"r": x.r, "rmse": x.rmse} | {name: x.facts.get(name) for name in facts} for x in records]
-    return _frame(rows, _PLACE | extra)
+    return _frame(rows, ("r", "rmse", *facts))
 
 
 def candidates(records: Sequence[Record]) -> pl.DataFrame:
     """Candidates of every cell: the grid of (sigma, lambda), or the named ones of auto."""
-    extra = {
-        "name": pl.String, "sigma": pl.Float64, "lambda": pl.Float64, "proxy": pl.Float64, "log_loss": pl.Float64,
-        "r": pl.Float64, "epoch": pl.Int64, "n_epochs": pl.Int64, "stopped": pl.String, "chosen": pl.Boolean,
-        "loss_r": pl.Float64, "loss_epoch": pl.Int64,
-    }  # fmt: skip
-    rows = [_place(x.cell) | {name: c.get(name) for name in extra} for x in records for c in x.candidates]
-    return _frame(rows, _PLACE | extra)
+    names = ("name", "sigma", "lambda", "proxy", "log_loss", "r", "epoch", "n_epochs", "stopped", "chosen", "loss_r",
+             "loss_epoch")  # fmt: skip
+    return _frame([_place(x.cell) | {n: c.get(n) for n in names} for x in records for c in x.candidates], names)
 
 
 def choices(records: Sequence[Record]) -> pl.DataFrame:
     """How good each cell's choice was, with the paper's regret beside it where it has one."""
-    extra = {
-        "spearman": pl.Float64, "oracle": pl.Float64, "chosen_r": pl.Float64, "spread": pl.Float64,
-        "regret": pl.Float64, "paper_regret": pl.Float64, "n_candidates": pl.Int64,
-    }  # fmt: skip
     rows = []
     for record in records:
-        found, cell = choice_of(record), record.cell
-        rows.append(
-            _place(cell)
-            | {"chosen_r": found.chosen, "paper_regret": paper_numbers.REGRET.get((cell.amplitude, cell.frequency))}
-            | {name: getattr(found, name) for name in ("spearman", "oracle", "spread", "regret")}
-            | {"n_candidates": len(record.candidates)}
-        )
-    return _frame(rows, _PLACE | extra)
+        found, cell = asdict(choice_of(record)), record.cell
+        regret = paper_numbers.REGRET.get((cell.amplitude, cell.frequency))
+        found |= {"chosen_r": found.pop("chosen"), "paper_regret": regret, "n_candidates": len(record.candidates)}
+        rows.append(_place(cell) | found)
+    return _frame(rows, ("spearman", "oracle", "chosen_r", "spread", "regret", "paper_regret", "n_candidates"))
 
 
 def choice_of(record: Record) -> Choice:
@@ -67,16 +61,9 @@ def choice_of(record: Record) -> Choice:
 class Choice:
     """How good a choice among candidates was (arXiv 2605.13484, section 5.1).
 
-    Attributes
-    ----------
-    oracle, chosen : float
-        Largest recovery among the candidates, and that of the chosen one; correlations in [-1, 1].
-    spread : float
-        Largest minus smallest recovery.
-    regret : float
-        oracle - chosen, not negative.
-    spearman : float or None
-        Rank correlation of the negated criterion with recovery; None where either is constant.
+    `oracle` and `chosen` are recoveries, correlations in [-1, 1]; `spread` is the largest less the smallest, `regret`
+    oracle less chosen. `spearman` is the rank correlation of the negated criterion with recovery; None where either is
+    constant.
     """
 
     oracle: float
@@ -87,15 +74,10 @@ class Choice:
 
 
 def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Choice:
-    """Judge a choice that was made by the smallest criterion.
+    """Judge a choice that was made by the smallest criterion, a proxy or log loss.
 
-    Parameters
-    ----------
-    candidates : sequence of mapping
-        Rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion, and ``chosen``,
-        of which exactly one is True.
-    criterion : str
-        Key of what the choice was made by, a proxy or log loss. Rows without one do not enter the rank correlation.
+    Candidates are rows with recovery ``r`` on test rows (None, a constant estimate, counts as 0), the criterion,
+    without which they do not enter the rank correlation, and ``chosen``, of which exactly one is True.
 
     Examples
     --------
@@ -114,11 +96,7 @@ def judge_choice(candidates: Sequence[Mapping[str, Any]], criterion: str) -> Cho
 def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataFrame:
     """Residual regression by capacity and (A, k), with the r of the method beside it."""
     beside = {(x.cell.amplitude, x.cell.frequency, x.cell.seed): x for x in kernel}
-    extra = {
-        "layers": pl.Int64, "width": pl.Int64, "parameters": pl.Int64, "r": pl.Float64, "rmse": pl.Float64,
-        "epoch": pl.Int64, "n_epochs": pl.Int64, "validation_error": pl.Float64, "beside": pl.String,
-        "beside_r": pl.Float64,
-    }  # fmt: skip
+    facts = ("epoch", "n_epochs", "validation_error")
     rows = []
     for record in records:
         capacity = record.cell.capacity
@@ -128,25 +106,37 @@ def regressions(records: Sequence[Record], kernel: Sequence[Record]) -> pl.DataF
             _place(record.cell)
             | {"layers": depth, "width": width, "parameters": n_parameters(capacity)}
             | {"r": record.r, "rmse": record.rmse, "beside": other.cell.method, "beside_r": other.r}
-            | {name: record.facts[name] for name in ("epoch", "n_epochs", "validation_error")}
+            | {name: record.facts[name] for name in facts}
         )
-    return _frame(rows, _PLACE | extra)
+    return _frame(rows, ("layers", "width", "parameters", "r", "rmse", *facts, "beside", "beside_r"))
 
 
 def test_rows(records: Sequence[Record]) -> pl.DataFrame:
     """Test rows of cells: inputs, confidence, outcome, true and estimated field."""
     frames = []
     for record in records:
-        columns = pl.DataFrame(record.rows)
-        frames.append(columns.select([pl.lit(v, k).alias(n) for (n, k), v in _named(record.cell)] + [pl.all()]))
+        place = [pl.lit(value, _TYPES.get(name, pl.Float64)).alias(name) for name, value in _place(record.cell).items()]
+        frames.append(pl.DataFrame(record.rows).select([*place, pl.all()]))
     return pl.concat(frames)
 
 
 def costs(records: Sequence[Record]) -> pl.DataFrame:
     """Seconds of one process by cell, and the processor seconds among them."""
-    extra = {"world": pl.String, "seconds": pl.Float64, "cpu_seconds": pl.Float64}
     rows = [_place(x.cell) | {"world": x.cell.world, "seconds": x.seconds, "cpu_seconds": x.cpu} for x in records]
-    return _frame(rows, _PLACE | extra)
+    return _frame(rows, ("world", "seconds", "cpu_seconds"))
+
+
+def _place(cell: ExperimentCell) -> dict[str, Any]:
+    return {name: getattr(cell, name) for name in _PLACE}
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
+    table = pl.DataFrame(rows, schema={name: _TYPES.get(name, pl.Float64) for name in (*_PLACE, *names)})
+    # the paper's method first
+    return table.sort(_PLACE, descending=[True, False, False, False], maintain_order=True, nulls_last=True)
+
+
+# --- for readers --------------------------------------------------------------------------------------------------
 
 
 def readable(table: pl.DataFrame, places: dict[str, str], values: dict[str, str]) -> tuple[list[str], list[list[str]]]:
@@ -178,25 +168,6 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, float) and name != "epoch":
         return metric(value)
     return DASH if value is None else value if isinstance(value, str) else f"{value:,.0f}"
-
-
-def _place(cell: ExperimentCell) -> dict[str, Any]:
-    return {name: value for (name, _), value in _named(cell)}
-
-
-def _named(cell: ExperimentCell) -> list:
-    return [(column, getattr(cell, column[0])) for column in _PLACE.items()]
-
-
-def _frame(rows: list[dict[str, Any]], schema: dict) -> pl.DataFrame:
-    order = [name for name in ("method", "amplitude", "frequency", "seed") if name in schema]
-    # the paper's method first
-    descending = [name == "method" for name in order]
-    table = pl.DataFrame(rows, schema=schema, orient="row")
-    return table.sort(order, descending=descending, maintain_order=True, nulls_last=True)
-
-
-# --- numbers in words ---------------------------------------------------------------------------------------------
 
 
 def over_seeds(values: pl.Series) -> str:

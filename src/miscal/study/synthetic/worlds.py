@@ -75,11 +75,6 @@ def three_clusters(n: int = 10_000, *, random_state: RandomState = 0) -> World:
     Their standard deviation is 0.6, their shifts are -1, 0 and 1 in log-odds, and the log-odds are (x_0 + x_1) / 2 and
     noise.
 
-    Parameters
-    ----------
-    n : int, default 10,000
-    random_state : int or Generator, default 0
-
     Examples
     --------
     >>> world = three_clusters(300)
@@ -96,16 +91,7 @@ def three_clusters(n: int = 10_000, *, random_state: RandomState = 0) -> World:
 def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, random_state: RandomState = 0) -> World:
     """Draw the unit square with the shift A sin(2 pi k u'x), u = (1, 1) / sqrt 2; `coordinate` is u'x.
 
-    The log-odds are x_0 - x_1 and noise.
-
-    Parameters
-    ----------
-    n : int, default 10,000
-    amplitude : float, default 0.6
-        A, log-odds.
-    frequency : float, default 3
-        k, periods per unit of u'x.
-    random_state : int or Generator, default 0
+    The amplitude A is in log-odds, the frequency k in periods per unit of u'x. The log-odds are x_0 - x_1 and noise.
 
     Examples
     --------
@@ -132,18 +118,9 @@ def planted(
 ) -> World:
     """Draw a wide embedding of topics, a quarter of them over-confident and a quarter under-confident.
 
-    Topic centres are random directions of length `contrast` under noise of unit length in all, whose spectrum
-    falls like that of sentence embeddings; the log-odds follow another random direction. `regime` is the topic.
-
-    Parameters
-    ----------
-    n, d : int
-    n_topics : int, default 12
-    shift : float, default 1
-        Size of the shift, log-odds.
-    contrast : float, default 1
-        Distance of topics over the length of the noise; smaller is harder.
-    random_state : int or Generator, default 0
+    Topic centres are random directions of length `contrast` (a smaller one is harder) under noise of unit length in
+    all, whose spectrum falls like that of sentence embeddings; the log-odds follow another random direction. `shift` is
+    in log-odds. `regime` is the topic.
 
     Examples
     --------
@@ -263,16 +240,9 @@ def known_coordinate_limit(
 ) -> CoordinateLimit:
     """Logit-shift smoothing along the true coordinate, with the bandwidth that is best in hindsight.
 
-    No estimator can know either, so it bounds from above what can be expected of one with the same rows.
-
-    Parameters
-    ----------
-    world : World
-        With a `coordinate`.
-    bank, query : int or bool arrays
-        Rows whose labels are used, and rows on which recovery is measured.
-    bandwidths : sequence of float
-        Tried, in units of the coordinate.
+    No estimator can know either, so it bounds from above what can be expected of one with the same rows. `bank` and
+    `query` (indexes or masks) are rows whose labels are used, and rows on which recovery is measured; bandwidths are in
+    units of the coordinate.
 
     Raises
     ------
