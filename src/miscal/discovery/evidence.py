@@ -89,7 +89,8 @@ def refuse_no_order(triples: Triples) -> None:
             "evidence 'time' judges rows by earlier ones, but nearly all rows have one time: name another column with "
             f"{argument('time')}, or use evidence 'all'"
         )
-    if _overlap(triples.time, block):
+    parts = [triples.time[block == number] for number in np.unique(block)]
+    if any(one.max() >= two.min() for one, two in pairwise(parts)):
         raise InputError(
             "evidence 'time' judges rows by strictly earlier ones, but the groups reach so far in time that no five "
             f"blocks of time keep each of them together: group by time ({argument('group', 'COL:day')}), leave the "
@@ -106,9 +107,3 @@ def check_first_block(triples: Triples) -> None:
             f"both outcomes; it has {len(first)} rows, {int(first.sum())} of them with outcome 1: give more rows, or "
             "use evidence 'all'"
         )
-
-
-def _overlap(time: np.ndarray, block: np.ndarray) -> bool:
-    """Tell whether a block holds rows that are not later than all rows of the block before."""
-    parts = [time[block == number] for number in np.unique(block)]
-    return any(one.max() >= two.min() for one, two in pairwise(parts))

@@ -376,21 +376,17 @@ def _periods(
     for place, name in enumerate(names):
         some = np.flatnonzero(inside & (number == place))
         if len(some):
-            yield _numbers(name, rows.evaluation_rows.take(some), rows.corrected.take(some))
-
-
-def _numbers(name: str, own: LabelledRows, corrected: LabelledRows) -> PeriodNumbers:
-    accuracy, confidence = average(own.correct, own.weight), average(own.confidence, own.weight)
-    return PeriodNumbers(
-        start=name,
-        n=len(own),
-        accuracy=accuracy,
-        confidence=confidence,
-        corrected=average(corrected.confidence, own.weight),
-        residual=residual_size(own, SIGNIFICANCE),
-        hidden=hidden_size(own, SIGNIFICANCE),
-        after=hidden_size(corrected, SIGNIFICANCE),
-    )
+            own, corrected = rows.evaluation_rows.take(some), rows.corrected.take(some)
+            yield PeriodNumbers(
+                start=name,
+                n=len(own),
+                accuracy=average(own.correct, own.weight),
+                confidence=average(own.confidence, own.weight),
+                corrected=average(corrected.confidence, own.weight),
+                residual=residual_size(own, SIGNIFICANCE),
+                hidden=hidden_size(own, SIGNIFICANCE),
+                after=hidden_size(corrected, SIGNIFICANCE),
+            )
 
 
 def _blocks(rows: FittedRows) -> tuple[TimeBlock, ...]:

@@ -135,16 +135,12 @@ class Clock:
             done = done | {name: passed / share}
         elif name not in self.expected:
             return None
-        speed = self._speed(done)
+        # how much longer than expected the stages take here, by those that were long enough to tell
+        timed = [one for one in done if self.expected.get(one, 0.0) >= _LEAST_TIMED]
+        speed = sum(done[one] for one in timed) / sum(self.expected[one] for one in timed) if timed else 1.0
         own = max(done[name] - passed, 0.0) if share else max(self.expected[name] * speed - passed, 0.0)
         names = list(_SECONDS)
         later = names[names.index(name) + 1 :]
         if any(one not in self.expected for one in later):
             return None
         return own + speed * sum(self.expected[one] for one in later)
-
-    def _speed(self, done: dict[str, float]) -> float:
-        """Return how much longer than expected the stages take here, by those that were long enough to tell."""
-        timed = [one for one in done if self.expected.get(one, 0.0) >= _LEAST_TIMED]
-        expected = sum(self.expected[one] for one in timed)
-        return sum(done[one] for one in timed) / expected if timed else 1.0

@@ -282,10 +282,6 @@ class ClassRun:
         """Share of the family-wise error that is left for the top label."""
         return TOP_LABEL_ERROR if self.ledgers.found else 1.0
 
-    def told(self, rows: FittedRows) -> ClassNumbers:
-        """Measure what is told."""
-        return class_numbers(rows, self.corrected, self.ledgers)
-
 
 def run_classes(
     rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings

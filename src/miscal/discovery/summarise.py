@@ -25,7 +25,7 @@ from miscal.discovery.evidence import ALL, TEST, TIME
 from miscal.discovery.fitted_rows import FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
-from miscal.discovery.several_classes import ClassRun
+from miscal.discovery.several_classes import ClassRun, class_numbers
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
@@ -201,7 +201,7 @@ def summarise(
         settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
         versions=_versions(),
         timing={},
-        classes=None if several is None else several.told(rows),
+        classes=None if several is None else class_numbers(rows, several.corrected, several.ledgers),
         judge=judge_numbers(rows, seed=seed),
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})

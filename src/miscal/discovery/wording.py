@@ -11,7 +11,7 @@ from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, J
 from miscal.evidence.claim import Claim
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decisions import decision_sentence, started
-from miscal.findings.ledger import SHIFT, SLOPE, Finding
+from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import MENDED, NOT_KNOWN, REDUCED, WORSE, holds_zero
 from miscal.findings.verdict import (
     in_points,
@@ -26,7 +26,10 @@ from miscal.findings.verdict import (
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
     shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
-    groups = [_group(one, summary) for one in sorted(shifts, key=lambda one: one.together_with is not None)]
+    groups = [
+        Place(one.phrase + together_words(one, summary.findings), one.before.value or 0.0, one.before.interval)
+        for one in sorted(shifts, key=lambda one: one.together_with is not None)
+    ]
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
@@ -46,12 +49,6 @@ def mending_of(summary: Summary) -> str:
     left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in shifts]
     told = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
     return mending_sentence(fates, left, summary.kind, slopes_left=told)
-
-
-def _group(finding: Finding, summary: Summary) -> Place:
-    """Return a finding as a place of the verdict, with the finding that it needs to show."""
-    name = finding.phrase + together_words(finding, summary.findings)
-    return Place(name, finding.before.value or 0.0, finding.before.interval)
 
 
 def decision_of(summary: Summary) -> str:
@@ -195,12 +192,8 @@ def group_sentence(one: GroupRate) -> str:
     known = "no verdict of people" if one.rate.estimate is None else (
         f"people would approve {percent(one.rate.estimate)} ({between(one.rate)}) of {one.rate.n:,}"
     )  # fmt: skip
-    return f"{one.name}: {known}, the judge says {percent(one.judge.estimate or 0.0)}{_rank(one)}"
-
-
-def _rank(one: GroupRate) -> str:
-    told = ranks(one)
-    return f"; rank {told}" if told else ""
+    rank = f"; rank {ranks(one)}" if ranks(one) else ""
+    return f"{one.name}: {known}, the judge says {percent(one.judge.estimate or 0.0)}{rank}"
 
 
 def ranks(one: GroupRate) -> str:

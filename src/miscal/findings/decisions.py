@@ -299,7 +299,7 @@ def _worst_groups(
     """At each threshold the findings whose promise is broken most: by the end of the interval that is nearest to it."""
     asked = 2 * len(thresholds) * max(candidates, len(members), 1)
     level = SIGNIFICANCE / asked
-    found: list[list[tuple[float, BrokenPromise]]] = [[] for _ in thresholds]
+    found: list[list[BrokenPromise]] = [[] for _ in thresholds]
     # a group and its slope are two findings of the same rows
     first = {inside.tobytes(): finding for finding, inside in reversed(list(enumerate(members)))}
     for finding, inside in ((place, members[place]) for place in sorted(first.values())):
@@ -310,14 +310,15 @@ def _worst_groups(
                 before = _allowing(own, side, threshold, level, asked)
                 if before is not None and before.broken:
                     corrected = _allowing(own_after, side, threshold, level, asked)
-                    told = BrokenPromise(finding=finding, below=below, before=before, after=corrected)
-                    sides.append((_distance(before), told))
-            found[place] += sorted(sides, key=_by_distance)[:1]
-    return [tuple(told for _, told in sorted(some, key=_by_distance)[:WORST]) for some in found]
+                    sides.append(BrokenPromise(finding=finding, below=below, before=before, after=corrected))
+            found[place] += sorted(sides, key=_nearness)[:1]
+    return [tuple(sorted(some, key=_nearness)[:WORST]) for some in found]
 
 
-def _by_distance(pair: tuple[float, BrokenPromise]) -> float:
-    return -pair[0]
+def _nearness(one: BrokenPromise) -> float:
+    """Return how near the promise is at most, as a number that falls with its distance."""
+    promised = one.before.promised or 0.0
+    return -max(one.before.low - promised, promised - one.before.high)
 
 
 def _allowing(
@@ -329,12 +330,6 @@ def _allowing(
         return None
     found = promise(own, inside, level)
     return found.model_copy(update={"p_adjusted": min(1.0, asked * (found.p_value or 0.0))})
-
-
-def _distance(one: Promise) -> float:
-    """How far off a promise is at least."""
-    promised = one.promised or 0.0
-    return max(one.low - promised, promised - one.high)
 
 
 def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> NetBenefit:

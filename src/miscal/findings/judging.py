@@ -31,6 +31,7 @@ SIGNS = {"over": -1, "under": 1}
 """Sign of the residual that confirms a regime; a regime without an entry claims nothing that could be confirmed."""
 
 _NOTHING = MeasureAgainstNull(value=None)
+_PARTS = ("total", "visible", "hidden")
 
 
 class Confirmed(Part):
@@ -82,11 +83,19 @@ def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int
     """
     stratum = strata_of(rows)
     found = [_parts(rows, inside, stratum) for inside in regions]
-    adjusted = [_adjusted([parts[i] for parts in found], signs) for i in range(3)]
-    return [
-        _judged(parts, [float(values[at]) for values in adjusted], sign)
-        for at, (parts, sign) in enumerate(zip(found, signs, strict=True))
-    ]
+    p_values = np.ones((len(found), 3))
+    family = np.flatnonzero(signs)
+    for at in range(3):
+        raw = (found[place][at].p_value for place in family)
+        p_values[family, at] = holm(np.array([1.0 if one is None else one for one in raw]))
+    judged = []
+    for parts, adjusted, sign in zip(found, p_values.tolist(), signs, strict=True):
+        confirmed = {
+            name: bool(p_value <= SETTINGS.significance and sign and sign * one.value > 0)
+            for name, one, p_value in zip(_PARTS, parts, adjusted, strict=True)
+        }
+        judged.append(Judged(*parts, dict(zip(_PARTS, adjusted, strict=True)), Confirmed(**confirmed)))
+    return judged
 
 
 def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
@@ -119,25 +128,6 @@ def _parts(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tuple
         _visible(rows, inside, stratum, effect),
         hidden_residual(rows, inside, stratum),
     )
-
-
-def _adjusted(residuals: Sequence[MeasureAgainstNull], signs: Sequence[int]) -> np.ndarray:
-    """Adjust the p-values of the regions that claim something; 1 elsewhere."""
-    p_values, family = np.ones(len(signs)), np.array(signs, int) != 0
-    raw = np.array([1.0 if one.p_value is None else one.p_value for one in residuals])
-    p_values[family] = holm(raw[family])
-    return p_values
-
-
-def _judged(parts: tuple[MeasureAgainstNull, ...], p_values: Sequence[float], sign: int) -> Judged:
-    names = ("total", "visible", "hidden")
-    confirmed = {
-        name: bool(p_value <= SETTINGS.significance and sign and sign * one.value > 0)
-        for name, one, p_value in zip(names, parts, p_values, strict=True)
-    }
-    residual, visible, hidden = parts
-    adjusted = dict(zip(names, p_values, strict=True))
-    return Judged(residual, visible, hidden, adjusted, Confirmed(**confirmed))
 
 
 def _visible(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float) -> MeasureAgainstNull:

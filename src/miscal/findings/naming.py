@@ -370,11 +370,13 @@ def _rule(features: np.ndarray, names: Sequence[str], inside: np.ndarray) -> str
     levels = {
         place: (short[place].partition("=")[0], short[place].partition("=")[2])
         for place, _ in bounds
-        if _is_level(short[place], features[:, place])
+        if "=" in short[place] and np.isin(features[:, place], (0, 1)).all()
     }
     known = {levels[place][0] for place, side in bounds if place in levels and side == ">"}
     conditions = [
-        f"{short[place]} {side} {bound}" if place not in levels else _of_level(*levels[place], side == ">")
+        f"{short[place]} {side} {bound}"
+        if place not in levels
+        else f"{levels[place][0]} {'=' if side == '>' else 'other than'} {levels[place][1]}"
         for (place, side), bound in bounds.items()
         if side == ">" or place not in levels or levels[place][0] not in known
     ]
@@ -393,14 +395,6 @@ def _bounds(tree, leaf: int, standard: Standard) -> dict[tuple[int, str], str]:
         bounds[key] = _bound(float(tree.threshold[node]), int(tree.feature[node]), standard)
         node = int(tree.children_left[node] if left else tree.children_right[node])
     return bounds
-
-
-def _is_level(name: str, values: np.ndarray) -> bool:
-    return "=" in name and bool(np.isin(values, (0, 1)).all())
-
-
-def _of_level(column: str, level: str, has: bool) -> str:
-    return f"{column} = {level}" if has else f"{column} other than {level}"
 
 
 def _bound(threshold: float, feature: int, standard: Standard) -> str:

@@ -91,31 +91,21 @@ def verdict(
     basis, words = _BASIS[evidence].format(n=f"{claim.certificate.n:,}"), vocabulary(kind)
     if claim.located:
         if not groups and not places and not slopes:
-            return f"{_FOUND}. {_limit(claim, basis)}{_NO_PART}."
+            return (
+                "Hidden miscalibration was found, which no reliability diagram can show. "
+                f"{_limit(claim, basis)}, but no single part of the data could be confirmed on its own."
+            )
         return f"{_which(groups or places, slopes, words, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
     if groups or slopes:
         return f"{_which(groups, slopes, words, listed_in_report=True)}. {_beyond_groups(claim, basis, words)}."
     if claim.confirmed:
-        return f"{_unlocated(words)} ({_p_value(claim)}). {_no_place(words)}."
+        return (
+            f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "
+            f"{words.how_often} depends on the inputs ({_p_value(claim)}). It could not be located yet: the estimated "
+            f"field was not confirmed by itself, so that nothing is said of where {words.comes_true()} more or less "
+            "often; more rows would tell."
+        )
     return f"{_not_found(claim, words)}. {_power(claim, basis)}."
-
-
-_FOUND = "Hidden miscalibration was found, which no reliability diagram can show"
-_NO_PART = ", but no single part of the data could be confirmed on its own"
-
-
-def _unlocated(words: Vocabulary) -> str:
-    return (
-        f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "
-        f"{words.how_often} depends on the inputs"
-    )
-
-
-def _no_place(words: Vocabulary) -> str:
-    return (
-        "It could not be located yet: the estimated field was not confirmed by itself, so that nothing is said of "
-        f"where {words.comes_true()} more or less often; more rows would tell"
-    )
 
 
 def _p_value(claim: Claim) -> str:
@@ -248,10 +238,8 @@ def _power(claim: Claim, basis: str) -> str:
     )
     if not learned:
         return at_best
-    return f"{at_best}. Where nobody knows the place beforehand, {f'that takes {takes}' if takes else _NEVER}"
-
-
-_NEVER = "not even the largest errors would be found so often"
+    never = "not even the largest errors would be found so often"
+    return f"{at_best}. Where nobody knows the place beforehand, {f'that takes {takes}' if takes else never}"
 
 
 def _found_in(place: DetectablePlace) -> str:

@@ -9,7 +9,7 @@ of the two counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,14 +167,54 @@ def _end(hidden: np.ndarray, quantile: float, lowest: bool, rng: np.random.Gener
     return rows
 
 
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """A block that is judged: positions of its rows, how much each counts, its weight, and strata for either law."""
+
+    inside: np.ndarray
+    rows: LabelledRows
+    mass: np.ndarray
+    weight: float
+    stratum: np.ndarray
+    narrow: np.ndarray
+
+    def apart(self, group: np.ndarray) -> np.ndarray:
+        """Return how far each row's membership lies from the mean of its stratum."""
+        return centred(group[self.inside].astype(np.float64), self.stratum, self.mass)
+
+    def variance(self, a: np.ndarray) -> float:
+        """Return that of a sum of residuals with these factors, under shuffles within strata."""
+        return float(np.sum(shuffle_variances(centred(self.rows.residual, self.stratum), a, self.stratum)))
+
+    def effect(self, group: np.ndarray) -> float:
+        """Return the design effect of a group."""
+        own = self.rows
+        if own.design is None:
+            return 1.0
+        return own.design.design_effect(self.mass * self.apart(group), own.residual, own.variance)
+
+    def normal(self, group: np.ndarray) -> float:
+        """Return the standard score of a group."""
+        a = self.mass * self.apart(group)
+        variance = self.variance(a)
+        return float(self.rows.residual @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
+
+    def exact(self, group: np.ndarray) -> float:
+        """Return the score that has the exact p-value of a group."""
+        law, seen = law_of_right(self.rows.correct, group[self.inside], self.narrow)
+        # half of a tie counts (the mid-p-value), so that no power is lost to steps and nothing hangs on a coin
+        half = 0.5 * law[seen]
+        below, above = law[:seen].sum() + half, law[seen + 1 :].sum() + half
+        return float(ndtri(max(below, _LEAST)) if below < above else -ndtri(max(above, _LEAST)))
+
+
 class _Test:
     """The same rows are asked about several groups: strata are cut once."""
 
     def __init__(self, rows: LabelledRows, apart, blocks, rng, settings) -> None:
-        self.every, self.blocks, self.rng, self.settings, self.mass = rows, blocks, rng, settings, rows.mass
-        # of the rows of each block
-        self.rows = [rows.take(inside) for inside, _ in blocks]
-        self.strata, self.narrow = (
+        self.every, self.settings = rows, settings
+        taken = [rows.take(inside) for inside, _ in blocks]
+        strata = [
             [
                 strata_within(
                     own.confidence,
@@ -183,18 +223,22 @@ class _Test:
                     rng,
                     own.part,
                 )
-                for (inside, _), own in zip(blocks, self.rows, strict=True)
+                for (inside, _), own in zip(blocks, taken, strict=True)
             ]
             for width in (settings.stratum_width, lambda _: settings.exact_stratum_rows)
-        )
+        ]
+        self.blocks = [
+            _Block(inside, own, rows.mass[inside], weight, *cut)
+            for (inside, weight), own, *cut in zip(blocks, taken, *strata, strict=True)
+        ]
 
     def of(self, rows: np.ndarray, lowest: bool) -> tuple[float, float]:
         """Return the score of a group, and the p-value of its being right less often (if lowest) or more often."""
         side = 1 if lowest else -1
-        z = self._combined(self._normal, rows)
+        z = self._combined(_Block.normal, rows)
         p_value = float(ndtr(side * z))
         if p_value < self.settings.exact_below:
-            p_value = max(p_value, float(ndtr(side * self._combined(self._exact, rows))), _LEAST)
+            p_value = max(p_value, float(ndtr(side * self._combined(_Block.exact, rows))), _LEAST)
         return z, p_value
 
     def size(self, rows: np.ndarray, z: float, least: float, *, own: bool = False) -> Measure:
@@ -203,50 +247,18 @@ class _Test:
         Its own size compares it with all rows of equal confidence, its own among them.
         """
         factors, direction = np.zeros(len(rows)), np.zeros(len(rows))
-        for place, (inside, weight) in enumerate(self.blocks):
-            direction[inside] = self._apart(place, inside, rows[inside])
-            a = self.mass[inside] * direction[inside]
-            if own:
-                direction[inside] = rows[inside] - rows[inside].mean()
-            variance = self._variance(place, inside, a) * self._effect(place, inside, rows[inside])
-            factors[inside] = weight * a / np.sqrt(variance) if variance > _NO_VARIANCE else 0.0
-        factors /= np.linalg.norm([weight for _, weight in self.blocks])
+        for block in self.blocks:
+            inside, apart = block.inside, block.apart(rows)
+            direction[inside] = rows[inside] - rows[inside].mean() if own else apart
+            a = block.mass * apart
+            variance = block.variance(a) * block.effect(rows)
+            factors[inside] = block.weight * a / np.sqrt(variance) if variance > _NO_VARIANCE else 0.0
+        factors /= np.linalg.norm([block.weight for block in self.blocks])
         test = GroupTest(factors, float(factors @ self.every.residual), 1.0, z, least)
-        mass = self.mass * rows
+        mass = self.every.mass * rows
         return size(test, self.every.expected, direction=direction, measured=mass / mass.sum() if own else None)
 
-    def _combined(self, score, rows: np.ndarray) -> float:
-        scores = [
-            score(place, inside, rows[inside]) / np.sqrt(self._effect(place, inside, rows[inside]))
-            for place, (inside, _) in enumerate(self.blocks)
-        ]
-        weights = np.array([weight for _, weight in self.blocks])
+    def _combined(self, score: Callable[[_Block, np.ndarray], float], rows: np.ndarray) -> float:
+        scores = [score(block, rows) / np.sqrt(block.effect(rows)) for block in self.blocks]
+        weights = np.array([block.weight for block in self.blocks])
         return float(weights @ scores / np.linalg.norm(weights))
-
-    def _effect(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
-        own = self.rows[place]
-        if own.design is None:
-            return 1.0
-        return own.design.design_effect(self._factor(place, inside, group), own.residual, own.variance)
-
-    def _normal(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
-        a = self._factor(place, inside, group)
-        variance = self._variance(place, inside, a)
-        return float(self.rows[place].residual @ a / np.sqrt(variance)) if variance > _NO_VARIANCE else 0.0
-
-    def _variance(self, place: int, inside: np.ndarray, a: np.ndarray) -> float:
-        stratum = self.strata[place]
-        return float(np.sum(shuffle_variances(centred(self.rows[place].residual, stratum), a, stratum)))
-
-    def _factor(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
-        return self.mass[inside] * self._apart(place, inside, group)
-
-    def _apart(self, place: int, inside: np.ndarray, group: np.ndarray) -> np.ndarray:
-        return centred(group.astype(np.float64), self.strata[place], self.mass[inside])
-
-    def _exact(self, place: int, inside: np.ndarray, group: np.ndarray) -> float:
-        law, seen = law_of_right(self.rows[place].correct, group, self.narrow[place])
-        # half of a tie counts (the mid-p-value), so that no power is lost to steps and nothing hangs on a coin
-        half = 0.5 * law[seen]
-        below, above = law[:seen].sum() + half, law[seen + 1 :].sum() + half
-        return float(ndtri(max(below, _LEAST)) if below < above else -ndtri(max(above, _LEAST)))

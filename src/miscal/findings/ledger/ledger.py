@@ -305,13 +305,21 @@ def _measured(
     sign = "over" if tested.z < 0 else "under"
     hidden = hidden_size(own, tested.level)
     if not slope and trend is None and tested.own.interval is not None:
-        hidden = Measure(value=hidden.value, interval=_around(hidden.value, *tested.own.interval))
+        low, high = tested.own.interval
+        hidden = Measure(value=hidden.value, interval=(min(low, hidden.value), max(high, hidden.value)))
     before = tested.own if slope or trend is not None else hidden
-    after = allowing_for_choice(
-        _left(corrected, inside, rows.confidence, slope, trend, settings), tested.shrinkage, tested.z
-    )
+    if corrected is not None and trend is not None:
+        left = left_between(corrected, trend.lower, trend.upper, settings.significance)
+    elif slope:
+        left = slope_left(corrected, inside, rows.confidence, settings.significance)
+    else:
+        left = left_by(corrected, inside, settings.significance)
+    after = allowing_for_choice(left, tested.shrinkage, tested.z)
     fate, rows_needed = fate_of(before, after, len(own))
-    curve = _along(own, settings) if slope or (group is not None and group.twin is not None) else {}
+    curve = {}
+    if slope or (group is not None and group.twin is not None):
+        (lower, upper), bins = bins_of(own, settings.significance)
+        curve = {"lower": lower, "upper": upper, "curve": bins}
     return {
         "effect": SLOPE if slope else SHIFT,
         "n": len(own),
@@ -335,31 +343,6 @@ def _measured(
         "p_given": tested.p_given,
         **curve,
     }
-
-
-def _around(value: float, low: float, high: float) -> tuple[float, float]:
-    return min(low, value), max(high, value)
-
-
-def _left(
-    corrected: LabelledRows | None,
-    inside: np.ndarray,
-    confidence: np.ndarray,
-    slope: bool,
-    trend: TrendRows | None,
-    settings: LedgerSettings,
-) -> Measure:
-    if corrected is not None and trend is not None:
-        return left_between(corrected, trend.lower, trend.upper, settings.significance)
-    if slope:
-        return slope_left(corrected, inside, confidence, settings.significance)
-    return left_by(corrected, inside, settings.significance)
-
-
-def _along(own: LabelledRows, settings: LedgerSettings) -> dict[str, Any]:
-    """Tell how often a group is right along its confidences."""
-    (lower, upper), curve = bins_of(own, settings.significance)
-    return {"lower": lower, "upper": upper, "curve": curve}
 
 
 def odds_ratio(

@@ -106,7 +106,9 @@ def level_of(rows: LabelledRows, inside: np.ndarray, strata: Strata, total: floa
 
     `inside`, int (k,): the rows of the group. `total`: the sum of the group (:meth:`.exact.Strata.sums`).
     """
-    share = _share_of_stratum(inside, strata)[strata.stratum[inside]]
+    at = strata.stratum[inside]
+    # of each stratum's weight, what the rows of the group have
+    share = (np.bincount(at, strata.mass[inside], minlength=strata.many) / strata.total)[at]
     odds = logit(np.clip(rows.expected[inside], RAREST, 1 - RAREST))
     part = strata.mass[inside] * (1 - share)
 
@@ -124,11 +126,6 @@ def level_of(rows: LabelledRows, inside: np.ndarray, strata: Strata, total: floa
     else:
         shift = -_FARTHEST_LEVEL if ends[0] >= 0 else _FARTHEST_LEVEL
     return GroupLevel(inside, *chances(shift), part)
-
-
-def _share_of_stratum(inside: np.ndarray, strata: Strata) -> np.ndarray:
-    """Share of each stratum's weight that some rows have."""
-    return np.bincount(strata.stratum[inside], strata.mass[inside], minlength=strata.many) / strata.total
 
 
 def slope_columns(
