@@ -131,18 +131,18 @@ def little_told(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
     >>> little_told(LabelledRows.of((rng.random(900) < 0.7).astype(float), np.full(900, 0.7)))[0]
     'the confidence is 70 % in 100 % of the rows, and tells none of these from another'
     """
-    words, told = vocabulary(kind), []
+    words, said = vocabulary(kind), []
     values, place = np.unique(rows.confidence, return_inverse=True)
     shares = np.bincount(place, rows.mass) / rows.mass.sum()
     if (share := float(shares.max())) >= ONE_VALUE:
         same = words.percent(float(values[shares.argmax()]))
-        told.append(
+        said.append(
             f"the {words.probability} is {same} in {percent(share)} of the rows, and tells none of these from another"
         )
     ranked = ranking(rows)
     if ranked is not None and 0.5 <= ranked.interval[1] < LITTLE:
-        told.append(_ranks(ranked, "hardly above", words))
-    return tuple(told)
+        said.append(_ranks(ranked, "hardly above", words))
+    return tuple(said)
 
 
 def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> bool:
@@ -241,19 +241,19 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> [told] = leak_alarms([ColumnReading("late", "number", 90, 0, "...", leak=0.9981, leak_by="ranking")])
-    >>> print(told)
+    >>> [said] = leak_alarms([ColumnReading("late", "number", 90, 0, "...", leak=0.9981, leak_by="ranking")])
+    >>> print(said)
     The column 'late' alone ranks outcomes nearly perfectly (area under the ROC curve 0.998), as what is known only
     after the outcome does. It was left out of inputs and findings, so that no number here rests on it. If it is known
     before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
     """
     alone = [one for one in readings if one.leak is not None and one.leak_by != "together"]
     together = [one for one in readings if one.leak is not None and one.leak_by == "together"]
-    told = [(_leak(one), [one.name]) for one in alone]
+    said = [(_leak(one), [one.name]) for one in alone]
     if together:
         names = [one.name for one in together]
-        told.append((f"{_columns_called(names)} {_together(together)}", names))
-    return tuple(f"{what}. {_withheld(names)}" for what, names in told)
+        said.append((f"{_columns_called(names)} {_together(together)}", names))
+    return tuple(f"{what}. {_withheld(names)}" for what, names in said)
 
 
 def _withheld(names: Sequence[str]) -> str:

@@ -154,9 +154,9 @@ def fit_rows(
         parts = [(found.fold != k, found.fold == k) for k in np.unique(found.fold)]
         corrections = corrections_by_name(triples, found.folded.corrected, parts)
         expected = expected_of(found.folded)
-        told = {"fold": found.fold, "forward": found.forward, "block": found.block}
-        told |= {"changed": found.changed}
-        return FittedRows(triples, model, found.folded, *expected, corrections, **told, blanked=blanked)
+        known = {"fold": found.fold, "forward": found.forward, "block": found.block}
+        known |= {"changed": found.changed}
+        return FittedRows(triples, model, found.folded, *expected, corrections, **known, blanked=blanked)
     test = triples.split == "test"
     folded = fit_honest(model, triples.take(~test))
     unseen = model.estimate(triples.X[test], triples.confidence[test])
@@ -167,8 +167,8 @@ def fit_rows(
     # the global maps learn from the rows that the field learned from
     learned = triples.split == "train" if model.fitted_.chooses_on_validation else ~test
     corrections = corrections_by_name(triples, estimate.corrected, [(learned, np.ones(len(triples), dtype=bool))])
-    told = _blanked(model, triples, test, seed)
-    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **told)
+    known = _blanked(model, triples, test, seed)
+    return FittedRows(triples, model, estimate, *expected_of(estimate), corrections, **known)
 
 
 def _blanked(model: MiscalibrationField, triples: Triples, unseen: np.ndarray, seed: int) -> dict[str, Any]:
@@ -207,9 +207,9 @@ def _fit_sample(triples: Triples, model: MiscalibrationField, size: int, seed: i
     parts = [(sample & (fold != k), fold == k) for k in range(last + 1)]
     corrections = corrections_by_name(triples, folded.corrected, parts)
     expected = expected_outcome(triples, seed), expected_outcome(triples, seed, folded.corrected)
-    told = {"fold": fold, "forward": forward, "block": block, "sample": sample}
-    told |= _blanked(model, triples, ~sample, seed)
-    return FittedRows(triples, model, folded, *expected, corrections, **told)
+    known = {"fold": fold, "forward": forward, "block": block, "sample": sample}
+    known |= _blanked(model, triples, ~sample, seed)
+    return FittedRows(triples, model, folded, *expected, corrections, **known)
 
 
 def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
@@ -219,8 +219,8 @@ def _fit_by_time(triples: Triples, model: MiscalibrationField) -> FittedRows:
     parts = [(block < k, block == k) for k in range(1, int(block.max()) + 1)]
     corrections = corrections_by_name(triples, estimate.corrected, parts)
     raw, corrected = (expected_before(triples, f, block) for f in (triples.confidence, estimate.corrected))
-    told = {"fold": block, "forward": estimate, "block": np.where(block > 0, block, -1), "by_time": True}
-    return FittedRows(triples, model, estimate, raw, corrected, corrections, **told)
+    known = {"fold": block, "forward": estimate, "block": np.where(block > 0, block, -1), "by_time": True}
+    return FittedRows(triples, model, estimate, raw, corrected, corrections, **known)
 
 
 @dataclass(frozen=True, eq=False)

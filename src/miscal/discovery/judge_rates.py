@@ -24,10 +24,10 @@ from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger import SHIFT
 
 MOST_VALUES = 20
-"""Columns with more values than this are not told value by value."""
+"""Columns with more values than this are not listed value by value."""
 
 _SHOWN_SCORES = 12
-"""Scores of a scale that are told; of longer ones so many from its lowest to its highest."""
+"""Scores of a scale that are listed; of longer ones so many from its lowest to its highest."""
 
 _ANY_CHANCE = 0.5
 """Stands for the labelling probability of a row that was not labelled, which no estimate looks at."""
@@ -130,7 +130,7 @@ def _ranked(groups: list[GroupRate], model: str, scored: _Scored, seed: int) -> 
     of_model = {one.value: one for one in groups if one.column == model and one.rate.interval is not None}
     if len(of_model) < 2:
         return groups
-    # names as they are told
+    # names as they are written
     names = np.array([None if value is None else clean_text(value) for value in scored.frame.texts(model)], object)
     inside = np.isin(names, list(of_model))
     rates, influences = rate_influences(scored.rows.take(inside), names[inside].astype(str))

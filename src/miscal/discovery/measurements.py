@@ -59,7 +59,7 @@ OURS = "miscal"
 
 
 EXTREME = 0.02
-"""A probability nearer to 0 or 1 than this is told apart from them by its log-odds alone. A convention."""
+"""A probability nearer to 0 or 1 than this differs from them by its log-odds alone. A convention."""
 
 
 def share_extreme(rows: LabelledRows) -> float:
@@ -85,8 +85,8 @@ def unit_numbers(rows: LabelledRows, found: FoundUnits) -> Units:
     Examples
     --------
     >>> y, half, group = np.tile([1.0, 1.0, 0.0, 0.0], 250), np.full(1000, 0.5), np.arange(1000) // 2
-    >>> told = unit_numbers(LabelledRows.of(y, half, half, group=group), FoundUnits("named", "seen:day"))
-    >>> told.unit, told.n_units, told.largest, round(told.n_effective / 100), round(told.widening, 1)
+    >>> found = unit_numbers(LabelledRows.of(y, half, half, group=group), FoundUnits("named", "seen:day"))
+    >>> found.unit, found.n_units, found.largest, round(found.n_effective / 100), round(found.widening, 1)
     ('day of seen', 500, 2, 5, 1.4)
     """
     sizes = np.ones(len(rows), np.int64) if rows.group is None else np.bincount(rows.group)

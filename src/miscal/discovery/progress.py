@@ -128,7 +128,7 @@ class Clock:
         """Estimate the seconds until the end of the run.
 
         `name`: the stage that runs. `share`: how much of it is done, in [0, 1]. `passed`: seconds that it has taken.
-        Returns None where the stage has no expected length and has not told how far it is.
+        Returns None where the stage has no expected length and has not said how far it is.
         """
         done = self.seconds
         if share:

@@ -20,7 +20,7 @@ SETTING = "redact_text"
 
 
 def check_redactable(triples: Triples) -> None:
-    """Refuse rows whose texts are told twice: once as texts, and once more as metadata.
+    """Refuse rows whose texts are given twice: once as texts, and once more as metadata.
 
     Examples
     --------

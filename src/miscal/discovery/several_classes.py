@@ -214,8 +214,8 @@ def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassL
     classes, evaluated = rows.triples.classes, rows.evaluated
     code, weight, groups = classes.code[evaluated], rows.evaluation_rows.weight, rows.evaluation_rows.group
     by_name = {"raw": classes.probability, "global map": corrected.by_map, "corrected": corrected.probability}
-    told = {name: probability[evaluated] for name, probability in by_name.items()}
-    losses = {name: class_log_losses(code, np.log(np.maximum(p, _LEAST))) for name, p in told.items()}
+    own = {name: probability[evaluated] for name, probability in by_name.items()}
+    losses = {name: class_log_losses(code, np.log(np.maximum(p, _LEAST))) for name, p in own.items()}
     saved = mean_interval(losses["raw"] - losses["corrected"], sample_weight=weight, groups=groups)
     events = tuple(_event(rows, corrected, ledgers, k) for k in range(len(classes.names)))
     return ClassNumbers(
@@ -226,7 +226,7 @@ def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassL
         candidates=ledgers.candidates,
         correction=corrected.fitted.chosen,
         log_loss={name: average(values, weight) for name, values in losses.items()},
-        accuracy={name: average(p.argmax(axis=1) == code, weight) for name, p in told.items()},
+        accuracy={name: average(p.argmax(axis=1) == code, weight) for name, p in own.items()},
         saved=Measure(value=saved.value, interval=saved.interval),
         classes=events,
         confusions=_confusions(events, classes.predicted_column),
@@ -272,7 +272,7 @@ def _confusions(events: tuple[ClassEvent, ...], column: str) -> tuple[Confusion,
 
 @dataclass(frozen=True, eq=False)
 class ClassRun:
-    """What is known of several classes before anything is told of it."""
+    """What is known of several classes before it is measured."""
 
     corrected: CorrectedClasses
     ledgers: ClassLedgers

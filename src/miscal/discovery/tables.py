@@ -83,8 +83,8 @@ def decisions_table(decisions: Sequence[Decision]) -> pl.DataFrame:
             promise = getattr(one, side)
             low, high = promise.observed.interval or (None, None)
             observed = {"observed": promise.observed.value, "observed_low": low, "observed_high": high}
-            told = {"n": promise.n, "promised": promise.promised, **observed, "p_adjusted": promise.p_adjusted}
-            row |= {f"{side}_{name}": value for name, value in told.items()}
+            numbers = {"n": promise.n, "promised": promise.promised, **observed, "p_adjusted": promise.p_adjusted}
+            row |= {f"{side}_{name}": value for name, value in numbers.items()}
         row |= {"raised": one.raised, "lowered": one.lowered}
         gain = None if one.net_benefit is None else one.net_benefit.gain
         low, high = (gain and gain.interval) or (None, None)
@@ -242,8 +242,8 @@ def _value(row: Mapping[str, Any]) -> ColumnValue:
         for name in SIZES
         if name in row
     }
-    told = ("mark", "finding", "slope_mark", "slope_finding")
-    stored = {name: row.get(name) for name in ("column", "n", "share", "accuracy", "confidence", *told)}
+    marks = ("mark", "finding", "slope_mark", "slope_finding")
+    stored = {name: row.get(name) for name in ("column", "n", "share", "accuracy", "confidence", *marks)}
     stored = {name: value for name, value in stored.items() if value is not None or name not in _SLOPE}
     return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})
 

@@ -47,8 +47,8 @@ def mending_of(summary: Summary) -> str:
     off = [one for one in summary.findings if one.fate not in (None, MENDED) and not holds_zero(one.after)]
     shifts, slopes = ([one for one in off if one.effect == effect] for effect in (SHIFT, SLOPE))
     left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in shifts]
-    told = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
-    return mending_sentence(fates, left, summary.kind, slopes_left=told)
+    along = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
+    return mending_sentence(fates, left, summary.kind, slopes_left=along)
 
 
 def decision_of(summary: Summary) -> str:
@@ -117,7 +117,7 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
     shifts = [(name, one) for name, one in numbers.findings if one.effect == SHIFT]
     if not shifts:
         return "Class by class, probabilities say more or less in some groups than elsewhere."
-    name, one = min(shifts, key=lambda told: told[1].p_adjusted)
+    name, one = min(shifts, key=lambda named: named[1].p_adjusted)
     value = one.before.value or 0.0
     between = interval_of_size(value, one.before.interval)
     size = f"{in_points(abs(value))}{f', {between}' if between else ''}"
@@ -225,5 +225,5 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     """
     if not numbers.scale:
         return ""
-    told = ", ".join(f"{one.score} {percent(one.approval or 0.0)}" for one in numbers.scale)
-    return f"Scores stand for how often people approve at each, so that both agree on average: {told}."
+    scores = ", ".join(f"{one.score} {percent(one.approval or 0.0)}" for one in numbers.scale)
+    return f"Scores stand for how often people approve at each, so that both agree on average: {scores}."

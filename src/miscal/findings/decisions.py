@@ -4,7 +4,7 @@ A promise is the mean confidence of some rows. It is broken where it lies outsid
 observed of them (Clopper and Pearson, 1934; of rows that hang together or count unequally, as many fewer), which holds
 at every number of rows whatever their confidences (Hoeffding, 1956). At each threshold the same is asked of the groups
 of the findings. They were chosen among many, so their intervals and p-values allow for all groups that were tested, for
-all thresholds and for both sides (Bonferroni): what is told of one holds however it was chosen.
+all thresholds and for both sides (Bonferroni): what is said of one holds however it was chosen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 WORST = 3
-"""Findings that are told of a threshold. A convention: more are not read."""
+"""Findings that are listed of a threshold. A convention: more are not read."""
 
 Source = Literal["given", "cost", "grid"]
 """Where a threshold comes from: the user, the costs that the user gave, or the grid."""
@@ -88,7 +88,7 @@ class NetBenefit(Part):
 class BrokenPromise(Part):
     """A finding of which the model breaks its promise at a threshold.
 
-    `finding`: its place among the findings, from 0. `below`: whether it is told of its rows below the threshold, or of
+    `finding`: its place among the findings, from 0. `below`: whether it is of its rows below the threshold, or of
     those at or above it. `before`: of its rows on that side by the confidences as given. `after`: the same by the
     corrected confidences; None where fewer than 30 of its rows are on that side then.
     """
@@ -104,7 +104,7 @@ class Decision(Part):
 
     `threshold`: in (0, 1).
     `source`: who asked for it.
-    `start`: whether it is the one that is told first: that of the costs, else the first one given, else the one at
+    `start`: whether it is the one that comes first: that of the costs, else the first one given, else the one at
         which the correction changes what is done with most rows; those that it changes by little do not count.
     `before, after`: of the rows that are acted on by the confidences as given, and by the corrected ones.
     `before_below, after_below`: of the others.
@@ -131,7 +131,7 @@ class Decision(Part):
 class Thresholds:
     """The thresholds that a user asks for.
 
-    `given`: in (0, 1); the first is told first. `cost`, (float, float) or None: of a missed row that should have been
+    `given`: in (0, 1); the first comes first. `cost`, (float, float) or None: of a missed row that should have been
     acted on (false negative), and of a needless action (false positive).
     """
 
@@ -204,7 +204,7 @@ def decide(
     :func:`~miscal.calibration.metrics.threshold_grid`. `at`: rising thresholds, and where each comes from; by default
     those asked for, and a grid in the range of the confidences. `members`: the rows of each finding. `candidates`:
     groups among which the findings were chosen. `least`: rows whose confidence the correction changes by less do not
-    decide which threshold is told first. Where many confidences lie close to 0 or 1, thresholds among them part rows
+    decide which threshold comes first. Where many confidences lie close to 0 or 1, thresholds among them part rows
     that hardly differ. Returns by rising threshold.
 
     Examples
@@ -244,7 +244,7 @@ def decide(
 
 
 def _started(decisions: tuple[Decision, ...], moved: Sequence[int], asked: Thresholds) -> tuple[Decision, ...]:
-    """Mark the threshold that is told first; where the correction moves no row, one that acts on about half."""
+    """Mark the threshold that comes first; where the correction moves no row, one that acts on about half."""
     first = implied_threshold(asked.cost) if asked.cost else asked.given[0] if asked.given else None
 
     def stake(place: int) -> tuple[bool, int, float]:
@@ -286,9 +286,9 @@ def _sides(rows: LabelledRows, thresholds: Sequence[float]) -> list[tuple[Promis
     """Promises at or above each threshold and below it, adjusted for all of them together."""
     acted = [rows.confidence >= threshold for threshold in thresholds]
     found = [promise(rows, inside) for mask in acted for inside in (mask, ~mask)]
-    told = [place for place, one in enumerate(found) if one.p_value is not None]
-    adjusted = holm(np.array([found[place].p_value for place in told]))
-    for place, value in zip(told, adjusted.tolist(), strict=True):
+    tested = [place for place, one in enumerate(found) if one.p_value is not None]
+    adjusted = holm(np.array([found[place].p_value for place in tested]))
+    for place, value in zip(tested, adjusted.tolist(), strict=True):
         found[place] = found[place].model_copy(update={"p_adjusted": value})
     return list(zip(found[::2], found[1::2], strict=True))
 
@@ -344,14 +344,14 @@ def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> N
 
 
 def started(decisions: tuple[Decision, ...]) -> Decision | None:
-    """Return the decision that is told first; None of a run that has none."""
+    """Return the decision that comes first; None of a run that has none."""
     return next((one for one in decisions if one.start), None)
 
 
 def decision_sentence(decision: Decision | None, words: Vocabulary) -> str:
     """Say for the verdict that a promise is broken at a threshold asked for; empty where none is, beyond chance.
 
-    `decision`: the one that is told first.
+    `decision`: the one that comes first.
 
     Examples
     --------
@@ -444,12 +444,12 @@ def ends(one: Promise) -> str:
     return f"{low} to {high}"
 
 
-def broken_promise(told: BrokenPromise, phrase: str, words: Vocabulary) -> str:
+def broken_promise(one: BrokenPromise, phrase: str, words: Vocabulary) -> str:
     """Say what is observed of the rows of a finding on one side, and what was promised.
 
     `phrase`: its rows, in the middle of a sentence: "rows with subject = law".
     """
     return (
-        f"of {phrase}, {told.before.n:,} are {'not ' if told.below else ''}{words.acted}, of which "
-        f"{observed(told.before, words)}; promised: {rate(told.before.promised or 0.0)}"
+        f"of {phrase}, {one.before.n:,} are {'not ' if one.below else ''}{words.acted}, of which "
+        f"{observed(one.before, words)}; promised: {rate(one.before.promised or 0.0)}"
     )

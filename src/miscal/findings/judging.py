@@ -231,7 +231,7 @@ def places(rows: LabelledRows, parts: Sequence[Region], whole: Sequence[Region] 
     """Choose what the verdict names.
 
     `rows`: their outcomes had no part in choosing the regions they are in. `parts`, str (n,): named parts of the data.
-    `whole`, str (n,): larger regions, told only where no part is. Returns those parts that are right more or less often
+    `whole`, str (n,): larger regions, named where no part is. Returns those parts that are right more or less often
     than other rows of near-equal confidence (:func:`~miscal.findings.judging.hidden_residual`), at 0.05 after Holm's
     adjustment over parts and larger regions together; if there is none, those larger regions. Those that carry most
     (size times rows) come first. A region is left out if more than half of its rows are in stronger ones: it would tell
@@ -257,7 +257,7 @@ def places(rows: LabelledRows, parts: Sequence[Region], whole: Sequence[Region] 
     kept.sort(key=lambda item: item[:2])
     places, covered = [], np.zeros(len(rows), dtype=bool)
     for larger, _, place, inside in kept:
-        # larger regions only where no part is told
+        # larger regions only where no part is named
         if larger == kept[0][0] and 2 * np.sum(inside & covered) <= inside.sum():
             places.append(place)
             covered |= inside

@@ -215,7 +215,7 @@ class ModelTests:
     ) -> Measure:
         """Return the size that some rows show, with an interval of the level of the tests where none is given."""
         least = float(-ndtri((self.settings.significance if level is None else level) / 2))
-        # a score of 0 says that the size is not to be shrunk: what a model shows is told as it is
+        # a score of 0 says that the size is not to be shrunk: what a model shows stays as it is
         one = GroupTest(test.factors[own], total, variance, z=0.0, least=least)
         rows = self.rows.take(own)
         if trend is None:

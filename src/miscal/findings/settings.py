@@ -28,13 +28,13 @@ def default_epsilon(kind: Kind, mean: float) -> float:
     (0.05, 0.0019, 0.05)
     """
     relative = RELATIVE.get(kind, 0.0) * min(mean, 1 - mean)
-    # two digits are enough, and can be told
+    # two digits are enough, and can be read
     return EPSILON if relative >= EPSILON or relative == 0 else float(f"{relative:.1e}")
 
 
 @dataclass(frozen=True)
 class FindingsSettings:
-    """Settings of what is told of a field.
+    """Settings of what is said of a field.
 
     "Not tuned" means: set once on the packaged demo and synthetic clouds, never varied systematically. The laws that
     the values must keep (planted parts are found, one cloud stays one part, noise confirms nothing) are tests in

@@ -251,7 +251,7 @@ class _Told:
         different = self._differences([one.group for one in chosen])
         found = [self._shared(one, different.get(one.group)) for one in chosen]
         known = {one.group for one in chosen}
-        return found + [self._differing(place, told) for place, told in different.items() if place not in known]
+        return found + [self._differing(place, tested) for place, tested in different.items() if place not in known]
 
     def _rows(self, place: int) -> tuple[np.ndarray, np.ndarray, TrendRows | None]:
         """Return what each row adds to the test of a group, its rows, and its trend, if it is one."""
@@ -277,8 +277,8 @@ class _Told:
             found[best] = known[best], known[best] * times
             again = self._tested([place for place in left if place != best], [*shared, *found])
             known, left = known | again, list(again)
-        told = [place for place in shared if place in known and place not in found]
-        return found | {place: (known[place], min(1.0, known[place] * times)) for place in told}
+        kept = [place for place in shared if place in known and place not in found]
+        return found | {place: (known[place], min(1.0, known[place] * times)) for place in kept}
 
     def _tested(self, places: Sequence[int], given: Sequence[int]) -> dict[int, float]:
         """Return the p-values of equal effects given some groups; without those that fewer than two models can test."""

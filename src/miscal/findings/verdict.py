@@ -316,11 +316,11 @@ def _counted(fates: Sequence[str]) -> str:
         return f"The correction {'mends' if mended else 'reduces' if reduced else 'worsens'} the finding"
     if mended == many:
         return f"The correction mends all {many} findings"
-    told = [f"mends {mended or 'none'} of the {many} findings"]
-    told += [f"reduces {reduced}"] if reduced else []
-    told += [f"makes {worse} worse"] if worse else []
+    said = [f"mends {mended or 'none'} of the {many} findings"]
+    said += [f"reduces {reduced}"] if reduced else []
+    said += [f"makes {worse} worse"] if worse else []
     rest = f"; of {unknown} it is not known" if unknown else ""
-    return f"The correction {', '.join(told[:-1])}{' and ' if len(told) > 1 else ''}{told[-1]}{rest}"
+    return f"The correction {', '.join(said[:-1])}{' and ' if len(said) > 1 else ''}{said[-1]}{rest}"
 
 
 def _largest(left: Sequence[tuple[str, Place]], *, turned: bool) -> list[Place]:
@@ -383,9 +383,9 @@ def slope_sentence(findings: Sequence[Finding], words: Vocabulary) -> str:
 
     `findings`: slopes, the strongest first; at least one.
     """
-    told = "; ".join(f"among {one.phrase}, {says(one, words)}" for one in findings[:MOST_SLOPES])
+    said = "; ".join(f"among {one.phrase}, {says(one, words)}" for one in findings[:MOST_SLOPES])
     more = len(findings) - MOST_SLOPES
-    return f"{told}; the report lists {more} more such group{'s' if more > 1 else ''}" if more > 0 else told
+    return f"{said}; the report lists {more} more such group{'s' if more > 1 else ''}" if more > 0 else said
 
 
 def slopes_left(findings: Sequence[Finding], words: Vocabulary) -> str:
@@ -397,7 +397,7 @@ def slopes_left(findings: Sequence[Finding], words: Vocabulary) -> str:
     for one in sorted(findings, key=lambda one: -abs(one.after.value or 0.0))[:MOST_SLOPES]:
         much = "less" if (one.after.value or 0.0) < 0 else "more"
         named.setdefault(much, []).append(f"{one.phrase} ({rises(one.after, words)})")
-    told = ", and ".join(f"{much} than elsewhere among {' and '.join(some)}" for much, some in named.items())
+    said = ", and ".join(f"{much} than elsewhere among {' and '.join(some)}" for much, some in named.items())
     more = len(findings) - MOST_SLOPES
     rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"the corrected {words.probability} says {told}{rest}"
+    return f"the corrected {words.probability} says {said}{rest}"

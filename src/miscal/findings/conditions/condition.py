@@ -75,7 +75,7 @@ class Condition(ABC):
 
     @abstractmethod
     def lacks(self, frame: Frame) -> str | None:
-        """Say why the rows of a table cannot be told, as half a sentence; None where they can."""
+        """Say why the rows of a table cannot be named, as half a sentence; None where they can."""
 
     @abstractmethod
     def rows(self, frame: Frame) -> Mask:

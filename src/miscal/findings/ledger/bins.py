@@ -26,8 +26,8 @@ class Bins:
     """Numbers or dates cut into bins of about equal counts; code -1 is missing.
 
     `inner`, float64 (count - 1,): where one bin ends and the next begins, strictly rising. `codes`, int (n,). `date`:
-    whether numbers are seconds since 1970. `whole`: whether all numbers are whole and few enough to be told one by one:
-    ages, years, counts.
+    whether numbers are seconds since 1970. `whole`: whether numbers are whole and few enough to be taken one by one: ages,
+    years, counts.
     """
 
     column: str
@@ -127,7 +127,7 @@ def _round_date(exact: float, low: float, high: float) -> float:
 
 
 def _period(column: str, low: float | None, high: float | None) -> Period:
-    """Return the dates from `low` to before `high`, told by their last day where both are midnights."""
+    """Return the dates from `low` to before `high`, named by their last day where both are midnights."""
     start, stop = (None if end is None else written(end, True) for end in (low, high))
     days = low is not None and high is not None and low % _DAY == high % _DAY == 0
     return Period(column, start, stop, written(high - _DAY, True) if days else None)
@@ -266,7 +266,7 @@ def _runs(many: int) -> Iterator[tuple[int, int]]:
 
 
 def _narrow(condition: Condition, inside: np.ndarray) -> Iterator[Stretch]:
-    """Leave out a stretch of more than half of the rows, which is told by its complement."""
+    """Leave out a stretch of more than half of the rows, whose complement is a candidate."""
     if 2 * inside.sum() <= len(inside):
         yield condition, inside
 

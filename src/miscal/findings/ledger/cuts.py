@@ -47,7 +47,7 @@ class JudgedCut(Tested):
 
     `rows`, bool (n,). `lowest`: whether they have the lowest values of the field, not the highest. `quantile`: share of
     each block that they are. `z, p_value, p_adjusted, level, conditional, shrinkage, own`: as in
-    :class:`~miscal.findings.ledger.sizes.Tested`: given the groups told apart, adjusted for all cuts and for the share
+    :class:`~miscal.findings.ledger.sizes.Tested`: given the groups kept apart, adjusted for all cuts and for the share
     of the error that they have.
     """
 

@@ -105,7 +105,7 @@ class Strata:
 
 _RAREST = 1e-3
 _MOST_PATTERNS = 60
-"""Groups told apart at most: their membership is written in the bits of a 64-bit integer."""
+"""Groups distinguished at most: their membership is written in the bits of a 64-bit integer."""
 _SCORE_STEPS = 10
 """Steps on either side of 0 that the scores of strata are rounded to, so that their sum has a law on a grid. The
 correlation of rounded and unrounded scores is above 0.99; the cost grows with the steps."""

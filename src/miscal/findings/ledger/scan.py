@@ -11,12 +11,12 @@ has, under permutations within strata, mean 0 and covariances
 where S_s is the sum of squares of centred e, m_s the number of rows, and g~ the centred indicator: a Mantel-Haenszel
 test of outcome by group given confidence. Groups chosen before are projected out of both T and its variance, all
 together, so that a later one is tested given those above it. A group is chosen only if it differs in the same direction
-by itself: what is right more often than all rows of equal confidence, but less often given a group above, is told by
-the rows that it is compared with. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
+by itself: what is right more often than all rows of equal confidence, but less often given a group above, the rows that
+it is compared with explain. The cut is Bonferroni's over all candidates at every step, weighted: clusters of
 inputs get a tenth of the error, and values of columns most of the rest (Holm, 1979, on weights). A cluster waits as
 long as a value of a column is beyond the cut: one that mixes several values may be stronger than each, but says less.
 Where columns have values to describe it by and none do, it waits for all other candidates, and three such clusters are
-told at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
+named at most. A term of the texts waits for a value of a column that has nearly the same rows, or is much like it and
 accounts for it. Of the intervals of one column no two are chosen that share rows.
 
 A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
@@ -226,10 +226,10 @@ class _Scan:
         """List values and bins of columns, and slopes, that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
-        told = self.values | self.is_slope
-        told[value_cells(self.groups)], told[self.chosen] = True, False
+        asked = self.values | self.is_slope
+        asked[value_cells(self.groups)], asked[self.chosen] = True, False
         found = []
-        for group in np.flatnonzero(told & (np.abs(z) >= self.least_scores)):
+        for group in np.flatnonzero(asked & (np.abs(z) >= self.least_scores)):
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
             if adjusted <= significance:
@@ -452,7 +452,7 @@ class _Scan:
         if p_value >= below or large:
             return p_value
         inside, given = self.groups.rows(group), self.chosen if given is None else given
-        # a group and its slope are told apart by their columns: within the group, nothing is left to compare it with
+        # a group and its slope differ by their columns: within the group, nothing is left to compare it with
         chosen = [self.groups.rows(self.of[other]) for other in given if self.of[other] != group]
         strata = strata_within(self.rows.confidence, chosen, self.width, self.rng, self.rows.part)
         asked = self.rows.correct, inside, strata

@@ -47,7 +47,7 @@ class LedgerSettings:
     largest_exact_variance: float = 400.0
     """Variance of the number of right answers above which the normal law is taken as exact."""
     min_rows: int = 20
-    """Fewest rows of a group, and of the rows outside it: smaller ones could not be told from chance."""
+    """Fewest rows of a group, and of the rows outside it: smaller ones do not differ from chance."""
     pair_share: float = 0.0075
     """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance. A
     group of 1 % of all cases may be 0.9 % of the rows."""
@@ -63,7 +63,7 @@ class LedgerSettings:
     narrow_interval: float = 0.2
     """Share of the rows up to which an interval may end at every bin; a wider one ends at every second."""
     widest_interval: float = 0.5
-    """Share of the rows of the widest interval: a wider one is told by its complement."""
+    """Share of the rows of the widest interval: a wider one is named by its complement."""
     pair_bins: int = 10
     """Bins of a number that may be crossed with a value."""
     few_values: int = 12
@@ -101,10 +101,10 @@ class LedgerSettings:
     made_of_share: float = 0.5
     """Share of its rows that one or two values must hold for a term to be labelled by them."""
     nearly_all: float = 0.9
-    """Share of a mixed group's rows from which on its most common value alone is told of the column. Not tuned."""
+    """Share of a mixed group's rows from which on its most common value alone is named of the column. Not tuned."""
     telling_share: float = 0.4
     telling_lift: float = 3.0
-    """A term is told of a mixed group where at least this share of its texts has it, and this many times the share of
+    """A term is named of a mixed group where at least this share of its texts has it, and this many times the share of
     the others: a list of words that mean nothing is worse than none."""
     variance_left: float = 0.05
     """A candidate that the groups chosen before it leave less than this share of its variance says nothing new."""

@@ -162,7 +162,7 @@ def size(
     reach = float(factors @ along)
     if reach <= 0 or test.variance <= 0:
         return Measure(value=None)
-    farthest, told = _FARTHEST / far, factors / reach if measured is None else measured[moved]
+    farthest, gained = _FARTHEST / far, factors / reach if measured is None else measured[moved]
     still = float(np.sum((test.factors**2 * chance * (1 - chance))[~moved]))
     before = still + float(np.sum(factors**2 * within * (1 - within)))
     plain = test.total / np.sqrt(test.variance)
@@ -173,7 +173,7 @@ def size(
         rate = expit(odds + shift * along)
         mean = float(factors @ (rate - within))
         variance = test.variance * (still + float(np.sum(factors**2 * rate * (1 - rate)))) / before
-        return float(told @ (rate - within)), stretch * (test.total - mean) / np.sqrt(
+        return float(gained @ (rate - within)), stretch * (test.total - mean) / np.sqrt(
             max(variance, np.finfo(float).tiny)
         )
 

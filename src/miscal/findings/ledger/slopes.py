@@ -8,7 +8,7 @@ column holds c_i - c_g in place of 1.
 A group whose odds of being right are lower by one factor at all confidences has no slope. To first order the choice of
 c_g sees to that, as in a score test of an interaction in logistic regression. The rest is taken off the sum: what a
 shift of the log-odds that explains the group's own sum adds to that of its slope. Whether two lines are parallel
-depends on the scale, though: equal factors of the odds are unequal differences. A slope is therefore told only if it
+depends on the scale, though: equal factors of the odds are unequal differences. So a slope is reported only if it
 has one direction on both scales, and is beyond 5 % by itself on that of differences, too (interactions that a change of
 scale removes: Loftus, Memory & Cognition 6, 1978).
 """

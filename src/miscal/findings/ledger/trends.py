@@ -1,7 +1,7 @@
 """Trends: whether rows are right more or less often, the higher a number is.
 
 The rows of a trend are tested by their midranks in the column in place of 0 and 1: one candidate of a column, however
-many intervals a trend would fill. It is told by the upper third of the rows, against the lower third.
+many intervals a trend would fill. It is reported by the upper third of the rows, against the lower third.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.sizes import GroupTest, size
 
 _LEAST_VALUES = 5
-"""Distinct values from which a number has a trend: fewer are told one by one."""
+"""Distinct values from which a number has a trend: fewer are taken one by one."""
 _RAREST = 1e-3
 _FARTHEST = 200.0
 
