@@ -103,12 +103,23 @@ def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:
     rows = []
     for one in findings:
         stored = one.model_dump(mode="json")
-        values = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)} | {"explained": None}
-        for name in _SIZES:
-            low, high = stored[name]["interval"] or (None, None)
-            values |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
-        rows.append({**stored, **values})
-    return pl.DataFrame([{name: row[name] for name in _schema()} for row in rows], schema=_schema(), orient="row")
+        texts = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)}
+        rows.append(stored | texts | _with_ends(stored, _SIZES) | {"explained": None})
+    schema = _findings_schema()
+    return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema, orient="row")
+
+
+def _with_ends(stored: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return measures of a stored document, each as a value and the two ends of its interval."""
+    found = {}
+    for name in names:
+        low, high = stored[name]["interval"] or (None, None)
+        found |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+    return found
+
+
+def _ends(names: Sequence[str]) -> list[str]:
+    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
 _SIZES = ("hidden", "before", "conditional", "after")
@@ -116,11 +127,10 @@ _ALONG = ("lower", "upper", "curve")
 """How often a group with a slope is right along its confidences."""
 
 
-def _schema() -> dict:
+def _findings_schema() -> dict[str, Any]:
     import polars as pl
 
     means = ("share", "accuracy", "confidence", "residual", "visible")
-    sizes = [f"{name}{end}" for name in _SIZES for end in ("", "_low", "_high")]
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,
@@ -128,7 +138,7 @@ def _schema() -> dict:
         "effect": pl.String,
         "columns": pl.List(pl.String),
         "n": pl.Int64,
-        **dict.fromkeys((*means, *sizes, *tested), pl.Float64),
+        **dict.fromkeys((*means, *_ends(_SIZES), *tested), pl.Float64),
         "sign": pl.String,
         "together_with": pl.Int64,
         "fate": pl.String,
@@ -187,15 +197,14 @@ def schema() -> dict[str, Any]:
     """Return the columns of ``columns.parquet`` and their types."""
     import polars as pl
 
-    ends = lambda *names: [f"{name}{end}" for name in names for end in ("", "_low", "_high")]  # noqa: E731
     return {
         "column": pl.String,
         "value": pl.String,
         "n": pl.Int64,
-        **dict.fromkeys(("share", "accuracy", "confidence", *ends(*SIZES[:3])), pl.Float64),
+        **dict.fromkeys(("share", "accuracy", "confidence", *_ends(SIZES[:3])), pl.Float64),
         "mark": pl.String,
         "finding": pl.Int64,
-        **dict.fromkeys(ends(*SIZES[3:]), pl.Float64),
+        **dict.fromkeys(_ends(SIZES[3:]), pl.Float64),
         "slope_mark": pl.String,
         "slope_finding": pl.Int64,
         "condition": pl.String,
@@ -230,9 +239,7 @@ def by_column(values: Iterable[ColumnValue]) -> Tables:
 def _row(one: ColumnValue) -> dict[str, Any]:
     stored = one.model_dump(mode="json")
     row = stored | {"value": one.value, "condition": json.dumps(stored["condition"])}
-    for name in SIZES:
-        low, high = stored[name]["interval"] or (None, None)
-        row |= {name: stored[name]["value"], f"{name}_low": low, f"{name}_high": high}
+    row |= _with_ends(stored, SIZES)
     return {name: plain(row[name]) for name in schema()}
 
 

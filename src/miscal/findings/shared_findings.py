@@ -65,7 +65,7 @@ class Stacked:
         """Adapt the settings of a ledger to rows of several models.
 
         A group needs as many questions as it needs rows of one model, and what names questions names no groups. Slopes
-        and combinations beyond pairs are left out: they cost every other group its significance.
+        and thresholds on two numbers are left out: they cost every other group its significance.
         """
         group = self.rows.group
         per_question = 1.0 if group is None else len(group) / len(np.unique(group))

@@ -26,8 +26,8 @@ class Bins:
     """Numbers or dates cut into bins of about equal counts; code -1 is missing.
 
     `inner`, float64 (count - 1,): where one bin ends and the next begins, strictly rising. `codes`, int (n,). `date`:
-    whether numbers are seconds since 1970. `whole`: whether numbers are whole and few enough to be taken one by one: ages,
-    years, counts.
+    whether numbers are seconds since 1970. `whole`: whether numbers are whole and few enough to be taken one by one:
+    ages, years, counts.
     """
 
     column: str

@@ -72,7 +72,7 @@ class Finding(Part):
     `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
         interval allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is
         beyond the same cut; of a slope and a trend it is that of :func:`hidden_interval`.
-    `before`: the number by which the finding is reported, as `after` once confidences are corrected. It is `hidden`, but
+    `before`: the number by which the finding is reported, as `after` once confidences are corrected: `hidden`, but
         of a slope how much more its accuracy rises along its confidences, and of a trend how much more often the rows
         at its upper end are right than those at its lower end, each by itself.
     `together_with`: where the interval of `before` holds 0: number, from 1, of the finding above it without which it
