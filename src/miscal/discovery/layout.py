@@ -74,6 +74,14 @@ _DIMENSIONS = 30  # principal components that t-SNE and UMAP see
 MapMethod = Literal["auto", "pca", "tsne", "umap"]
 
 
+HEAD = 100
+"""Characters that are kept of a beginning that other texts share."""
+GAP = " … "
+"""What stands for a part that was left out."""
+BACK = 30
+"""Characters that are kept of what comes before the difference, so that the sentence can be read."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Positions of rows on a plane.
@@ -263,16 +271,6 @@ def _text(value: Any, limit: int | None = None) -> str | None:
         return None
     text = clean_text(str(value)[:limit])
     return text if limit is None or len(str(value)) <= limit else text + "…"
-
-
-HEAD = 100
-"""Characters that are kept of a beginning that other texts share."""
-
-GAP = " … "
-"""What stands for a part that was left out."""
-
-BACK = 30
-"""Characters that are kept of what comes before the difference, so that the sentence can be read."""
 
 
 def shared_beginnings(texts: Sequence[str]) -> list[int]:

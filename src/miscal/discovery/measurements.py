@@ -62,6 +62,12 @@ EXTREME = 0.02
 """A probability nearer to 0 or 1 than this differs from them by its log-odds alone. A convention."""
 
 
+MOST_PERIODS = 40
+ROWS_OF_A_PERIOD = 50
+"""On average, where periods can be so short: fewer rows show nothing but chance."""
+MOST_FINDINGS = 6
+
+
 def share_extreme(rows: LabelledRows) -> float:
     """Return the share of rows whose confidence is near 0 or 1."""
     return average((np.abs(rows.confidence - 0.5) > 0.5 - EXTREME).astype(float), rows.weight)
@@ -299,12 +305,6 @@ def _stored(estimate: Any, kind: type[Measure]) -> Any:
     return kind(
         **{**values, "value": number(estimate.value), "interval": interval(*(estimate.interval or (None, None)))}
     )
-
-
-MOST_PERIODS = 40
-ROWS_OF_A_PERIOD = 50
-"""On average, where periods can be so short: fewer rows show nothing but chance."""
-MOST_FINDINGS = 6
 
 
 def over_time(rows: FittedRows, column: str | None) -> OverTime | None:

@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 _FORM = "miscal-classes"
 
 
+INPUT = "input"
+"""Folder inside the model's that holds the step from text or columns to x."""
+CLUSTERS = "clusters"
+"""Folder inside the model's that holds how inputs were clustered, by which new rows are placed in findings."""
+CLASSES = "classes"
+"""Folder inside the model's that holds the classes of a model of several, and the correction of their probabilities."""
+_INPUT_FORM, _CLUSTERS_FORM = "miscal-input", "miscal-clusters"
+
+
 @dataclass(frozen=True, eq=False)
 class SavedClasses:
     """The classes of a model, and the correction of their probabilities.
@@ -87,18 +96,6 @@ def load_classes(folder: str | Path, n_features: int) -> SavedClasses | None:
         if tried.shape != (1, k) or len(columns) not in (0, k) or not np.isfinite(tried).all():
             raise ValueError(f"a correction that does not give {k} probabilities")
     return found
-
-
-INPUT = "input"
-"""Folder inside the model's that holds the step from text or columns to x."""
-
-CLUSTERS = "clusters"
-"""Folder inside the model's that holds how inputs were clustered, by which new rows are placed in findings."""
-
-CLASSES = "classes"
-"""Folder inside the model's that holds the classes of a model of several, and the correction of their probabilities."""
-
-_INPUT_FORM, _CLUSTERS_FORM = "miscal-input", "miscal-clusters"
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,15 @@ _MANY_VALUES = 300_000
 _STREAM = 71
 
 
+MOST_CLASSES = 20
+"""Classes that are looked at, those of most labels: each takes its share of the error from all others."""
+LEAST_LABELS = 30
+"""Rows that a class needs, and the others together: of fewer, no group could tell."""
+TOP_LABEL_ERROR = 0.5
+"""Share of the family-wise error for the findings of the top label; the classes looked at divide the rest equally."""
+_LEAST = 1e-300
+
+
 @dataclass(frozen=True, eq=False)
 class CorrectedClasses:
     """Corrected probabilities of all classes.
@@ -120,16 +129,6 @@ def with_top_label_corrected(rows: FittedRows, corrected: CorrectedClasses, seed
     )
 
 
-MOST_CLASSES = 20
-"""Classes that are looked at, those of most labels: each takes its share of the error from all others."""
-
-LEAST_LABELS = 30
-"""Rows that a class needs, and the others together: of fewer, no group could tell."""
-
-TOP_LABEL_ERROR = 0.5
-"""Share of the family-wise error for the findings of the top label; the classes looked at divide the rest equally."""
-
-
 @dataclass(frozen=True, eq=False)
 class ClassLedgers:
     """The ledgers of classes.
@@ -204,9 +203,6 @@ def confused(findings: Sequence[Finding], label: str, column: str) -> list[tuple
         if isinstance(condition, Value) and condition.column == column and one.effect == SHIFT
         and str(condition.value) != label
     ]  # fmt: skip
-
-
-_LEAST = 1e-300
 
 
 def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassLedgers) -> ClassNumbers:

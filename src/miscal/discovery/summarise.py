@@ -41,6 +41,14 @@ from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings import Subregime, places
 from miscal.findings.decisions import Thresholds, decide
 
+Region = TypeVar("Region", Regime, Subregime)
+_MUCH_WEIGHT = 0.05
+"""Share of all weight that one row may have without a warning. Not tuned."""
+_WHICH = {ALL: "", TEST: "test ", TIME: "later "}
+"""Which rows are evaluated, before the word "rows"."""
+LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
+"""Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
+
 
 def claim_of(rows: FittedRows, *, seed: int) -> Claim:
     """Put the field to the test, with the rows and values that make the test exact.
@@ -81,9 +89,6 @@ def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
     return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)
 
 
-Region = TypeVar("Region", Regime, Subregime)
-
-
 def gated_regimes(regimes: Iterable[Regime], claim: Claim) -> tuple[Regime, ...]:
     """Return regimes of which the hidden part is confirmed only if the claim is located."""
     return tuple(one if claim.located else _without_hidden(one, "confirmed") for one in regimes)
@@ -100,16 +105,6 @@ def gated_parts(parts: Iterable[Subregime], claim: Claim) -> tuple[Subregime, ..
 
 def _without_hidden(region: Region, name: str) -> Region:
     return region.model_copy(update={name: getattr(region, name).model_copy(update={"hidden": False})})
-
-
-_MUCH_WEIGHT = 0.05
-"""Share of all weight that one row may have without a warning. Not tuned."""
-
-_WHICH = {ALL: "", TEST: "test ", TIME: "later "}
-"""Which rows are evaluated, before the word "rows"."""
-
-LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "polars")
-"""Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
 
 
 def summarise(

@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from miscal.discovery.summary_parts import ClassNumbers
 
 
+_SIZES = ("hidden", "before", "conditional", "after")
+_ALONG = ("lower", "upper", "curve")
+"""How often a group with a slope is right along its confidences."""
+SIZES = ("residual", "hidden", "after", "conditional", "slope")
+"""What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
+_SLOPE = ("slope", "slope_low", "slope_high", "slope_mark", "slope_finding")
+"""What runs of before there were slopes do not have."""
+Tables = Mapping[str, tuple[ColumnValue, ...]]
+"""The values of each column, by its name."""
+
+
 def field_table(rows: FittedRows) -> pl.DataFrame:
     """Write down the field at every row.
 
@@ -122,11 +133,6 @@ def _ends(names: Sequence[str]) -> list[str]:
     return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
 
 
-_SIZES = ("hidden", "before", "conditional", "after")
-_ALONG = ("lower", "upper", "curve")
-"""How often a group with a slope is right along its confidences."""
-
-
 def _findings_schema() -> dict[str, Any]:
     import polars as pl
 
@@ -150,15 +156,6 @@ def _findings_schema() -> dict[str, Any]:
         "made_of": pl.String,
         **dict.fromkeys(_ALONG, pl.String),
     }
-
-
-SIZES = ("residual", "hidden", "after", "conditional", "slope")
-"""What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
-_SLOPE = ("slope", "slope_low", "slope_high", "slope_mark", "slope_finding")
-"""What runs of before there were slopes do not have."""
-
-Tables = Mapping[str, tuple[ColumnValue, ...]]
-"""The values of each column, by its name."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,19 @@ from miscal.findings.verdict import (
     together_words,
 )
 
+_MENDING = {
+    MENDED: " The correction of all classes mends this.",
+    REDUCED: " The correction of all classes reduces this.",
+    WORSE: " The correction of all classes makes this worse.",
+    NOT_KNOWN: " Whether the correction of all classes mends this is not known.",
+}
+LACKING = {
+    "labels": "fewer than 20 answers have a verdict of people",
+    "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
+    "signal": "the judge tells good answers from bad ones no better than chance",
+}
+"""Why a rate has no interval."""
+
 
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
@@ -125,22 +138,6 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
         f"Class by class, the label is {name} {LESS_OR_MORE[one.sign]} on {one.phrase} than on rows of equal "
         f"probability of {name} (by {size}).{_MENDING.get(one.fate, '')}"
     )
-
-
-_MENDING = {
-    MENDED: " The correction of all classes mends this.",
-    REDUCED: " The correction of all classes reduces this.",
-    WORSE: " The correction of all classes makes this worse.",
-    NOT_KNOWN: " Whether the correction of all classes mends this is not known.",
-}
-
-
-LACKING = {
-    "labels": "fewer than 20 answers have a verdict of people",
-    "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
-    "signal": "the judge tells good answers from bad ones no better than chance",
-}
-"""Why a rate has no interval."""
 
 
 def between(rate: Rate) -> str:

@@ -34,6 +34,10 @@ _NOTHING = MeasureAgainstNull(value=None)
 _PARTS = ("total", "visible", "hidden")
 
 
+Region = tuple[str | int, np.ndarray]
+"""A name or number, and which rows are in it: bool, shape (n,)."""
+
+
 class Confirmed(Part):
     """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut."""
 
@@ -207,10 +211,6 @@ def _shuffled(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tu
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
     return excess, max(normal, deflated(exact_p_value(rows.correct, member > 0, stratum), effect))
-
-
-Region = tuple[str | int, np.ndarray]
-"""A name or number, and which rows are in it: bool, shape (n,)."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,13 @@ from miscal.findings.model_tests import ModelEffect, ModelTests
 Ints = NDArray[np.int64]
 
 
+SHARED, DIFFERING = "shared", "differing"
+"""Kinds of findings over several models."""
+_UNDEFINED = Measure(value=None)
+SHARE_OF_SHARED = 0.5
+"""Share of the error that groups get in which models err together; groups in which they differ get the rest."""
+
+
 @dataclass(frozen=True, eq=False)
 class ModelAnswers:
     """The answers of one model; arrays of shape (n,).
@@ -144,15 +151,6 @@ def shared_columns(models: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.n
             if len(kinds) == 1:
                 found[name] = np.concatenate(parts)
     return found
-
-
-SHARED, DIFFERING = "shared", "differing"
-"""Kinds of findings over several models."""
-
-_UNDEFINED = Measure(value=None)
-
-SHARE_OF_SHARED = 0.5
-"""Share of the error that groups get in which models err together; groups in which they differ get the rest."""
 
 
 @dataclass(frozen=True)

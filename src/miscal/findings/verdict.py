@@ -24,6 +24,12 @@ _BASIS = {
 """Which rows are evaluated, by the kind of evidence."""
 
 
+MOST_SLOPES = 2
+"""Slopes that the verdict tells in full; the report lists all."""
+LITTLE = 0.25
+"""Share of the rise of accuracy of rows of equal confidence below which confidence is said to say little. Not tuned."""
+
+
 def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
     """Say what every diagram shows: how sure the model is on average, and how often it is right.
 
@@ -327,12 +333,6 @@ def _largest(left: Sequence[tuple[str, Place]], *, turned: bool) -> list[Place]:
     """Take what is left on the side of the finding, or what the correction turned round; the most first."""
     some = [place for sign, place in left if ((place.hidden < 0) != (sign == "over")) == turned]
     return sorted(some, key=lambda place: -abs(place.hidden))
-
-
-MOST_SLOPES = 2
-"""Slopes that the verdict tells in full; the report lists all."""
-LITTLE = 0.25
-"""Share of the rise of accuracy of rows of equal confidence below which confidence is said to say little. Not tuned."""
 
 
 def says(finding: Finding, words: Vocabulary) -> str:

@@ -16,6 +16,10 @@ TEXT = "text"
 """What the texts are called among the columns of a condition."""
 
 
+_NEAR = 1e-4
+"""Distance from a whole number below which six digits may not show it; beyond, large numbers have no need of more."""
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """A table of n rows; what is not there is None.
@@ -107,10 +111,6 @@ def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
 
 def _missing(value: Any) -> bool:
     return value is None or value != value  # NaN and NaT are unequal to themselves
-
-
-_NEAR = 1e-4
-"""Distance from a whole number below which six digits may not show it; beyond, large numbers have no need of more."""
 
 
 def written(value: float, dates: bool) -> str:

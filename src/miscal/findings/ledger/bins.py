@@ -21,6 +21,40 @@ _CLOCK = (_DAY, 3_600, 600, 60)
 """Seconds of a day, an hour, ten minutes and a minute."""
 
 
+Stretch = tuple[Condition, np.ndarray]
+"""A condition and its rows, bool (n,)."""
+_SECONDS = {"hour": 86_400, "weekday": 7 * 86_400, "month": 366 * 86_400}
+"""How long a date's part takes to come round again."""
+_ROUNDS = 2
+"""Rounds that dates must span: what happened in one winter is no matter of winter."""
+_ROUND_NUMBERS = (
+    (re.compile(r"(?:^|[_ ])(?:hour|hr)(?:$|[_ ])", re.IGNORECASE), ((0, 23),)),
+    (re.compile(r"(?:^|[_ ])(?:weekday|dow|day[_ ]?of[_ ]?week)(?:$|[_ ])", re.IGNORECASE), ((0, 6), (1, 7))),
+    (re.compile(r"(?:^|[_ ])month(?:$|[_ ])", re.IGNORECASE), ((1, 12),)),
+)
+"""Names of columns of numbers that come round again, and the numbers that they may hold."""
+_ROUND_LEVELS = tuple(
+    tuple(name[:length].lower() for name in names) for names in (DAYS, MONTHS) for length in (None, 3)
+)
+_SCALES = tuple(
+    tuple(scale.split("/"))
+    for scale in (
+        "none/very low/low/medium/high/very high",
+        "low/moderate/high/very high",
+        "none/mild/moderate/severe",
+        "never/rarely/sometimes/often/always",
+        "very poor/poor/fair/good/very good/excellent",
+        "very easy/easy/medium/hard/very hard",
+        "small/medium/large",
+        "xxs/xs/s/m/l/xl/xxl",
+        "strongly disagree/disagree/neutral/agree/strongly agree",
+    )
+)
+_RANGE = re.compile(r"([<>≤≥]?)=?\s*[$€£]?(\d[\d,.]*)\s*(k|K)?.*")
+_MARKS = re.compile(r"\d\s*(?:-|\N{EN DASH}|to\s|\+)|[<>≤≥]")
+_LEAST_LEVELS = 3
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """Numbers or dates cut into bins of about equal counts; code -1 is missing.
@@ -144,41 +178,6 @@ def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]
         for after in range(first + 1, min(first + widest_bins, count) + 1):
             if after - first <= narrow_bins or (first % 2 == 0 and (after % 2 == 0 or after == count)):
                 yield first, after - 1
-
-
-Stretch = tuple[Condition, np.ndarray]
-"""A condition and its rows, bool (n,)."""
-
-_SECONDS = {"hour": 86_400, "weekday": 7 * 86_400, "month": 366 * 86_400}
-"""How long a date's part takes to come round again."""
-_ROUNDS = 2
-"""Rounds that dates must span: what happened in one winter is no matter of winter."""
-_ROUND_NUMBERS = (
-    (re.compile(r"(?:^|[_ ])(?:hour|hr)(?:$|[_ ])", re.IGNORECASE), ((0, 23),)),
-    (re.compile(r"(?:^|[_ ])(?:weekday|dow|day[_ ]?of[_ ]?week)(?:$|[_ ])", re.IGNORECASE), ((0, 6), (1, 7))),
-    (re.compile(r"(?:^|[_ ])month(?:$|[_ ])", re.IGNORECASE), ((1, 12),)),
-)
-"""Names of columns of numbers that come round again, and the numbers that they may hold."""
-_ROUND_LEVELS = tuple(
-    tuple(name[:length].lower() for name in names) for names in (DAYS, MONTHS) for length in (None, 3)
-)
-_SCALES = tuple(
-    tuple(scale.split("/"))
-    for scale in (
-        "none/very low/low/medium/high/very high",
-        "low/moderate/high/very high",
-        "none/mild/moderate/severe",
-        "never/rarely/sometimes/often/always",
-        "very poor/poor/fair/good/very good/excellent",
-        "very easy/easy/medium/hard/very hard",
-        "small/medium/large",
-        "xxs/xs/s/m/l/xl/xxl",
-        "strongly disagree/disagree/neutral/agree/strongly agree",
-    )
-)
-_RANGE = re.compile(r"([<>≤≥]?)=?\s*[$€£]?(\d[\d,.]*)\s*(k|K)?.*")
-_MARKS = re.compile(r"\d\s*(?:-|\N{EN DASH}|to\s|\+)|[<>≤≥]")
-_LEAST_LEVELS = 3
 
 
 def stretches(column: str, values: np.ndarray, few: int) -> Iterator[Stretch]:

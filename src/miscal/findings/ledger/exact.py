@@ -19,6 +19,15 @@ from miscal.evidence.conditional import centred
 from miscal.evidence.rounded_confidences import round_numbers
 from miscal.findings.ledger.membership import Columns
 
+_RAREST = 1e-3
+_MOST_PATTERNS = 60
+"""Groups distinguished at most: their membership is written in the bits of a 64-bit integer."""
+_SCORE_STEPS = 10
+"""Steps on either side of 0 that the scores of strata are rounded to, so that their sum has a law on a grid. The
+correlation of rounded and unrounded scores is above 0.99; the cost grows with the steps."""
+_FARTHEST = 15.0
+"""Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Strata:
@@ -101,16 +110,6 @@ class Strata:
             mean = sums / self.total[:, None]
             second[places] = scatter @ (2 * squares * mean - self.squares[:, None] * mean**2)
         return np.maximum(first - second, 0.0)
-
-
-_RAREST = 1e-3
-_MOST_PATTERNS = 60
-"""Groups distinguished at most: their membership is written in the bits of a 64-bit integer."""
-_SCORE_STEPS = 10
-"""Steps on either side of 0 that the scores of strata are rounded to, so that their sum has a law on a grid. The
-correlation of rounded and unrounded scores is above 0.99; the cost grows with the steps."""
-_FARTHEST = 15.0
-"""Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
 
 def cut_into_strata(
