@@ -1,4 +1,4 @@
-"""Laws of the drawings: positions stay inside, areas add up, shades follow the sign, axes in log-odds hold what is shown."""
+"""Laws of the drawings: positions stay inside, areas add up, shades follow the sign, log-odds keep their order."""
 
 import json
 from types import SimpleNamespace
