@@ -15,10 +15,9 @@ import torch
 
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, ran_out_of_memory
+from miscal.scoring.engine import Evaluated, Generated, Stream, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
 from miscal.scoring.generating import write
-from miscal.scoring.generation import Generated, Stream
 from miscal.scoring.layers import layer_of
 from miscal.scoring.model_source import (
     ATTEMPTS,
