@@ -56,8 +56,6 @@ def whole_or_records(path: Path) -> Any:
 def get_in(value: Any, *keys: str | int) -> Any:
     """Return what stands inside objects and arrays of JSON; None where it is not there.
 
-    Examples
-    --------
     >>> get_in({"a": [{"b": 1}]}, "a", 0, "b"), get_in({"a": 1}, "a", "b")
     (1, None)
     """
