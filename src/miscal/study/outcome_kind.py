@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from miscal.base.vocabulary import EVENT, Kind
-from miscal.data.readers.outcomes import Asked
+from miscal.data.readers.roles import Asked
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.prompts import kind_of
 from miscal.study.folder import StudyFolder

@@ -11,8 +11,7 @@ from miscal.base.errors import CorruptFile, InputError
 from miscal.data.importers.imported_rows import UnusableLog
 from miscal.data.readers import delimited, parquet
 from miscal.data.readers.names import unreserved
-from miscal.data.readers.table import not_empty
-from miscal.data.readers.text_file import text_of
+from miscal.data.readers.table import not_empty, text_of
 
 TABLES = ("*.parquet", "*.pq", "*.csv", "*.tsv", "*.json", "*.jsonl", "*.ndjson")
 _PICKLE = b"\x80"
