@@ -32,7 +32,7 @@ import polars as pl
 
 from _script import limit_threads, options, show, target
 from miscal.data.readers import read_triples
-from miscal.data.readers.content_digest import content_digest
+from miscal.data.readers.provenance import content_digest
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.model import AutoModel

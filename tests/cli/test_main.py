@@ -44,7 +44,7 @@ NEW_ROWS = ["calibrate", "monitor", "label-next"]
 SPEAK_TO = {
     **{f"runs/{one.replace('-', '_')}": [one] for one in ("audit", "compare", "monitor", "show", "label-next")},
     **{f"cli/commands/{module}.py": [name] for name, module in COMMANDS.items()},
-    **{f"data/readers/{one}.py": NEW_ROWS for one in ("model_inputs", "new_rows", "records")},
+    **{f"data/readers/{one}.py": NEW_ROWS for one in ("delimited", "new_rows")},
     "runs/correct": ["calibrate"], "data/readers/row_faults.py": ["calibrate", "monitor"], "scoring": ["score"],
     "study": ["study"], "study/synthetic": ["synthetic"], "data/importers": ["import"], "discovery": ["discover"],
     "data/readers/rows.py": ["discover"],

@@ -54,7 +54,7 @@ def test_types_are_those_of_the_whole_file(values, tmp_path, small_pieces):
 
 
 def read_whole(path):
-    from miscal.data.readers.registry import open_table
+    from miscal.data.readers.pieces import open_table
 
     return open_table(path).load(["a"])["a"]
 

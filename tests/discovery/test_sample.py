@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.sampling import draw_rows, sample_size
+from miscal.data.splits import draw_rows, sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows

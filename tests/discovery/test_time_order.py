@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
+from miscal.data.periods import BLOCKS, time_blocks
 from miscal.data.readers import read_triples
-from miscal.data.time_blocks import BLOCKS, time_blocks
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows, prepared

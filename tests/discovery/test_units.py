@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from miscal.data.copies import near_copies
 from miscal.data.readers import read_triples
-from miscal.data.readers.grouping import Grouping
-from miscal.data.triples import InputLayout, Triples
-from miscal.data.units import FoundUnits
+from miscal.data.readers.roles import Grouping
+from miscal.data.triples import FoundUnits, InputLayout, Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.units import with_units
 

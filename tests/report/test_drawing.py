@@ -1,6 +1,7 @@
-"""Laws of the drawings: positions stay inside, areas add up, shades follow the sign."""
+"""Laws of the drawings: positions stay inside, areas add up, shades follow the sign, log-odds keep their order."""
 
 import json
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -9,7 +10,17 @@ from hypothesis import strategies as st
 
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import legend
-from miscal.report.drawing import Scale, reliability_dots, round_ticks, shade, stacked_bars
+from miscal.report.drawing import (
+    LINEAR,
+    LOG_ODDS,
+    Scale,
+    log_odds_axes,
+    reliability_dots,
+    round_ticks,
+    shade,
+    shown_first,
+    stacked_bars,
+)
 from miscal.report.frame import embed, embedded_size
 from miscal.report.map_data import GRID, coded, colour_limit, encode, grid_positions, sample
 
@@ -128,3 +139,27 @@ def test_every_colour_that_is_drawn_with_is_defined():
     for name, (light, dark) in legend.COLOURS.items():
         assert f"--{name}: {light};" in rules
         assert f"--{name}: {dark};" in rules
+
+
+@given(st.lists(share, max_size=20))
+def test_dots_of_log_odds_stay_inside_and_keep_their_order(shown):
+    axes = log_odds_axes(shown)
+    low, high = axes.along.start, axes.along.stop
+    places = [axes.along(value) for value in sorted(shown)]
+    assert all(low <= place <= high for place in places)
+    assert places == sorted(places)
+
+
+@given(st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=20))
+def test_ticks_of_log_odds_are_few_distinct_and_inside(shown):
+    axes = log_odds_axes(shown)
+    places, labels = zip(*axes.along_ticks, strict=True)
+    assert 2 <= len(labels) <= 14
+    assert len(set(labels)) == len(labels)
+    assert list(places) == sorted(places)
+    assert axes.along.start <= places[0] <= places[-1] <= axes.along.stop
+
+
+@pytest.mark.parametrize(("share", "first"), [(None, LINEAR), (0.2, LINEAR), (0.5, LINEAR), (0.6, LOG_ODDS)])
+def test_log_odds_come_first_where_most_rows_are_extreme(share, first):
+    assert shown_first(SimpleNamespace(share_extreme=share)) == first

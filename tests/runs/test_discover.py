@@ -25,7 +25,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent
 from miscal.report.printed import shown_run
 from miscal.runs.discover import read_rows
-from miscal.runs.given import together
+from miscal.runs.given import put_together
 from miscal.runs.settings import DiscoverySettings
 from miscal.testing import assert_calibrated
 
@@ -71,7 +71,7 @@ KINDS = {
 
 def read(frame, y=None, **options):
     """Rows as a discovery sees them."""
-    given = together(frame, y, **options)
+    given = put_together(frame, y, **options)
     return read_rows(given.source, DiscoverySettings(), **given.options)
 
 
@@ -98,7 +98,7 @@ def test_an_index_changes_no_number(index):
 
 
 def frames_of(frame, **options):
-    return together(frame, **options).frames
+    return put_together(frame, **options).frames
 
 
 def test_rows_in_another_order_are_the_same_rows():
@@ -157,21 +157,27 @@ def test_arrays_are_inputs_as_embeddings_are():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda f: together(f, f["defaulted"].sample(frac=1, random_state=0), probability="risk"), "in another order"),
         (
-            lambda f: together(f, **EVENT, embeddings=f[["age"]].iloc[::-1]),
+            lambda f: put_together(f, f["defaulted"].sample(frac=1, random_state=0), probability="risk"),
+            "in another order",
+        ),
+        (
+            lambda f: put_together(f, **EVENT, embeddings=f[["age"]].iloc[::-1]),
             "embeddings has the index of data in another order",
         ),
         (
-            lambda f: together(np.eye(N), f["defaulted"], confidence=f["risk"][::-1]),
+            lambda f: put_together(np.eye(N), f["defaulted"], confidence=f["risk"][::-1]),
             "correct has the index of confidence in another order",
         ),
-        (lambda f: together(f, f["defaulted"], **EVENT), "outcomes are given twice"),
-        (lambda f: together("loans.csv", probability=f["risk"]), "where the data are a file"),
-        (lambda f: together(f.rename(columns={"risk": "weight"}), weight=np.ones(N)), "have a column 'weight', too"),
-        (lambda f: together(np.eye(N), f["defaulted"], confidence=f["risk"], embeddings=np.eye(N)), "given twice"),
-        (lambda f: together(f, group=np.arange(7), **EVENT), "lengths differ"),
-        (lambda f: together(np.eye(9), f["defaulted"], confidence=f["risk"]), "lengths differ"),
+        (lambda f: put_together(f, f["defaulted"], **EVENT), "outcomes are given twice"),
+        (lambda f: put_together("loans.csv", probability=f["risk"]), "where the data are a file"),
+        (
+            lambda f: put_together(f.rename(columns={"risk": "weight"}), weight=np.ones(N)),
+            "have a column 'weight', too",
+        ),
+        (lambda f: put_together(np.eye(N), f["defaulted"], confidence=f["risk"], embeddings=np.eye(N)), "given twice"),
+        (lambda f: put_together(f, group=np.arange(7), **EVENT), "lengths differ"),
+        (lambda f: put_together(np.eye(9), f["defaulted"], confidence=f["risk"]), "lengths differ"),
         (lambda f: miscal.discover(Triples.of(np.eye(2), confidence=[0, 1], correct=[0, 1]), text="t"), "read already"),
         (lambda f: miscal.discover(f, **EVENT, option={"neighbours": 5}), "option` is for settings of method='paper'"),
         (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of auto, pca, tsne, umap; got 'tsnee'"),
@@ -199,7 +205,7 @@ def test_arrays_are_inputs_as_embeddings_are():
             lambda f: miscal.discover(f, **EVENT, metadata=[("a", "b")]),
             "text or a number; got .* tuple",
         ),
-        (lambda f: together(f, **EVENT, group=""), "group: the name of a column .*an empty one: rename the column"),
+        (lambda f: put_together(f, **EVENT, group=""), "group: the name of a column .*an empty one: rename the column"),
         (lambda f: read(f, **EVENT, features=["age", ""]), "the name of a column .*an empty one: rename the column"),
         (
             lambda f: miscal.read_triples(f, probability="", event="defaulted"),
@@ -208,11 +214,17 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: miscal.read_triples(f, **EVENT, time=3), "time: there is no column '3'"),
         (lambda f: columns_of(len, list(f)), "where must be a condition in text; .*: choose the rows before, or write"),
         (
-            lambda f: together(f, event="defaulted", confidence=np.column_stack([1 - f["risk"], f["risk"]])),
+            lambda f: put_together(f, event="defaulted", confidence=np.column_stack([1 - f["risk"], f["risk"]])),
             r"its shape is \(\d+, 2\): .* second column, confidence\[:, 1\]",
         ),
-        (lambda f: together(f, event="defaulted", confidence=[[0.5, 0.5]] * N), r"second column, confidence\[:, 1\]"),
-        (lambda f: together(f, event="defaulted", confidence=f[["risk", "age"]]), r"second column, confidence\[:, 1\]"),
+        (
+            lambda f: put_together(f, event="defaulted", confidence=[[0.5, 0.5]] * N),
+            r"second column, confidence\[:, 1\]",
+        ),
+        (
+            lambda f: put_together(f, event="defaulted", confidence=f[["risk", "age"]]),
+            r"second column, confidence\[:, 1\]",
+        ),
         (lambda f: miscal.load(3), "folder must be text or a path; got 3"),
         (lambda f: miscal.compare(["a", "b"], names="ab"), "names must be a list or None; got 'ab'"),
         (lambda f: assert_calibrated(f), "run must be a run or the path of its folder; got a value of type DataFrame"),

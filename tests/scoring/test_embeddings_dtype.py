@@ -132,7 +132,7 @@ def test_other_precisions_are_refused(tmp_path):
 
 
 def test_what_is_left_out_and_what_differs_are_told_in_a_line_each(tmp_path, monkeypatch, capsys):
-    from miscal.cli.commands import score as cli
+    from miscal.cli import main
     from miscal.scoring import command
     from miscal.scoring.tasks import Task
 
@@ -140,7 +140,8 @@ def test_what_is_left_out_and_what_differs_are_told_in_a_line_each(tmp_path, mon
     monkeypatch.setattr(command, "read_task", lambda name, revision: task)
     real = command.score_folder
     monkeypatch.setattr(command, "score_folder", lambda spec, *given, **options: real(Large(1e9), *given, **options))
-    cli.command("fake", "medmcqa", str(tmp_path / "out"), embeddings_dtype=cli.EmbeddingsDtype.float16)
+    options = ["--model", "fake", "--task", "medmcqa", "--out", str(tmp_path / "out"), "--embeddings-dtype", "float16"]
+    assert main(["score", *options]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[1] == "note: the test split is left out"
     assert said[2].startswith(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.scoring.folder import describe_run
 from miscal.scoring.prompts import DEFAULTS
-from miscal.scoring.settings import describe_run
 from miscal.study import read_plan, steps
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder

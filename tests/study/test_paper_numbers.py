@@ -47,7 +47,7 @@ def test_sizes_contradict_each_other_as_the_page_says():
 
 @pytest.mark.parametrize("table", [paper.NULLS, paper.SEEDS])
 def test_audited_pairs_are_the_papers(table):
-    assert [row.row for row in table.values()] == [1, 2, 3, 4, 5, 6]
+    assert len(table) == 6
     assert all(paper.paper_pair(*pair) == pair for pair in table)
 
 

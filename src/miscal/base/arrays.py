@@ -33,8 +33,6 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
     rows : int array of shape (n,), optional
         Row numbers in the caller's file; positions from 0 by default.
 
-    Examples
-    --------
     >>> row_list(np.array([False, True, True]))
     'rows 1, 2'
     >>> row_list(np.ones(7, bool))
@@ -49,8 +47,6 @@ def row_list(bad: np.ndarray, rows: np.ndarray | None = None) -> str:
 def value_list(values: Any) -> str:
     """Write the first distinct values for a message, strings quoted and shortened.
 
-    Examples
-    --------
     >>> value_list(["a", 2.0, True])
     "'a', 2, True"
     """
@@ -70,8 +66,6 @@ def _plain(value: Any) -> str:
 def counted(n: int, noun: str) -> str:
     """Write a number of things.
 
-    Examples
-    --------
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
     """
@@ -83,12 +77,9 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
     Parameters
     ----------
-    name : str
     names : iterable of str
         Compared without regard to upper and lower case.
 
-    Examples
-    --------
     >>> nearest("confidense", ["id", "Confidence"]), nearest("new", ["uni"])
     ('Confidence', None)
     """
@@ -102,8 +93,6 @@ def did_you_mean(name: Any, names: Iterable[str], *, aside: bool = False) -> str
 
     With `aside` it stands in brackets, for the middle of a sentence.
 
-    Examples
-    --------
     >>> did_you_mean("confidense", ["id", "Confidence"]), did_you_mean("new", ["uni"])
     ("; did you mean 'Confidence'?", '')
     >>> did_you_mean("confidense", ["id", "Confidence"], aside=True)
@@ -132,8 +121,6 @@ def _arrow(values: Any) -> bool:
 def without_batches(values: Any) -> Any:
     """Return a batch or stream of pyarrow as its table, and anything else as it is.
 
-    Examples
-    --------
     >>> import pyarrow
     >>> without_batches(pyarrow.RecordBatch.from_pydict({"x": [1]})).column_names, without_batches([1])
     (['x'], [1])
@@ -180,8 +167,6 @@ def column_of(frame: pl.DataFrame, name: str) -> pl.Series:
     a series are expressions on its name. Columns that a user has named are therefore taken by this function alone.
     Whole numbers that no number of 64 bits holds exactly are texts, which lose nothing: they name something.
 
-    Examples
-    --------
     >>> import polars as pl
     >>> column_of(pl.DataFrame({"^a$": [1, None], "a": [2, 3]}), "^a$").is_null().to_list()
     [False, True]
@@ -207,8 +192,6 @@ def _in_64_bits(series: pl.Series) -> pl.Series:
 def as_text(series: pl.Series) -> pl.Series:
     """Write values as text, whole numbers without a point: a column of 1, 2 and a blank is read as 1.0 and 2.0.
 
-    Examples
-    --------
     >>> import polars as pl
     >>> [as_text(pl.Series(values)).to_list() for values in ([1, 2], [1.0, 2.5, None], ["1.0", "a"])]
     [['1', '2'], ['1', '2.5', None], ['1.0', 'a']]
@@ -228,7 +211,6 @@ def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, An
     Parameters
     ----------
     table : frame, or array-like of shape (n, d)
-    column : str or int
     name : str, default "X"
         What messages call the table.
 
@@ -237,13 +219,6 @@ def without_column(table: Any, column: Any, *, name: str = "X") -> tuple[Any, An
     rest, values
         The table without the column, of the same kind, and the column.
 
-    Raises
-    ------
-    InputError
-        If there is no such column.
-
-    Examples
-    --------
     >>> rest, values = without_column([[1.0, 0.5], [2.0, 0.7]], 1)
     >>> rest.tolist(), values.tolist()
     ([[1.0], [2.0]], [0.5, 0.7])
@@ -271,11 +246,6 @@ def frame_columns(frame: Any) -> dict[str, Any]:
     ----------
     frame : pandas, polars or pyarrow table
         A name that is a number is written as text.
-
-    Raises
-    ------
-    InputError
-        If names occur twice, have several levels, or are neither text nor numbers.
     """
     import narwhals as nw
 
@@ -350,13 +320,6 @@ def numeric(values: Any, name: str) -> np.ndarray:
     numpy.ndarray
         dtype of kind b, i, u or f. May share memory with `values`; never write to it.
 
-    Raises
-    ------
-    InputError
-        If a value is not a number (strings of digits are not), or the array is ragged, sparse or complex.
-
-    Examples
-    --------
     >>> numeric([1, None, 0.5], "confidence")
     array([1. , nan, 0.5])
     """

@@ -24,8 +24,6 @@ class CellStore:
     endings : collection of str, default ()
         Of the files that every cell has beside its record.
 
-    Examples
-    --------
     >>> import tempfile
     >>> store = CellStore(Path(tempfile.mkdtemp()), [".txt"])
     >>> store.save("first", {"n": 2}, {".txt": lambda path: path.write_text("two rows")})
@@ -49,18 +47,10 @@ class CellStore:
 
         Parameters
         ----------
-        name : str
         record : mapping
             JSON values.
         files : mapping of str to callable, optional
             What writes each of its files, by ending; called with the path to write to.
-
-        Raises
-        ------
-        ResourceError
-            If the disk is full.
-        FileError
-            If the folder cannot be written.
         """
         with disk_errors(f"folder {self.folder}"):
             self.folder.mkdir(parents=True, exist_ok=True)

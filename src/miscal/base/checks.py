@@ -76,8 +76,6 @@ def _refuse_non_finite(values: np.ndarray, name: str, rows: np.ndarray | None) -
 def looks_like_percentages(values: np.ndarray) -> bool:
     """Whether numbers meant as confidences look like percentages: max > 1 and at least 90 % in [1, 100].
 
-    Examples
-    --------
     >>> looks_like_percentages(np.array([80.0, 95.0, 100.0])), looks_like_percentages(np.array([0.8, 1.2]))
     (True, False)
     """
@@ -87,8 +85,6 @@ def looks_like_percentages(values: np.ndarray) -> bool:
 def looks_like_log_odds(values: np.ndarray) -> bool:
     """Whether numbers meant as confidences look like log-odds: most outside [0, 1], some of them below 0.
 
-    Examples
-    --------
     >>> looks_like_log_odds(np.array([-2.0, 0.3, 1.5])), looks_like_log_odds(np.array([-0.1, 0.3, 0.5]))
     (True, False)
     """
@@ -99,8 +95,6 @@ def looks_like_log_odds(values: np.ndarray) -> bool:
 def other_unit(values: np.ndarray) -> str | None:
     """Say what turns numbers in another unit into probabilities; None where they do not look like any.
 
-    Examples
-    --------
     >>> other_unit(np.array([80.0, 95.0]))
     'these look like percentages: divide by 100'
     >>> other_unit(np.array([0.2, 1.2, 0.3])) is None
@@ -251,13 +245,6 @@ def check_features(X: Any, *, name: str = "X", rows: np.ndarray | None = None, n
     numpy.ndarray
         float32 or float64, shape (n, d), C-contiguous, finite. Shares memory with `X` if that already is so.
 
-    Raises
-    ------
-    InputError
-        If not two-dimensional, without rows or columns, not numbers, not finite, or too large for float32.
-
-    Examples
-    --------
     >>> check_features([[1, 2], [3, 4]]).dtype
     dtype('float32')
     >>> check_features([[1.0, float("nan")]])
@@ -316,8 +303,6 @@ def _refuse_non_finite_rows(array: np.ndarray, name: str, columns: list[str] | N
 def non_finite_rows(X: np.ndarray) -> np.ndarray:
     """Rows of a matrix with a NaN, an infinity, or a number beyond the range of float32; bool array of shape (n,).
 
-    Examples
-    --------
     >>> non_finite_rows(np.array([[1.0, 2.0], [np.nan, 0.0]]))
     array([False,  True])
     """
@@ -335,8 +320,6 @@ def _in_range(X: np.ndarray) -> np.ndarray:
 def extreme_weights(weight: np.ndarray) -> bool:
     """Whether sums of squares of finite weights would leave the range of numbers, or all of them vanish.
 
-    Examples
-    --------
     >>> extreme_weights(np.array([1.0, 1e308])), extreme_weights(np.array([0.0, 1e-320])), extreme_weights(np.ones(2))
     (True, True, False)
     """
@@ -347,13 +330,6 @@ def extreme_weights(weight: np.ndarray) -> bool:
 def check_lengths(**arrays: Any) -> int:
     """Check that all arrays have the same number of rows, and return it. None stands for an absent array.
 
-    Raises
-    ------
-    InputError
-        With both lengths; a length of 1 is not broadcast. Also if two of them have one index in two orders.
-
-    Examples
-    --------
     >>> check_lengths(X=[[1], [2]], confidence=[0.1, 0.2], weight=None)
     2
     >>> check_lengths(confidence=[0.1, 0.2], correct=[1])
@@ -396,13 +372,6 @@ def check_seed(seed: Any, *, name: str = "seed") -> int:
     name : str, default "seed"
         What messages call it.
 
-    Raises
-    ------
-    InputError
-        For anything else.
-
-    Examples
-    --------
     >>> check_seed(3)
     3
     >>> check_seed(-1)
@@ -429,8 +398,6 @@ def drawn_seed(state: int | np.random.Generator) -> int:
     state : int or numpy.random.Generator
         A seed, or what to draw one from.
 
-    Examples
-    --------
     >>> drawn_seed(3), drawn_seed(np.random.default_rng(0)) == drawn_seed(np.random.default_rng(0))
     (3, True)
     """
@@ -454,13 +421,6 @@ def check_weight(values: Any, n: int, *, name: str = "sample_weight") -> np.ndar
     numpy.ndarray
         float64, shape (n,), as given (not normalised).
 
-    Raises
-    ------
-    InputError
-        If the length is not `n`, or a weight is negative or not finite, or all are 0.
-
-    Examples
-    --------
     >>> check_weight(None, 2), check_weight([0, 3], 2)
     (array([1., 1.]), array([0., 3.]))
     """

@@ -20,13 +20,6 @@ def class_column(estimator: Any, pos_label: Any = None) -> tuple[np.ndarray, int
     pos_label : object, optional
         One of its classes; by default the second of two.
 
-    Raises
-    ------
-    InputError
-        If it has no `predict_proba` or `classes_`, there is no such class, or more than two and none was named.
-
-    Examples
-    --------
     >>> from sklearn.dummy import DummyClassifier
     >>> class_column(DummyClassifier().fit([[0], [1]], ["no", "yes"]))
     (array(['no', 'yes'], dtype='<U3'), 1)

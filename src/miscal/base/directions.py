@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 def leading_eigenvectors(products: NDArray, k: int) -> tuple[NDArray, NDArray]:
     """Return the k largest eigenvalues of a symmetric matrix, the largest first, and their eigenvectors in columns.
 
-    Examples
-    --------
     >>> values, vectors = leading_eigenvectors(np.diag([1.0, 3.0, 2.0]), 2)
     >>> values.tolist(), np.abs(vectors).tolist()
     ([3.0, 2.0], [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -25,8 +23,6 @@ def leading_eigenvectors(products: NDArray, k: int) -> tuple[NDArray, NDArray]:
 def oriented(directions: NDArray) -> NDArray:
     """Turn each column so that its largest entry is positive: a solver may return either of the two signs.
 
-    Examples
-    --------
     >>> oriented(np.array([[0.6, 0.8], [-0.8, 0.6]])).tolist()
     [[-0.6, 0.8], [0.8, 0.6]]
     """

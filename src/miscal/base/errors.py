@@ -44,8 +44,6 @@ def argument(name: str, value: Any = None, *, takes: str = "") -> str:
     str
         To be put into the message.
 
-    Examples
-    --------
     >>> error = InputError(f"bad rows: drop them with {argument('on_invalid', 'drop')}")
     >>> print(error)
     bad rows: drop them with on_invalid='drop'
@@ -66,8 +64,6 @@ def either(shell: str, python: str) -> str:
 def command(name: str) -> str:
     """Name a command in the message of an error, which is a function in Python.
 
-    Examples
-    --------
     >>> error = CorruptFile(f"summary.json is damaged: run {command('discover')} again")
     >>> print(error), print(error.in_shell())
     summary.json is damaged: run `miscal.discover` again

@@ -36,13 +36,6 @@ def need(extra: str, what: str, *packages: str, otherwise: str = "") -> None:
     otherwise : str, optional
         What to do instead, as the end of the sentence.
 
-    Raises
-    ------
-    InputError
-        Naming the packages that are missing and the command that installs them.
-
-    Examples
-    --------
     >>> need("paper", "this example")
     """
     missing = [name for name in packages or EXTRAS[extra] if not installed(name)]
@@ -59,8 +52,6 @@ def installed(package: str) -> bool:
     package : str
         Its name on the package index.
 
-    Examples
-    --------
     >>> installed("numpy"), installed("no-such-package")
     (True, False)
     """

@@ -60,8 +60,6 @@ def system_error(error: BaseException) -> OSError | None:
     OSError or None
         With its number.
 
-    Examples
-    --------
     >>> system_error(RuntimeError("IO error: No space left on device (os error 28)")).errno
     28
     >>> system_error(ValueError("parquet: File out of specification: Invalid thrift: transport error")).errno
@@ -110,13 +108,6 @@ def disk_errors(what: str, *, room_only: bool = False) -> Iterator[None]:
         The file or folder, as messages name it.
     room_only : bool, default False
         Leave all errors but those of room as they are: for a block that does more than write.
-
-    Raises
-    ------
-    ResourceError
-        If the disk or the quota is full, or a file becomes larger than a file may be.
-    FileError
-        For every other reason.
     """
     try:
         yield
@@ -142,11 +133,6 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
     inside : bool, default False
         Keep the lock in the folder, which must exist then, instead of beside it. For a folder that is filled step by
         step and never renamed: its parent need not be writable.
-
-    Raises
-    ------
-    LockedError
-        At once, if another process owns it. A process that died owns nothing: the lock is the kernel's.
 
     Notes
     -----
@@ -229,13 +215,6 @@ def check_target(
     -------
     Path
         Absolute path, links followed.
-
-    Raises
-    ------
-    InputError
-        If something would be lost, or something else is in its place: a file or folder of another kind, one that exists
-        while `overwrite` is off, a file of a run, of a saved model, of a monitor or of a comparison, what the command
-        reads.
     """
     place, another = resolve(out), _ANOTHER_FILE if holds is None else ANOTHER_FOLDER
     if holds is None and place.is_dir():
@@ -297,17 +276,6 @@ def whole_folder(
     Path
         The folder to write into: a hidden sibling of ``out``.
 
-    Raises
-    ------
-    InputError
-        If ``out`` must not be replaced.
-    ResourceError
-        If the disk is full.
-    LockedError
-        If another process is writing ``out``.
-
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> out = pathlib.Path(tempfile.mkdtemp()) / "run"
     >>> with whole_folder(out, holds=["note.txt"], writer="this example") as folder:
@@ -408,13 +376,6 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> None:
     write : callable
         Called with the path to write to: a hidden sibling, which is then put in place of the file.
 
-    Raises
-    ------
-    ResourceError, FileError
-        As :func:`disk_errors` says.
-
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.json"
     >>> write_whole(path, lambda partial: partial.write_text("{}")); path.read_text()
@@ -444,8 +405,6 @@ def replace_file(path: str | Path, content: bytes) -> None:
     content : bytes
         All of it.
 
-    Examples
-    --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.json"
     >>> replace_file(path, b"{}"); path.read_bytes()
@@ -459,8 +418,6 @@ def write_new(out: str | Path, content: bytes, **target: Any) -> Path:
 
     Parameters
     ----------
-    out : str or Path
-    content : bytes
     **target
         Options of :func:`check_target`.
 

@@ -25,8 +25,6 @@ def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
     -------
     ndarray of shape (n,), int64
 
-    Examples
-    --------
     >>> row_groups(np.array([[1.0], [2.0], [1.0]])).tolist()
     [0, 1, 0]
     """
@@ -49,8 +47,6 @@ def row_groups(X: np.ndarray, groups: Any = None) -> np.ndarray:
 def named_units(n: int, groups: Any = None) -> NDArray[np.int64]:
     """Give numbers to n rows so that rows of equal named groups share one; each its own where none are named.
 
-    Examples
-    --------
     >>> named_units(3).tolist(), named_units(3, ["b", "a", "b"]).tolist()
     ([0, 1, 2], [1, 0, 1])
     """
@@ -72,8 +68,6 @@ def content_order(X: np.ndarray, *columns: Any) -> NDArray[np.int64]:
         Places of the rows: sorted by ranks, so that it does not matter where zero lies, and then shuffled, always in
         the same way, so that the order says nothing of large and small.
 
-    Examples
-    --------
     >>> x, kind = np.array([[3.0], [1.0], [2.0]]), np.array(["a", "b", "c"])
     >>> order, other = content_order(x, kind), content_order(x[::-1], kind[::-1])
     >>> bool((kind[order] == kind[::-1][other]).all())
@@ -116,8 +110,6 @@ def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[n
         For each of the k values of `first` the number of what hangs together with it, from 0 without gaps, in the
         order of these values.
 
-    Examples
-    --------
     >>> linked(np.array([0, 1, 2, 3]), np.array([7, 8, 7, 9])).tolist()
     [0, 1, 0, 2]
     """
@@ -181,14 +173,11 @@ def assign_folds(groups: NDArray[np.integer], n_folds: int, rng: np.random.Gener
         Rows with the same number stay together.
     n_folds : int
         At least 2.
-    rng : numpy.random.Generator
 
     Returns
     -------
     ndarray of shape (n,), int64, in 0..n_folds - 1
 
-    Examples
-    --------
     >>> import numpy as np
     >>> folds = assign_folds(np.repeat(np.arange(10), 2), 2, np.random.default_rng(0))
     >>> bool((folds[::2] == folds[1::2]).all())

@@ -20,8 +20,6 @@ POLARS = "polars"
 def narwhals_frame(source: Any) -> Any:
     """Wrap a frame of any library for narwhals; anything else, and a frame that repeats a name, stays as it is.
 
-    Examples
-    --------
     >>> import polars as pl
     >>> narwhals_frame(pl.DataFrame({"x": [1]})).columns, narwhals_frame([1])
     (['x'], [1])
@@ -46,8 +44,6 @@ class FrameKind:
     index : pandas.Index or None
         Of all rows that came in; results about rows carry theirs.
 
-    Examples
-    --------
     >>> import pandas as pd
     >>> import polars as pl
     >>> kind = FrameKind.of(pd.DataFrame({"x": [5, 6, 7]}, index=["a", "b", "c"]))
@@ -75,7 +71,6 @@ class FrameKind:
 
         Parameters
         ----------
-        table : polars.DataFrame
         row : int array of shape (n,), optional
             Which row that came in each row of the table is about: a pandas frame then carries their index.
         """
@@ -115,13 +110,6 @@ def refuse_other_order(arrays: Mapping[str, Any]) -> None:
     arrays : mapping of str to array-like
         By what the message calls them, each with an index of its own or without.
 
-    Raises
-    ------
-    InputError
-        If two indexes hold the same labels in two orders: then the place of a value is not that of its row.
-
-    Examples
-    --------
     >>> import pandas as pd
     >>> data, f = pd.DataFrame({"x": [1, 2, 3]}), pd.Series([0.5, 0.6, 0.7], index=[2, 0, 1])
     >>> refuse_other_order({"data": data, "confidence": f})

@@ -13,8 +13,6 @@ def number(value: Any) -> float | None:
     value : float or None
         A number; NaN and infinity mean "undefined".
 
-    Examples
-    --------
     >>> number(0.5), number(float("nan")), number(None)
     (0.5, None, None)
     """
@@ -27,8 +25,6 @@ def number(value: Any) -> float | None:
 def interval(low: Any, high: Any) -> tuple[float, float] | None:
     """Store an interval, None unless both ends are defined.
 
-    Examples
-    --------
     >>> interval(0, 1), interval(float("nan"), 1)
     ((0.0, 1.0), None)
     """
@@ -49,8 +45,6 @@ def plain(value: Any) -> Any:
     object
         The same content without numpy types; undefined numbers are None, strings are valid UTF-8.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> plain({"sigma": np.float32(0.5), "grid": np.arange(2), "loss": float("inf")})
     {'sigma': 0.5, 'grid': [0, 1], 'loss': None}
@@ -75,8 +69,6 @@ def clean_text(text: str) -> str:
     str
         A string that encodes as UTF-8.
 
-    Examples
-    --------
     >>> clean_text("caf\udce9") == "caf\ufffd"
     True
     """

@@ -8,8 +8,6 @@ import math
 def decimal(value: float, places: int) -> str:
     """Write a number with so many decimals, or with one digit that is not zero where they would all be zeros.
 
-    Examples
-    --------
     >>> decimal(1234.56, 1), decimal(0.04, 1), decimal(-0.0004, 2), decimal(0.0, 1)
     ('1,234.6', '0.04', '-0.0004', '0.0')
     """
@@ -30,8 +28,6 @@ def score(value: float) -> str:
 def significant(value: float, digits: int = 2) -> str:
     """Write a number with so many digits that count, never with an exponent.
 
-    Examples
-    --------
     >>> significant(0.1234), significant(-0.00021), significant(0.996), significant(12.3), significant(0.0)
     ('0.12', '-0.00021', '1.0', '12', '0.0')
     """
@@ -52,8 +48,6 @@ def percent(share: float, digits: int = 0) -> str:
     digits : int, default 0
         Decimals; a share below 1 % has two digits that count, if these are more.
 
-    Examples
-    --------
     >>> percent(0.312), percent(0.312, 1), percent(0.9999), percent(0.9999, 1), percent(1.0)
     ('31 %', '31.2 %', 'over 99 %', 'over 99.9 %', '100 %')
     >>> percent(0.0021), percent(0.0021, 1), percent(0.00001), percent(0.0)
@@ -68,8 +62,6 @@ def percent(share: float, digits: int = 0) -> str:
 def rate(share: float) -> str:
     """Write a rate in whole per cents; below 10 % with two digits, and above 99 % with two digits of the rest.
 
-    Examples
-    --------
     >>> rate(0.312), rate(0.042), rate(0.00042), rate(0.958), rate(0.9958), rate(0.0), rate(1.0)
     ('31 %', '4.2 %', '0.042 %', '96 %', '99.58 %', '0 %', '100 %')
     """
@@ -80,8 +72,6 @@ def rate(share: float) -> str:
 def threshold_text(threshold: float) -> str:
     """Write a threshold in per cent, with three digits of what it or the rest of it is, but no zeros at the end.
 
-    Examples
-    --------
     >>> threshold_text(0.8), threshold_text(1 / 3), threshold_text(0.00125), threshold_text(0.9995)
     ('80 %', '33.3 %', '0.125 %', '99.95 %')
     """
@@ -104,8 +94,6 @@ def lower_limit(limit: float) -> str:
     limit : float
         Above 0, in [0, 1]; a tenth of a point and more has one decimal, less has one digit that counts.
 
-    Examples
-    --------
     >>> lower_limit(0.0949), lower_limit(0.148), lower_limit(0.00043), lower_limit(0.0009)
     ('9.4', '14.8', '0.04', '0.09')
     """
@@ -124,8 +112,6 @@ def duration(seconds: float) -> str:
     seconds : float
         At least 0.
 
-    Examples
-    --------
     >>> duration(0.0123), duration(3.14), duration(600), duration(9000), duration(4e6), duration(0)
     ('0.012 s', '3.1 s', '10.0 min', '2.5 h', '1,111 h', '0 s')
     """

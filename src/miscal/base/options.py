@@ -30,7 +30,6 @@ def parameter(
     ----------
     help : str
         What the command line says of it, and with other names of options Python's documentation.
-    default : object, optional
     metavar : str, optional
         What stands for its value at a shell.
     parse : callable, optional
@@ -88,8 +87,6 @@ def _described(one: Field) -> str:
 def number(kind: type, low: float, *, below: float | None = None, most: int | None = None) -> Callable[[object], float]:
     """Return what parses a number in a range, and says what was given.
 
-    Examples
-    --------
     >>> number(int, 1)("3")
     3
     """
@@ -113,8 +110,6 @@ def number(kind: type, low: float, *, below: float | None = None, most: int | No
 def numbers(text: object) -> tuple[float, ...]:
     """Parse a comma-separated list of numbers, and say what was given.
 
-    Examples
-    --------
     >>> numbers("0.2, 1e-3")
     (0.2, 0.001)
     """
@@ -138,8 +133,6 @@ def between(text: object) -> float:
 def costs(text: object) -> tuple[float, ...]:
     """Parse the costs of a miss and of a needless action.
 
-    Examples
-    --------
     >>> costs("9,1")
     (9.0, 1.0)
     """

@@ -28,8 +28,6 @@ _BLOCK_VALUES = 1 << 22
 def held(X: NDArray) -> NDArray[np.floating]:
     """Return numbers in the precision that holds them, whatever they are, C-contiguous: float32 or float64.
 
-    Examples
-    --------
     >>> held(np.zeros((1, 1), np.float16)).dtype, held(np.zeros((1, 1), int)).dtype
     (dtype('float32'), dtype('float64'))
     """
@@ -51,8 +49,6 @@ def narrowed(X: NDArray) -> NDArray[np.floating]:
         float64 if single precision would make two different rows equal, merge more than 1 % of the distinct values of
         a column (judged on 10,000 rows), or hold a number beyond 1e15. Shares memory with `X` where nothing changes.
 
-    Examples
-    --------
     >>> narrowed(np.array([[0.1], [0.2]])).dtype, narrowed(np.array([[1.7e9], [1.7e9 + 1]])).dtype
     (dtype('float32'), dtype('float64'))
     """
@@ -81,8 +77,6 @@ def merged_columns(X: NDArray[np.float64]) -> NDArray[np.intp]:
         Numbers of the columns of which over 1 % of the distinct values would become equal, judged on at most 10,000
         rows; in rising order.
 
-    Examples
-    --------
     >>> merged_columns(np.array([[0.1, 1.7e9], [0.2, 1.7e9 + 1]])).tolist()
     [1]
     """
@@ -116,8 +110,6 @@ class Standard:
     def __call__(self, X: NDArray) -> NDArray[np.float32]:
         """Return inputs (n, d) as float32.
 
-        Examples
-        --------
         >>> X = np.array([[1.7e9], [1.7e9 + 2]])
         >>> Standard.of(X)(X).ravel().tolist()
         [-1.0, 1.0]

@@ -43,8 +43,6 @@ def with_progress(results: Iterable[Result], sizes: Sequence[float]) -> Iterator
     object
         Each result.
 
-    Examples
-    --------
     >>> shares = []
     >>> with progress_to(shares.append):
     ...     list(with_progress(["first", "second"], [3, 1]))

@@ -17,8 +17,6 @@ def global_random_kept() -> Iterator[None]:
     Nothing of ours draws from it, but some libraries do while they are imported for the first time: rich, which
     scikit-learn imports, numbers its styles from a random start. It also decorates functions.
 
-    Examples
-    --------
     >>> before = random.getstate()
     >>> with global_random_kept():
     ...     _ = random.random()

@@ -78,8 +78,6 @@ class Diagram:
 class Shown:
     """What an object shows of itself: alarms first; a fact is what it is about, in a word or two, and what is said.
 
-    Examples
-    --------
     >>> shown = Shown("A run", sentences=("Nothing <b>bold</b> here.",), facts=(("rows", "400"),))
     >>> print(shown.text())
     A run

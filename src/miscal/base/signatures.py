@@ -39,13 +39,6 @@ def checked_call(function: Callable[P, R]) -> Callable[P, R]:
 
     What a list holds, and what else a value must be, is for the function to check.
 
-    Raises
-    ------
-    InputError
-        With the argument, the nearest name or the types that are allowed, and what was given.
-
-    Examples
-    --------
     >>> @checked_call
     ... def repeat(text: str, *, times: int = 2) -> str:
     ...     return text * times

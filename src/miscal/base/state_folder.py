@@ -39,8 +39,6 @@ def save_state(folder: str | Path, form: str, content: Mapping[str, Any], tensor
     tensors : mapping of str to ndarray
         Arrays of numbers or booleans.
 
-    Examples
-    --------
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> save_state(folder, "example", {"scale": 2.0}, {"w": np.arange(3.0)})
@@ -82,17 +80,6 @@ def load_state(
         JSON values.
     tensors : dict of str to ndarray
         Arrays.
-
-    Raises
-    ------
-    FileError
-        If the folder holds no saved values.
-    TrustError
-        If the folder holds files that miscal does not write.
-    CorruptFile
-        If a file is damaged or was changed.
-    MismatchError
-        If it holds something else, or another version of miscal wrote it.
     """
     folder = Path(folder)
     config = _read_config(folder, remedy)
@@ -148,13 +135,6 @@ def rebuilding(folder: str | Path) -> Iterator[None]:
     folder : str or Path
         Where the values come from.
 
-    Raises
-    ------
-    CorruptFile
-        For whatever Python says of keys that are missing and values that do not fit.
-
-    Examples
-    --------
     >>> with rebuilding("model"):
     ...     {}["field"]
     Traceback (most recent call last):

@@ -19,17 +19,9 @@ def read_parquet(path: str | Path, columns: Sequence[str] | None = None) -> pl.D
 
     Parameters
     ----------
-    path : str or Path
     columns : sequence of str, optional
         By default all.
 
-    Raises
-    ------
-    polars.exceptions.PolarsError, OSError
-        If it is not there, or no Parquet file.
-
-    Examples
-    --------
     >>> import tempfile
     >>> import polars as pl
     >>> with tempfile.TemporaryDirectory(suffix="[1]") as folder:
@@ -47,7 +39,6 @@ def scan_parquet(path: str | Path | Sequence[Path], schema: Mapping[str, Any] | 
 
     Parameters
     ----------
-    path : str, Path or sequence of Path
     schema : mapping of str to polars type, optional
         By default the first file's.
     """

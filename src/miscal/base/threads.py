@@ -19,8 +19,6 @@ def one_thread() -> Iterator[None]:
 
     Holds for the arithmetic libraries loaded so far, torch included. It also decorates functions.
 
-    Examples
-    --------
     >>> with one_thread():
     ...     pass
     """
@@ -46,8 +44,6 @@ def without_warning(category: type[Warning], message: str = "") -> Iterator[None
     Filters of warnings belong to the whole process: of two threads that change them at a time, the first to end would
     bring back the warnings of the other, and the last would leave its own filters behind.
 
-    Examples
-    --------
     >>> with without_warning(UserWarning, "old"):
     ...     warnings.warn("older than you think", UserWarning)
     """
@@ -59,8 +55,6 @@ def without_warning(category: type[Warning], message: str = "") -> Iterator[None
 def n_workers(n_jobs: int | None, n_tasks: int) -> int:
     """Return the processes to use: at most one per task; by default the cores allowed here (affinity, cgroup).
 
-    Examples
-    --------
     >>> n_workers(2, 24), n_workers(8, 3), n_workers(None, 1)
     (2, 3, 1)
     """

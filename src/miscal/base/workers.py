@@ -436,16 +436,10 @@ def choose_workers(engine: str, local: Callable[[], Workers], ray_address: str |
 
     Parameters
     ----------
-    engine : {"local", "ray"}
     local : callable
         Returns the workers of this machine.
     ray_address : str, optional
         Of an existing Ray cluster.
-
-    Raises
-    ------
-    InputError
-        If there is no such engine, Ray is not installed, or an address is given without it.
     """
     if engine not in ENGINES:
         raise InputError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}")

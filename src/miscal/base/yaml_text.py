@@ -12,7 +12,6 @@ def parse_yaml(text: str, what: str) -> Any:
 
     Parameters
     ----------
-    text : str
     what : str
         What the text is, as messages begin.
 
@@ -21,15 +20,6 @@ def parse_yaml(text: str, what: str) -> Any:
     object
         Of dict, list, str, numbers, dates, bool and None.
 
-    Raises
-    ------
-    FileError
-        If it is not YAML.
-    InputError
-        If a mapping gives a key twice, where YAML libraries would take the second in silence.
-
-    Examples
-    --------
     >>> parse_yaml("seed: 3", "the plan")
     {'seed': 3}
     """

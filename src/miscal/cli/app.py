@@ -30,15 +30,7 @@ COMMANDS = {
 def run(argv: Sequence[str]) -> object:
     """Parse the arguments and run the command they name.
 
-    Parameters
-    ----------
-    argv : sequence of str
-        The arguments.
-
-    Returns
-    -------
-    object
-        An exit status, or None.
+    `argv`: the arguments. Returns an exit status, or None.
     """
     return build()(list(argv), prog_name="miscal", standalone_mode=False)
 
@@ -46,10 +38,7 @@ def run(argv: Sequence[str]) -> object:
 def build() -> typer.Typer:
     """Return the application with every command.
 
-    Returns
-    -------
-    typer.Typer
-        The application; errors are left to the caller, so that none is boxed or wrapped.
+    Returns the application; errors are left to the caller, so that none is boxed or wrapped.
 
     Examples
     --------

@@ -31,17 +31,8 @@ class Stopped(BaseException):
 def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
     """Run an action and turn every way it can end into an exit status.
 
-    Parameters
-    ----------
-    action : callable
-        What to do; it may return an exit status.
-    debug : bool, default False
-        Print the traceback of a failure, and the libraries' warnings.
-
-    Returns
-    -------
-    int
-        The exit status.
+    `action`: what to do; it may return an exit status; `debug`: print the traceback of a failure, and the libraries'
+    warnings. Returns the exit status.
 
     Examples
     --------
@@ -95,17 +86,8 @@ def _failed(error: BaseException, *, debug: bool) -> int:
 def verdict_on(error: BaseException) -> tuple[int, str]:
     """Say which exit status and which line an error leads to.
 
-    Parameters
-    ----------
-    error : BaseException
-        What ended the command.
-
-    Returns
-    -------
-    status : int
-        Exit status.
-    message : str
-        One line, empty where nothing needs to be said.
+    `error`: what ended the command. Returns `status`: exit status; `message`: one line, empty where nothing needs to be
+    said.
 
     Examples
     --------
@@ -156,15 +138,7 @@ def _system(error: OSError) -> str | None:
 def one_line(text: str) -> str:
     r"""Flatten a message to one printable line, secrets of the environment taken out.
 
-    Parameters
-    ----------
-    text : str
-        Any message.
-
-    Returns
-    -------
-    str
-        The line.
+    `text`: any message.
 
     Examples
     --------

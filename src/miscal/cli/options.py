@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
+from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
@@ -20,8 +21,6 @@ OutTable = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
 OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]
 Engine = Literal["local", "ray"]
-EngineOption = Annotated[Engine, typer.Option("--engine", help="Compute on this machine, or on a Ray cluster.")]
-RayAddress = Annotated[str | None, typer.Option(metavar="URL", help="Address of an existing Ray cluster.")]
 
 
 @dataclass(frozen=True)
@@ -79,15 +78,16 @@ def with_options(command: Callable) -> Callable:
 
 def _parameter(kind: type, field: Field) -> inspect.Parameter:
     said, hint = field.metadata, get_type_hints(kind)[field.name]
-    choices = hint is bool or any(get_origin(one) is Literal for one in (hint, *get_args(hint)))
-    taken: Any = list[str] | None if said["repeat"] else hint if choices else str | None
+    kinds = {hint} if get_origin(hint) is Literal else {*get_args(hint)} or {hint}
+    plain = all(one in (bool, int, float, str, NoneType) or get_origin(one) is Literal for one in kinds)
+    taken: Any = list[str] | None if said["repeat"] else hint if plain else str | None
     info = typer.Option(
         f"--{field.name.replace('_', '-')}",
         metavar=said["metavar"],
         help=said["help"],
-        parser=said["parse"] and parsed(said["parse"]),
+        parser=said["parse"] and parser_of(said["parse"]),
     )
-    default = None if field.default == () else field.default
+    default = None if said["repeat"] or field.default == () else field.default
     return inspect.Parameter(
         field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[taken, info]
     )
@@ -99,7 +99,7 @@ def _value(field: Field, given: Any) -> Any:
     return field.default if given is None else given
 
 
-def parsed(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+def parser_of(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return a parser whose ValueError says at a shell what is allowed."""
 
     def parse_text(text: str) -> Any:

@@ -20,10 +20,7 @@ def study_cells() -> Iterator["Callable[[CellProgress], None]"]:
     A terminal shows one moving line for the cell that began last, and above it a line for each that has ended. A log
     gets the lines of the cells that have ended, without control characters.
 
-    Yields
-    ------
-    callable
-        To be called with every :class:`~miscal.study.run.CellProgress`.
+    Yields what is to be called with every :class:`~miscal.study.run.CellProgress`.
     """
     if not sys.stderr.isatty():
         yield _write_cell

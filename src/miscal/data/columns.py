@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, Literal
 
+from miscal.base.errors import InputError
 from miscal.base.options import parameter
 
 Column = Any
 """A column by its name, or in Python its values, one for each row."""
 Names = str | float | Sequence[str | float]
 """Columns by name or pattern: separated by commas, or a list."""
+
+
+def name_of(name: Any, *, what: str) -> str:
+    """Return the name of a column as tables are read: a number, as pandas names columns, is written as text."""
+    if isinstance(name, Real) and not isinstance(name, bool):
+        return str(name)
+    if not isinstance(name, str) or not name:
+        shown = "an empty one" if name == "" else f"a value of type {type(name).__name__}"
+        raise InputError(f"{what}: the name of a column must be text or a number; got {shown}: rename the column first")
+    return str(name)
+
+
+def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Separate a comma-separated list of names; a list of names is taken as it is.
+
+    `names`: in a string, a name that holds a comma, or begins or ends with a blank, stands in double quotation marks,
+    as in csv.
+
+    Examples
+    --------
+    >>> split_names('a, "b, c"'), split_names([" a", 7])
+    (('a', 'b, c'), (' a', '7'))
+    """
+    if not isinstance(names, str):
+        return tuple(name_of(one, what="names") for one in (names if isinstance(names, Iterable) else [names]))
+    parts = [found[0].strip() for found in _NAME.finditer(names)]
+    open_ended = [part for part in parts if part.startswith('"') and not _QUOTED.fullmatch(part)]
+    if open_ended:
+        raise InputError(
+            f"names: the quotation marks of {open_ended[0]!r} are not closed, or do not enclose the whole name; write "
+            'a name with a comma as in csv: "last, first",age'
+        )
+    return tuple(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts if part)
+
+
+_QUOTED = re.compile('"(?:[^"]|"")*"')
+# a name up to the next comma that no quotation marks enclose
+_NAME = re.compile('\\s*"(?:[^"]|"")*"[^,]*|[^,]+')
 
 
 def several(texts: list[str]) -> tuple[str, ...]:
@@ -22,9 +63,6 @@ def several(texts: list[str]) -> tuple[str, ...]:
     >>> several(["year,topic", '"last, first"'])
     ('year', 'topic', 'last, first')
     """
-    # readers of data take long to import
-    from miscal.data.readers.names import split_names
-
     return tuple(dict.fromkeys(name for text in texts for name in split_names(text)))
 
 

@@ -36,10 +36,7 @@ def copies(triples: Triples) -> Copies | None:
     Rows are copies where inputs, confidence, outcome, texts and metadata agree. That some rows agree is usual, in
     tables of few categories above all; that the counts of all of them have a common divisor is not.
 
-    Returns
-    -------
-    Copies or None
-        None where any row occurs once, or the counts have no common divisor.
+    There is none where any row occurs once, or the counts have no common divisor.
 
     Examples
     --------
@@ -86,17 +83,8 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
     and r_k is far below the usual distance. Equal rows are looked at once. Where no column of a table takes nearly as
     many values as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
 
-    Parameters
-    ----------
-    places : float array of shape (n, d)
-        Inputs; each column is standardised.
-    table : bool, default True
-        Whether they are columns that a person reads, and no embedding.
-
-    Returns
-    -------
-    int64 array of shape (n,)
-        The same number for rows that are copies of each other, from 0.
+    `places` (n, d): inputs; each column is standardised; `table`: whether they are columns that a person reads, and no
+    embedding. Returns the same number for rows that are copies of each other, from 0.
 
     Examples
     --------

@@ -27,11 +27,8 @@ def path() -> Path:
 def load(seed: int = 0) -> Triples:
     """Return 10,000 flights out of New York, April to June 2013, and the predicted risk of delay.
 
-    Returns
-    -------
-    Triples
-        Of kind "event", in groups by day: confidence is the predicted risk; correct is 1 where a flight left more than
-        15 minutes late or was cancelled. X holds carrier, airports, hour, weekday, distance, weather and plane.
+    They are of kind "event", in groups by day: confidence is the predicted risk; correct is 1 where a flight left more
+    than 15 minutes late or was cancelled. X holds carrier, airports, hour, weekday, distance, weather and plane.
 
     Examples
     --------

@@ -61,14 +61,7 @@ class JudgeScale:
         One map for all rows: maps of folds would give equal scores another probability in each fold, which the row's
         own verdict had pushed the other way, and every test of equal scores would find that.
 
-        Parameters
-        ----------
-        score : (n,) float64
-        approved : (n,) float64
-            0 or 1.
-        weight : (n,) float64, optional
-        words : tuple of str
-            As the attribute.
+        `approved` (n,): 0 or 1; `words`: as the attribute.
 
         Examples
         --------
@@ -107,12 +100,7 @@ class JudgeScale:
 
     @classmethod
     def from_dict(cls, content: Any) -> Self:
-        """Rebuild a scale, or refuse what is none.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Rebuild a scale, or refuse what is none."""
         scores, approval, words = (tuple(content[name]) for name in ("scores", "approval", "words"))
         values = np.array([scores, approval], dtype=np.float64)
         rising = len(scores) > 0 and (np.diff(values[0]) > 0).all() and (np.diff(values[1]) >= 0).all()

@@ -20,15 +20,8 @@ BLOCK_BYTES = 1 << 26
 def held_rows(X: Any) -> np.ndarray:
     """Load inputs in the precision that holds them; large ones are left in their file, or go to a temporary one.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-
-    Returns
-    -------
-    ndarray of float32 or float64, shape (n, d), C-contiguous
-        A large file in double precision becomes float32 where that is enough for some of its rows; what overflows
-        becomes infinite, and is refused with the rest.
+    A large file in double precision becomes float32 where that is enough for some of its rows; what overflows
+    becomes infinite, and is refused with the rest.
     """
     mapped = isinstance(X, np.memmap)
     if 4 * X.size <= LARGE_BYTES or not mapped:
@@ -46,17 +39,7 @@ def _enough(X: Any) -> np.dtype:
 
 
 def chosen_rows(X: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Take rows of inputs; of large ones into a temporary file.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    index : ndarray of int, shape (m,)
-
-    Returns
-    -------
-    array of shape (m, d)
-    """
+    """Take rows of inputs; of large ones into a temporary file."""
     if 4 * len(index) * X.shape[1] <= LARGE_BYTES:
         return X[index]
     with np.errstate(over="ignore"):
@@ -66,17 +49,7 @@ def chosen_rows(X: np.ndarray, index: np.ndarray) -> np.ndarray:
 def in_blocks(make: Callable[[slice], np.ndarray], n: int, d: int, kind: Any = np.float32) -> np.ndarray:
     """Make rows block by block; many of them in a temporary file that nothing else can open.
 
-    Parameters
-    ----------
-    make : callable
-        Returns the rows of a slice, shape (its length, d).
-    n, d : int
-    kind : dtype, default float32
-        Of what is returned.
-
-    Returns
-    -------
-    ndarray of shape (n, d), C-contiguous
+    `make`: returns the rows of a slice, shape (its length, d); `kind`: of what is returned.
 
     Examples
     --------

@@ -32,15 +32,7 @@ FEW_REPEATS = 20
 def input_ids(inputs: np.ndarray | Iterable[str]) -> np.ndarray:
     """Give equal inputs equal numbers, in order of appearance.
 
-    Parameters
-    ----------
-    inputs : float array of shape (n, d), or n str
-        Equal means equal bytes; -0.0 counts as 0.0.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64, shape (n,), from 0.
+    `inputs` (n, d): equal means equal bytes; -0.0 counts as 0.0. Numbers count from 0.
 
     Examples
     --------
@@ -61,17 +53,7 @@ def split_rows(triples: Triples, *, seed: int) -> tuple[np.ndarray, tuple[str, .
     1 % of the rows, and more than 20, would distort the split: its rows are split at random, and a warning says so.
     Groups that the user named always stay together.
 
-    Parameters
-    ----------
-    triples : Triples
-    seed : int
-        Fixes the split.
-
-    Returns
-    -------
-    split : str array of shape (n,)
-        'train', 'val' or 'test'.
-    warnings : tuple of str
+    `seed`: fixes the split. Returns `split`: 'train', 'val' or 'test'.
 
     Examples
     --------
@@ -93,22 +75,8 @@ def split_by(inputs: np.ndarray | Iterable[str], group: np.ndarray | None, *, se
 def permuted_split(n: int, seed: int) -> np.ndarray:
     """Split rows 80/10/10 by a plain permutation, as in the paper: equal inputs may be on several sides.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    seed : int
-        Fixes the split.
-
-    Returns
-    -------
-    numpy.ndarray
-        str, shape (n,): 'val' and 'test' for n // 10 rows each, 'train' for the others.
-
-    Raises
-    ------
-    InputError
-        If n is below 100, the fewest rows that a field can be fitted, chosen and tested on.
+    `n`: number of rows; `seed`: fixes the split. Returns str, shape (n,): 'val' and 'test' for n // 10 rows each,
+    'train' for the others.
 
     Examples
     --------
@@ -176,11 +144,7 @@ def own_ids(triples: Triples) -> np.ndarray:
 def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
     """Sort rows by all that they hold: what is dealt and drawn then does not depend on their order.
 
-    Returns
-    -------
-    triples : Triples
-    order : ndarray of int64, shape (n,)
-        Where each row stood before.
+    Returns `order`: where each row stood before.
 
     Examples
     --------
@@ -294,22 +258,9 @@ def check_trainable(
 ) -> None:
     """Refuse what no field can be fitted on.
 
-    Parameters
-    ----------
-    correct : float array of shape (n,)
-        Outcomes, 0 or 1.
-    split : str array of shape (n,), or None
-        'train', 'val' or 'test'; None where all rows are learned from.
-    kind : {"answer", "event", "judge"}
-        What the outcomes are of; messages take their words from it.
-    group : array of shape (n,), optional
-        Rows with equal values hang together.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than 100 rows, fewer than 50 / 5 / 5 to train, choose and test on, the rows (or the training
-        rows) have one outcome only, or all are of one group.
+    `correct` (n,): outcomes, 0 or 1; `split` (n,): 'train', 'val' or 'test'; None where all rows are learned from;
+    `kind`: what the outcomes are of; messages take their words from it; `group` (n,): rows with equal values hang
+    together.
 
     Examples
     --------
@@ -347,3 +298,58 @@ def _check_counts(split: np.ndarray) -> None:
             f"too few rows in a split: got {', '.join(f'{counts[s]} {s}' for s in SPLITS)}; at least "
             "{} for training, {} for validation and {} for testing are needed".format(*(MIN_SPLIT[s] for s in SPLITS))
         )
+
+
+SAMPLED_ABOVE = 500_000
+"""Rows above which a field is learned from a sample, unless a size is asked for."""
+
+SAMPLE_ROWS = 200_000
+"""Rows of that sample: a score has some 500 coefficients, so that more rows would hardly make it better."""
+
+# stream of the draw
+_STREAM = 62
+
+
+def sample_size(n: int, asked: int | None) -> int | None:
+    """Say how many of n rows a field is learned from; None for all of them.
+
+    `n`: rows there are; `asked`: rows to learn from; by default all, or 200,000 of more than 500,000.
+
+    Examples
+    --------
+    >>> sample_size(10_000, None), sample_size(10_000, 2_000), sample_size(10_000, 20_000), sample_size(10**7, None)
+    (None, 2000, None, 200000)
+    """
+    if asked is None:
+        return SAMPLE_ROWS if n > SAMPLED_ABOVE else None
+    if asked < MIN_FIT_ROWS:
+        raise InputError(f"sample must be at least {MIN_FIT_ROWS} rows, which a field needs to be learned; got {asked}")
+    return asked if asked < n else None
+
+
+def draw_rows(groups: np.ndarray, size: int, *, named: bool, seed: int) -> np.ndarray:
+    """Draw rows at random, groups whole.
+
+    `groups` (n,): numbers from 0; rows with the same number are all drawn or none; `size`: rows wanted; of groups of
+    several rows a few less may be drawn; `named`: whether the user named the groups. Otherwise (equal inputs) one that
+    holds over a fifth of the sample is broken up.
+
+    Examples
+    --------
+    >>> draw_rows(np.arange(10), 4, named=False, seed=0).sum()
+    np.int64(4)
+    """
+    rows = np.bincount(groups)
+    if rows.max() > size / 5:
+        if named:
+            raise InputError(
+                f"sample is {size:,} rows, but the largest group alone holds {rows.max():,}, and groups are never "
+                f"broken up: learn from at least {5 * rows.max():,} rows"
+            )
+        broken = (rows > size / 5)[groups]
+        groups = np.unique(np.where(broken, len(rows) + np.arange(len(groups)), groups), return_inverse=True)[1]
+        rows = np.bincount(groups)
+    order = np.random.default_rng((seed, _STREAM)).permutation(len(rows))
+    taken = np.zeros(len(rows), dtype=bool)
+    taken[order[np.cumsum(rows[order]) <= size]] = True
+    return taken[groups]

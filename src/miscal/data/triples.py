@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,8 +16,41 @@ from miscal.base.folds import row_groups
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.judged import JudgeReading
-from miscal.data.time_blocks import time_blocks
-from miscal.data.units import FoundUnits
+from miscal.data.periods import time_blocks
+
+UnitSource = Literal["rows", "equal inputs", "near copies", "column", "named"]
+
+
+@dataclass(frozen=True)
+class FoundUnits:
+    """What is counted once.
+
+    Attributes
+    ----------
+    source : {"rows", "equal inputs", "near copies", "column", "named"}
+        What makes a unit: a row; rows of equal inputs; rows that are nearly copies of each other, or equal; a column
+        that the run chose, or one that the user named. What a column joins is joined with equal inputs and copies.
+    column : str, optional
+        The column, with a colon and the period where it holds dates.
+    factor : float, default 1.0
+        Of every standard error: where a coarser period than the one chosen widens intervals further.
+    coarser : str, optional
+        That period.
+    others : tuple of (str, float)
+        Columns that rows could also be counted by, and how many times as wide intervals would be.
+
+    Examples
+    --------
+    >>> FoundUnits().source
+    'rows'
+    """
+
+    source: UnitSource = "rows"
+    column: str | None = None
+    factor: float = 1.0
+    coarser: str | None = None
+    others: tuple[tuple[str, float], ...] = ()
+
 
 SPLITS = ("train", "val", "test")
 SPLIT_SYNONYMS = {"validation": "val", "valid": "val", "dev": "val"}
@@ -108,7 +141,7 @@ class Triples:
         What the columns of `X` are; by default all of them are places.
     candidate_groups : dict of int64 arrays of shape (n,), or None
         Columns of the source, or periods of them, that rows may be counted by, keyed by
-        :class:`~miscal.data.readers.grouping.Grouping`; -1: no value. None: rows are counted one by one, unless they
+        :class:`~miscal.data.readers.roles.Grouping`; -1: no value. None: rows are counted one by one, unless they
         have groups.
     counted_by : FoundUnits
         What is counted once, and how it was found.
@@ -222,10 +255,10 @@ class Triples:
     def __repr__(self) -> str:
         size = f"{counted(len(self), 'row')}, {counted(self.X.shape[1], 'column')} of X"
         means = {"confidence": self.confidence, "outcome": self.correct}
-        told = [f"mean {name} {values.mean():.3g}" for name, values in means.items() if len(self)]
+        means_shown = [f"mean {name} {values.mean():.3g}" for name, values in means.items() if len(self)]
         beside = [name for name in ("weight", "group", "split", "text", "time") if getattr(self, name) is not None]
         columns = [counted(len(self.metadata), "column") + " of metadata"] if self.metadata else []
-        return f"Triples({', '.join([size, *told, *columns, *beside])})"
+        return f"Triples({', '.join([size, *means_shown, *columns, *beside])})"
 
     @property
     def residual(self) -> np.ndarray:
@@ -290,11 +323,6 @@ _ARRAYS = ("weight", "group", "split", "row", "time")
 def check_group(values: Any, *, name: str = "group", rows: np.ndarray | None = None) -> np.ndarray:
     """Check a column of groups: any values, none missing.
 
-    Raises
-    ------
-    InputError
-        If it is not one-dimensional or a value is missing.
-
     Examples
     --------
     >>> check_group(["a", "b", "a"]).tolist()
@@ -315,15 +343,7 @@ def check_group(values: Any, *, name: str = "group", rows: np.ndarray | None = N
 def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = None) -> np.ndarray:
     """Check a column of times: dates, or numbers that rise with time, none missing.
 
-    Returns
-    -------
-    numpy.ndarray
-        datetime64[s] or float64, shape (n,).
-
-    Raises
-    ------
-    InputError
-        If it holds anything else, or a value is missing.
+    Returns datetime64[s] or float64, shape (n,).
 
     Examples
     --------
@@ -348,24 +368,8 @@ def check_time(values: Any, *, name: str = "time", rows: np.ndarray | None = Non
 def check_split(values: Any, *, name: str = "split", rows: np.ndarray | None = None) -> np.ndarray:
     """Check a column of split names.
 
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        'train', 'val' or 'test'; 'validation', 'valid' and 'dev' mean 'val'.
-    name : str, default "split"
-        What messages call it.
-    rows : int array of shape (n,), optional
-        The row numbers that messages quote.
-
-    Returns
-    -------
-    numpy.ndarray
-        str, shape (n,).
-
-    Raises
-    ------
-    InputError
-        For any other value, listing what it holds.
+    `values` (n,): 'train', 'val' or 'test'; 'validation', 'valid' and 'dev' mean 'val'; `name`: what messages call it;
+    `rows` (n,): the row numbers that messages quote. Returns str, shape (n,).
 
     Examples
     --------

@@ -19,17 +19,7 @@ _FORMULA = r"^[\s\x00]*[=+\-@\t\r\n\x00\uFF1D\uFF0B\uFF0D\uFF20]"
 def write_table(table: "pl.DataFrame", path: str | Path) -> None:
     """Write a table as parquet, csv or jsonl, by the ending of its name.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        The table.
-    path : str or Path
-        Where to; an existing file is replaced, when the new one is complete.
-
-    Raises
-    ------
-    InputError
-        If the ending is none of the three.
+    `table`: the table; `path`: where to; an existing file is replaced, when the new one is complete.
 
     Notes
     -----
@@ -42,13 +32,7 @@ def write_table(table: "pl.DataFrame", path: str | Path) -> None:
 def part_bytes(table: "pl.DataFrame", kind: str, *, header: bool = False) -> bytes:
     """Write a table, or the next rows of one, as bytes.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-    kind : str
-        ``.parquet``, ``.csv`` or ``.jsonl``.
-    header : bool, default False
-        Whether csv begins with the names of the columns.
+    `kind`: ``.parquet``, ``.csv`` or ``.jsonl``; `header`: whether csv begins with the names of the columns.
     """
     content = io.BytesIO()
     if kind == ".parquet":
@@ -63,20 +47,7 @@ def part_bytes(table: "pl.DataFrame", kind: str, *, header: bool = False) -> byt
 def table_format(path: str | Path) -> str:
     """Return the format that a file's name asks for.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    str
-        ``.parquet``, ``.csv`` or ``.jsonl``.
-
-    Raises
-    ------
-    InputError
-        For any other ending.
+    `path`: the file. Returns ``.parquet``, ``.csv`` or ``.jsonl``.
 
     Examples
     --------
@@ -95,15 +66,7 @@ def table_format(path: str | Path) -> str:
 def defused(table: "pl.DataFrame") -> "pl.DataFrame":
     """Put an apostrophe before text, names of columns included, that a spreadsheet would run.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        Any table.
-
-    Returns
-    -------
-    polars.DataFrame
-        The same, with text columns made harmless.
+    `table`: any table. Returns the same, with text columns made harmless.
 
     Examples
     --------

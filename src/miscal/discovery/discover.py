@@ -20,7 +20,7 @@ from miscal.base.threads import one_thread
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
-from miscal.data.sampling import sample_size
+from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepared, unseen_columns
 from miscal.discovery.evidence import ALL, TEST, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time

@@ -13,10 +13,8 @@ from miscal.base.folds import assign_folds
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.copies import copies
-from miscal.data.sampling import draw_rows
-from miscal.data.splits import check_trainable, in_canonical_order, kept_together, split_rows, straddling
-from miscal.data.triples import Triples
-from miscal.data.units import FoundUnits
+from miscal.data.splits import check_trainable, draw_rows, in_canonical_order, kept_together, split_rows, straddling
+from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.evidence import TEST, TIME, Evidence, check_first_block
 from miscal.discovery.fitted_rows import BlankedRows, FittedRows
 from miscal.discovery.units import with_units

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from miscal.base.json_values import clean_text
 from miscal.base.vocabulary import JUDGE
 from miscal.data.judged import JudgeReading, JudgeScale, UnjudgedRows
-from miscal.data.readers.judge_columns import MODELS, scale_words
+from miscal.data.readers.outcomes import MODELS, scale_words
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.frames import frame_of_rows

@@ -17,7 +17,7 @@ from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import NewSource, open_new_rows
-from miscal.data.readers.new_classes import ModelClasses
+from miscal.data.readers.class_columns import ModelClasses
 from miscal.estimators.saved import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, 
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
-from miscal.data.units import UnitSource
+from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import ClassNumbers, CurvePair, JudgeNumbers, Score
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime

@@ -154,6 +154,7 @@ class Chart:
     titles: tuple[str, str] = ("", "")
     radius: float = 3.5
     inset: float = 0.0
+    style: str = ""
     gridded: bool = False
     signed: bool = False
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MAX_TEXT = 300
 MAX_ANSWER = 120
-#: Columns of a row that are told where it has no text.
+#: Columns of a row that are shown where it has no text.
 MAX_COLUMNS = 4
 #: Texts that begin alike for fewer characters than this are shown from their beginning.
 ALIKE = 60
@@ -42,7 +42,7 @@ class Example:
     expected: float | None
     corrected: float | None
 
-    def told(self, terms: Vocabulary) -> str:
+    def outcome(self, terms: Vocabulary) -> str:
         """Return the outcome in words."""
         if self.correct is None:
             return terms.unknown
@@ -82,7 +82,7 @@ class Examples:
 
     def _telling(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the columns in which a row differs most from the rows of the map."""
-        known = [name for name in self._columns if _is_told(values.get(name))]
+        known = [name for name in self._columns if _is_known(values.get(name))]
         known.sort(key=lambda name: -self._usual[name].surprise(values[name]))
         return tuple(f"{short(column_name(name), 40)} {_shown(values[name])}" for name in known[:MAX_COLUMNS])
 
@@ -133,7 +133,7 @@ def _usual(column: "pl.Series") -> _Usual:
     return _Usual(None, 0.0, {value: n / len(values) for value, n in Counter(values).items() if n > 1})
 
 
-def _is_told(value: Any) -> bool:
+def _is_known(value: Any) -> bool:
     return value is not None and value == value and bool(str(value).strip())
 
 

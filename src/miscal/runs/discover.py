@@ -75,7 +75,7 @@ def discover(
     from miscal.data.triples import Triples
     from miscal.discovery.discover import discover as discover_triples
     from miscal.discovery.run import GivenRows
-    from miscal.runs.given import together
+    from miscal.runs.given import put_together
     from miscal.runs.run import Run
     from miscal.runs.shown_progress import stages
 
@@ -84,7 +84,7 @@ def discover(
             _refuse_columns(columns, y)
             table, triples = None, _with_encoder(data)
         else:
-            table = together(data, y, **vars(columns))
+            table = put_together(data, y, **vars(columns))
             triples = read_rows(table.source, settings, **table.options)
         found = discover_triples(triples, progress=tell, n_jobs=n_jobs, **settings.of_discovery())
     if table is None:

@@ -12,10 +12,9 @@ from miscal.base.arrays import is_frame
 from miscal.base.checks import check_features, check_lengths, one_dimensional
 from miscal.base.errors import InputError
 from miscal.base.frames import FrameKind, refuse_other_order
-from miscal.data.columns import SINGLE
+from miscal.data.columns import SINGLE, name_of
 from miscal.data.readers.class_columns import class_names
 from miscal.data.readers.in_memory import accepts, collected, with_columns
-from miscal.data.readers.names import name_of
 
 NAMING = ("metadata", "names_only")
 """Arguments that name columns, or hold a table of them."""
@@ -39,23 +38,12 @@ class Given:
     frames: FrameKind
 
 
-def together(data: Any, y: Any = None, **options: Any) -> Given:
+def put_together(data: Any, y: Any = None, **options: Any) -> Given:
     """Put data together.
 
-    Parameters
-    ----------
-    data : path, frame, dictionary of arrays, or array of shape (n, d)
-        An array is x, as embeddings are.
-    y : array-like of shape (n,), optional
-        Outcomes; the columns of a frame are then inputs.
-    **options
-        As for :func:`miscal.discover`: those of `SINGLE` are the name of a column or its values, those of `NAMING`
-        names of columns or a table of them.
-
-    Raises
-    ------
-    InputError
-        If a column is given twice, values belong to a file, lengths differ, or outcomes are missing beside an array.
+    `data` (n, d): an array is x, as embeddings are; `y` (n,): outcomes; the columns of a frame are then inputs;
+    `options`: as for :func:`miscal.discover`: those of `SINGLE` are the name of a column or its values, those of
+    `NAMING` names of columns or a table of them.
     """
     data = collected(data)
     options = {name: value for name, value in options.items() if value is not None}
@@ -146,10 +134,10 @@ def _of_classes(options: dict[str, Any], values: dict[str, Any]) -> dict[str, An
         names, by_name = list(class_names(options["classes"])), list(matrix.T)
         if len(names) != len(by_name):
             raise InputError(f"classes: {len(names)} names are given for the {len(by_name)} columns of probabilities")
-    told = names if options.get("classes") is None else list(class_names(options["classes"]))
+    names_of_classes = names if options.get("classes") is None else list(class_names(options["classes"]))
     columns_of = [value_column(name) for name in names]
     values |= dict(zip(columns_of, by_name, strict=True))
-    return {"probabilities": columns_of, "classes": told}
+    return {"probabilities": columns_of, "classes": names_of_classes}
 
 
 def value_column(name: str) -> str:

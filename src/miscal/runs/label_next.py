@@ -16,8 +16,8 @@ from miscal.base.files import check_target, write_new
 from miscal.base.vocabulary import Kind
 from miscal.data.readers import Table, open_table
 from miscal.data.readers.computed_columns import with_computed
-from miscal.data.readers.judge_columns import blank
 from miscal.data.readers.new_rows import NewRows
+from miscal.data.readers.outcomes import blank
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.corrected_rows import correct_rows

@@ -21,7 +21,7 @@ from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import MONITOR, run_folder
 from miscal.discovery.saved_model import SavedModel, load_model, model_folder
-from miscal.runs.given import Given, together, value_column
+from miscal.runs.given import Given, put_together, value_column
 from miscal.runs.shown_progress import steps
 
 if TYPE_CHECKING:
@@ -180,9 +180,9 @@ class Run(ShowsItself):
     def _together(self, data: Any, y: Any = None, **options: Any) -> Given:
         """Put new rows together; probabilities of classes may be a frame with names of the model, or a matrix."""
         if self.model.classes is None or options.get("probabilities") is None:
-            return together(data, y, **options)
+            return put_together(data, y, **options)
         read = self.model.classes.read
-        given = together(data, y, **{"classes": read.names} | options)
+        given = put_together(data, y, **{"classes": read.names} | options)
         asked = dict(given.options)
         if tuple(class_names(asked.pop("classes"))) != read.names and not is_frame(options["probabilities"]):
             raise InputError(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from miscal.data.importers.stated_confidences import confidence_of
-from miscal.scoring.generation import Generation
+from miscal.scoring.engine import Generation
 from miscal.scoring.outcomes import outcome
 
 _PUNCTUATION = re.compile("[" + re.escape(string.punctuation + "\u2018\u2019\u201c\u201d\u00b4") + "]")

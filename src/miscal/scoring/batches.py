@@ -24,14 +24,8 @@ def plan(encoded: Sequence[Encoded], batch_tokens: int) -> list[list[Encoded]]:
 
     Parameters
     ----------
-    encoded : sequence of Encoded
     batch_tokens : int
         Budget per batch, at least 1; a row above it makes a batch of its own.
-
-    Raises
-    ------
-    InputError
-        If the budget is below 1.
     """
     if batch_tokens < 1:
         raise InputError(f"batch_tokens must be at least 1; got {batch_tokens}")
@@ -60,11 +54,6 @@ def choose_batch_workers(
         Number of CPU processes of the local engine; default: this process alone.
     device : str, default "auto"
         Where the model is to go; a GPU by its number is used alone.
-
-    Raises
-    ------
-    InputError
-        If the engine is unknown or not installed, or an option does not belong to it.
     """
     if engine == "ray" and workers:
         raise InputError(
@@ -100,16 +89,10 @@ def batch_results(
     ----------
     workers : Workers
         Other processes load a `ModelSpec` themselves, once each.
-    model : LanguageModel or ModelSpec
     batches : sequence of (int, sequence of Encoded)
         Number of each batch, and its rows.
     asking : Asking, optional
         What is asked about each batch, hashable; by default, its candidates are weighed.
-
-    Raises
-    ------
-    ResourceError
-        If a batch kills its process three times.
     """
     # the runner of this process remembers how many rows fit into its memory
     runner = None if isinstance(model, ModelSpec) or workers.elsewhere else Runner(model, asking)

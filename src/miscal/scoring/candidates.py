@@ -71,8 +71,6 @@ def split_joint(prompt: Sequence[int], joints: Sequence[Sequence[int]]) -> tuple
     added : list of list of int
         The rest of each joint.
 
-    Examples
-    --------
     >>> split_joint([5, 6], [[5, 6, 7], [5, 6, 8, 9]])
     ([5, 6], [[7], [8, 9]])
     >>> split_joint([5, 6], [[5, 67], [5, 6, 8]])       # the join merged the last token
@@ -137,7 +135,6 @@ def encode(
 
     Parameters
     ----------
-    items : sequence of Item
     tokenize : callable
         Texts to lists of ids, with the tokenizer's default special tokens in front and none behind.
     max_length : int

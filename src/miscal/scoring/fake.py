@@ -9,8 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated
-from miscal.scoring.generation import Generated, Generation, Stream
+from miscal.scoring.engine import Evaluated, Generated, Generation, Stream
 
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d|\s|.")
 

@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from miscal.base.errors import CorruptFile, FileError, InputError
+from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.base.files import check_target, digest, disk_errors, has_digest, locked, write_whole
 from miscal.base.workers import InProcess, Processes, Workers
 from miscal.scoring.batches import batch_results, plan
-from miscal.scoring.candidates import Encoded, encode
+from miscal.scoring.candidates import encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.open_ended import EXACT, OpenEnded, answered_table
 from miscal.scoring.questions import Item
 from miscal.scoring.scored_rows import assemble
-from miscal.scoring.settings import describe_run, read_settings, refuse_changed
-from miscal.scoring.shards import Shards
-from miscal.scoring.writing import FLOATS, write_float_table, write_json
+from miscal.scoring.shards import FLOATS, Shards, write_float_table, write_json
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
 SETTINGS, SHARDS = "settings.json", "shards"
+FORMAT = 1
 
 Progress = Callable[[int, int], None]  # rows done now, rows in all
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredFolder:
-    """What a finished run left.
+    """What a finished run left: rows with and without a result, and the content of manifest.json.
 
-    Attributes
-    ----------
-    folder : Path
-    n_scored, n_failed : int
-        Rows with and without a result.
-    n_new : int
-        Rows computed by this call; the others were there before.
-    manifest : dict
-        Content of manifest.json.
+    ``n_new`` rows were computed by this call; the others were there before.
     """
 
     folder: Path
@@ -52,20 +46,6 @@ class ScoredFolder:
     n_failed: int
     n_new: int
     manifest: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Everything fixed before the first batch."""
-
-    items: Sequence[Item]
-    encoded: list[Encoded]
-    unreadable: dict[int, str]
-    batches: list[list[Encoded]]
-    settings: dict[str, Any]
-    form: str
-    asking: OpenEnded | None
-    verdict: str
 
 
 def score_folder(
@@ -86,44 +66,10 @@ def score_folder(
     """Score items into a folder, or resume an unfinished run there.
 
     Every batch is on disk before the next one starts; a run that is killed and started again does at most one batch
-    (per worker) twice and leaves the same bytes.
-
-    Parameters
-    ----------
-    model : LanguageModel or ModelSpec
-    items : sequence of Item
-    out : str or Path
-        Folder; created if need be.
-    task : mapping
-        What is asked, for the manifest: name, revision, form, prompt, seed, limit. JSON values only.
-    form : str, default "letter"
-        Form of the candidates.
-    batch_tokens : int, default 1024
-        Padded tokens per batch.
-    workers : Workers, optional
-        Default: this process.
-    table : polars.DataFrame, optional
-        Rows the items were made of, for items that ask for the hidden state alone; kept instead of a scored table.
-    embeddings_dtype : {"float32", "float16"}, default "float32"
-        Precision of embeddings.safetensors. float16 takes half the space and keeps three digits. If a number does not
-        fit, which one of a magnitude above 65,504 does not, all are written in float32 and the manifest says so
-        (``embeddings``): no work is lost.
-    asking : OpenEnded, optional
-        How open-ended questions are asked; by default, the candidates of the items are weighed.
-    verdict : {"exact", "later"}, default "exact"
-        Who judges the answers to open-ended questions.
-    progress : callable, optional
-        Told the rows that are newly done and the rows in all, after every batch.
-
-    Raises
-    ------
-    LockedError
-        If another process is writing to the folder.
-    MismatchError
-        If the folder was begun with other settings.
-    FileError, ResourceError, InputError
-        If `embeddings_dtype` is another, the folder cannot be written or holds files of something else, a finished run
-        there is damaged, memory or disk run out, or no row could be scored.
+    (per worker) twice and leaves the same bytes. `task` is what is asked, for the manifest, in JSON values. `table`
+    holds the rows that items were made of which ask for the hidden state alone; it is kept instead of a scored table.
+    float16 embeddings take half the space and keep three digits; if a magnitude is above 65,504, which does not fit,
+    all are written in float32 and the manifest says so: no work is lost.
     """
     if embeddings_dtype not in FLOATS:
         raise InputError(f"embeddings_dtype must be one of {', '.join(FLOATS)}; got {embeddings_dtype!r}")
@@ -137,22 +83,18 @@ def score_folder(
         fixed_by = {"task": task, "batch_tokens": batch_tokens, "embeddings_dtype": embeddings_dtype}
         settings = describe_run(text_side.describe(), items, **fixed_by)
         if finished is not None:
-            if not {"settings", "n_scored", "n_failed", "files"} <= finished.keys():
-                raise FileError(
-                    f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder"
-                )
-            refuse_changed(finished["settings"], settings, out)
-            _refuse_damaged(finished, out)
+            _refuse_other(finished, settings, out)
             _tidy(out)  # a run killed between its last file and here left its shards
             return _scored(out, finished, 0)
         _begin(out, settings)
-        encoded, unreadable = _encoded(items, text_side, asking)
-        fixed = _Plan(items, encoded, unreadable, plan(encoded, batch_tokens), settings, form, asking, verdict)
-        shards = Shards(out / SHARDS)
-        n_new = _compute(text_side, fixed, shards, workers or InProcess(), progress)
-        manifest = _finish(out, fixed, shards, table, list(getattr(text_side, "warnings", ())))
+        run = _Run(text_side, items, settings, form, asking, verdict, Shards(out / SHARDS))
+        n_new = run.compute(workers or InProcess(), progress)
+        manifest = run.finish(out, table)
         _tidy(out)
         return _scored(out, manifest, n_new)
+
+
+# --- the folder ------------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -165,36 +107,10 @@ def _owned(out: Path) -> Iterator[None]:
         yield
 
 
-def _text_side(model: LanguageModel | ModelSpec) -> Any:
-    """Load the tokenizer alone: the weights are loaded where the batches are computed."""
-    if isinstance(model, ModelSpec):
-        from miscal.scoring.huggingface import HuggingFaceText
-
-        return HuggingFaceText(model)
-    return model
-
-
-def _encoded(items: Sequence[Item], text_side: Any, asking: OpenEnded | None) -> tuple[list[Encoded], dict[int, str]]:
-    if asking:
-        return asking.encode(items, text_side)
-    return encode(items, text_side.tokenize, max_length=text_side.max_length, n_lead=text_side.n_lead)
-
-
 def _tidy(out: Path) -> None:
     """Remove what only an unfinished run needs."""
     shutil.rmtree(out / SHARDS, ignore_errors=True)
     (out / SETTINGS).unlink(missing_ok=True)
-
-
-def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:
-    """Load the weights here, or say what the workers are to load; a model that was handed in loaded stays as it is."""
-    if not isinstance(getattr(text_side, "spec", None), ModelSpec):
-        return text_side
-    if elsewhere:
-        return text_side.pinned()
-    from miscal.scoring.huggingface import HuggingFaceModel
-
-    return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -206,7 +122,11 @@ def _refuse_foreign(out: Path) -> None:
         )
 
 
-def _refuse_damaged(manifest: Mapping[str, Any], out: Path) -> None:
+def _refuse_other(manifest: Mapping[str, Any], settings: Mapping[str, Any], out: Path) -> None:
+    """Refuse a finished run with other settings, or whose files have changed."""
+    if not {"settings", "n_scored", "n_failed", "files"} <= manifest.keys():
+        raise FileError(f"folder {out}: its {MANIFEST} was not written by miscal score; score into a new folder")
+    refuse_changed(manifest["settings"], settings, out)
     for name, wanted in manifest["files"].items():
         if not has_digest(out / name, wanted):
             raise CorruptFile(
@@ -223,114 +143,212 @@ def _begin(out: Path, settings: dict[str, Any]) -> None:
             write_json(out / SETTINGS, settings)
 
 
-def _compute(text_side: Any, fixed: _Plan, shards: Shards, workers: Workers, progress: Progress | None) -> int:
-    """Compute what is not done yet; return the number of its rows."""
-    done = {index for index in range(len(fixed.batches)) if shards.is_done(index)}
-    jobs = [(index, batch) for index, batch in enumerate(fixed.batches) if index not in done]
-    total = len(fixed.encoded)
-    if progress and done:
-        progress(sum(len(fixed.batches[index]) for index in done), total)
-    if not jobs:
-        return 0
-    if isinstance(workers, Processes) and getattr(text_side, "room", None):
-        # a model that is spread over all GPUs leaves none for other processes
-        workers = InProcess()
-    model = _with_weights(text_side, elsewhere=workers.elsewhere)
-    for index, result in batch_results(workers, model, jobs, fixed.asking):
-        shards.write(index, result)
-        if progress:
-            progress(len(fixed.batches[index]), total)
-    return sum(len(batch) for _, batch in jobs)
+def _scored(out: Path, manifest: dict[str, Any], n_new: int) -> ScoredFolder:
+    return ScoredFolder(out, manifest["n_scored"], manifest["n_failed"], n_new, manifest)
 
 
-def _finish(out: Path, fixed: _Plan, shards: Shards, table: pl.DataFrame | None, warnings: list[str]) -> dict[str, Any]:
-    log_probs, failed, places = shards.rows(range(len(fixed.batches)))
-    failed = dict(sorted({**fixed.unreadable, **failed}.items()))
-    if not places:
-        first = next(iter(failed.items()), (None, "no rows"))
-        raise InputError(
-            f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
-        )
-    order = sorted(places)
-    result, beside = _rows(fixed, shards, table[order] if table is not None else None, log_probs, failed)
-    shape = (len(order), shards.width(places[order[0]][0]))
-    about = {"model": str(fixed.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
-    stored = _stored(fixed.settings["embeddings_dtype"], shards, fixed)
-    with disk_errors(f"folder {out}"):
-        hidden = shards.hidden([places[row] for row in order])
-        write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
-        write_whole(out / TRIPLES, result.write_parquet)
-        sums = {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)}
-        manifest = _manifest(fixed, failed, shape)
-        manifest |= {**beside, "embeddings": stored, "warnings": warnings, "files": sums}
-        write_json(out / MANIFEST, manifest)
-    return manifest
+# --- settings: what the numbers depend on, compared when a run goes on -----------------------------------------------
 
 
-def _rows(
-    fixed: _Plan,
-    shards: Shards,
-    table: pl.DataFrame | None,
-    log_probs: Mapping[int, np.ndarray],
-    failed: Mapping[int, str],
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return the table of the rows with a result, and what the manifest says of these results."""
-    if table is not None:
-        return table, {}
-    if fixed.asking:
-        responses = shards.responses(range(len(fixed.batches)))
-        rows, counts = answered_table(fixed.items, responses, fixed.asking.sources, fixed.verdict)
-        return rows, {"answers": counts}
-    scored = assemble(fixed.items, fixed.encoded, log_probs, failed, fixed.form)
-    # rows whose most probable candidate is exactly as probable as another; the first of them counted
-    ties = [item.row for item, result in zip(scored.items, scored.outcomes, strict=True) if result.tied]
-    return scored.table(), {"ties": {"n": len(ties), "rows": ties[:1000]}}
-
-
-def _stored(asked: str, shards: Shards, fixed: _Plan) -> dict[str, str]:
-    """Say in which precision the hidden states are stored, and why if it is not the one asked for.
-
-    Batches wait in single precision, so that this depends on all rows at once, never on who computed which batch, or
-    when.
-    """
-    if asked != "float16":
-        return {"dtype": asked}
-    largest, limit = shards.largest(range(len(fixed.batches))), float(np.finfo(np.float16).max)
-    if largest <= limit:
-        return {"dtype": asked}
-    note = (
-        f"the hidden states are stored in float32, because one of them has the magnitude {largest:,.0f} and float16 "
-        f"holds at most {limit:,.0f}"
-    )
-    return {"dtype": "float32", "note": note}
-
-
-def _manifest(fixed: _Plan, failed: Mapping[int, str], shape: tuple[int, int]) -> dict[str, Any]:
-    cut = [row for row in fixed.encoded if row.cut]
-    ids = {row.row: row for row in fixed.encoded}
-    named = [item for item in fixed.items if item.row in ids]
+def describe_run(
+    model: Mapping[str, Any],
+    items: Sequence[Item],
+    *,
+    task: Mapping[str, Any],
+    batch_tokens: int,
+    embeddings_dtype: str = "float32",
+) -> dict[str, Any]:
+    """Return the settings of a run in JSON values; the model says its own, and the items are one sha256."""
+    sha256 = hashlib.sha256()
+    for item in items:
+        record = [item.row, item.id, item.prompt, item.candidates, item.gold, item.rule, item.text, item.choices]
+        sha256.update(json.dumps([*record, dict(item.metadata), item.problem], default=str).encode("utf-8", "replace"))
     return {
-        "settings": fixed.settings,
-        "n_scored": shape[0],
-        "n_features": shape[1],
-        "n_failed": len(failed),
-        "failed": [{"row": row, "id": fixed.items[row].id, "reason": reason} for row, reason in failed.items()],
-        "truncated": {"n": len(cut), "tokens": sum(row.cut for row in cut), "rows": [row.row for row in cut[:1000]]},
-        "joined_differently": sum(row.moved for row in fixed.encoded),
-        "candidate_ids": _candidate_ids(named, ids) if fixed.form == "letter" else None,
+        "format": FORMAT,
+        "miscal": version("miscal"),
+        **{f"model.{name}" if name != "model" else name: value for name, value in model.items()},
+        **{f"task.{name}" if name != "task" else name: value for name, value in task.items()},
+        "n_rows": len(items),
+        "data_sha256": sha256.hexdigest(),
+        "batch_tokens": batch_tokens,
+        "embeddings_dtype": embeddings_dtype,
     }
 
 
-def _candidate_ids(items: Sequence[Item], encoded: Mapping[int, Encoded]) -> dict[str, list[list[int]]]:
-    """Return the token ids used for each letter: one entry per letter unless a prompt's end changed them."""
-    used: dict[str, list[list[int]]] = {}
-    for item in items:
-        for text, added in zip(item.candidates, encoded[item.row].added, strict=True):
-            variants = used.setdefault(text, [])
-            if list(added) not in variants:
-                variants.append(list(added))
-    return dict(sorted(used.items()))
+def refuse_changed(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to go on in a folder with other settings, naming every differing key with both values."""
+    # folders of earlier versions do not say so: they hold float32, computed the head in the model's precision, and
+    # took the first rows of a limit
+    old = {"embeddings_dtype": "float32", "model.head_dtype": before.get("model.dtype"), "task.sample": None}
+    before = {**{key: value for key, value in old.items() if key in now}, **before}
+    differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    if differing:
+        shown = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(now.get(key))}" for key in differing)
+        raise MismatchError(
+            f"folder {folder}: was begun with other settings ({shown}); score into a new folder, or give the old "
+            "settings"
+        )
 
 
-def _scored(out: Path, manifest: dict[str, Any], n_new: int) -> ScoredFolder:
-    return ScoredFolder(out, manifest["n_scored"], manifest["n_failed"], n_new, manifest)
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def read_settings(path: Path) -> dict[str, Any] | None:
+    """Read settings written before; None if there are none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CorruptFile(f"{path}: cannot be read ({error}); score into a new folder") from error
+    if not isinstance(found, dict):
+        raise CorruptFile(f"{path} was not written by miscal score; score into a new folder")
+    return found
+
+
+# --- the run ---------------------------------------------------------------------------------------------------------
+
+
+def _text_side(model: LanguageModel | ModelSpec) -> Any:
+    """Load the tokenizer alone: the weights are loaded where the batches are computed."""
+    if isinstance(model, ModelSpec):
+        from miscal.scoring.huggingface import HuggingFaceText
+
+        return HuggingFaceText(model)
+    return model
+
+
+def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:
+    """Load the weights here, or say what the workers are to load; a model that was handed in loaded stays as it is."""
+    if not isinstance(getattr(text_side, "spec", None), ModelSpec):
+        return text_side
+    if elsewhere:
+        return text_side.pinned()
+    from miscal.scoring.huggingface import HuggingFaceModel
+
+    return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
+
+
+class _Run:
+    """The rows of a run and its batches, all fixed before the first one is computed."""
+
+    def __init__(
+        self,
+        text_side: Any,
+        items: Sequence[Item],
+        settings: dict[str, Any],
+        form: str,
+        asking: OpenEnded | None,
+        verdict: str,
+        shards: Shards,
+    ) -> None:
+        self.text_side, self.items, self.settings, self.shards = text_side, items, settings, shards
+        self.form, self.asking, self.verdict = form, asking, verdict
+        if asking:
+            self.encoded, self.unreadable = asking.encode(items, text_side)
+        else:
+            lengths = {"max_length": text_side.max_length, "n_lead": text_side.n_lead}
+            self.encoded, self.unreadable = encode(items, text_side.tokenize, **lengths)
+        self.batches = plan(self.encoded, settings["batch_tokens"])
+
+    def compute(self, workers: Workers, progress: Progress | None) -> int:
+        """Compute what is not done yet; return the number of its rows."""
+        jobs = [(index, batch) for index, batch in enumerate(self.batches) if not self.shards.is_done(index)]
+        total, n_new = len(self.encoded), sum(len(batch) for _, batch in jobs)
+        if progress and n_new < total:
+            progress(total - n_new, total)
+        if not jobs:
+            return 0
+        if isinstance(workers, Processes) and getattr(self.text_side, "room", None):
+            # a model that is spread over all GPUs leaves none for other processes
+            workers = InProcess()
+        model = _with_weights(self.text_side, elsewhere=workers.elsewhere)
+        for index, result in batch_results(workers, model, jobs, self.asking):
+            self.shards.write(index, result)
+            if progress:
+                progress(len(self.batches[index]), total)
+        return n_new
+
+    def finish(self, out: Path, table: pl.DataFrame | None) -> dict[str, Any]:
+        """Put the files of the folder together; return the manifest."""
+        found = self.shards.rows(len(self.batches))
+        failed = dict(sorted({**self.unreadable, **found.failed}.items()))
+        if not found.places:
+            first = next(iter(failed.items()), (None, "no rows"))
+            raise InputError(
+                f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
+            )
+        order = sorted(found.places)
+        if table is not None:
+            rows, beside = table[order], {}
+        elif self.asking:
+            rows, counts = answered_table(self.items, found.responses, self.asking.sources, self.verdict)
+            beside = {"answers": counts}
+        else:
+            scored = assemble(self.items, self.encoded, found.log_probs, failed, self.form)
+            # rows whose most probable candidate is exactly as probable as another; the first of them counted
+            ties = [item.row for item, one in zip(scored.items, scored.outcomes, strict=True) if one.tied]
+            rows, beside = scored.table(), {"ties": {"n": len(ties), "rows": ties[:1000]}}
+        shape = (len(order), self.shards.states(found.places[order[0]][0]).shape[1])
+        about = {"model": str(self.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
+        stored = self._stored()
+        with disk_errors(f"folder {out}"):
+            hidden = self.shards.hidden([found.places[row] for row in order])
+            write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
+            write_whole(out / TRIPLES, rows.write_parquet)
+            manifest = {
+                **self._counts(failed, shape),
+                **beside,
+                "embeddings": stored,
+                "warnings": list(getattr(self.text_side, "warnings", ())),
+                "files": {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)},
+            }
+            write_json(out / MANIFEST, manifest)
+        return manifest
+
+    def _stored(self) -> dict[str, str]:
+        """Say in which precision the hidden states are stored, and why if it is not the one asked for.
+
+        Batches wait in single precision, so that this depends on all rows at once, never on who computed which batch.
+        """
+        asked = self.settings["embeddings_dtype"]
+        if asked != "float16":
+            return {"dtype": asked}
+        largest, limit = self.shards.largest(len(self.batches)), float(np.finfo(np.float16).max)
+        if largest <= limit:
+            return {"dtype": asked}
+        note = (
+            f"the hidden states are stored in float32, because one of them has the magnitude {largest:,.0f} and "
+            f"float16 holds at most {limit:,.0f}"
+        )
+        return {"dtype": "float32", "note": note}
+
+    def _counts(self, failed: Mapping[int, str], shape: tuple[int, int]) -> dict[str, Any]:
+        cut = [row for row in self.encoded if row.cut]
+        return {
+            "settings": self.settings,
+            "n_scored": shape[0],
+            "n_features": shape[1],
+            "n_failed": len(failed),
+            "failed": [{"row": row, "id": self.items[row].id, "reason": reason} for row, reason in failed.items()],
+            "truncated": {
+                "n": len(cut),
+                "tokens": sum(row.cut for row in cut),
+                "rows": [row.row for row in cut[:1000]],
+            },
+            "joined_differently": sum(row.moved for row in self.encoded),
+            "candidate_ids": self._candidate_ids() if self.form == "letter" else None,
+        }
+
+    def _candidate_ids(self) -> dict[str, list[list[int]]]:
+        """Return the token ids used for each letter: one entry per letter unless a prompt's end changed them."""
+        used: dict[str, list[list[int]]] = {}
+        candidates = {item.row: item.candidates for item in self.items}
+        for row in self.encoded:
+            for text, added in zip(candidates[row.row], row.added, strict=True):
+                variants = used.setdefault(text, [])
+                if list(added) not in variants:
+                    variants.append(list(added))
+        return dict(sorted(used.items()))

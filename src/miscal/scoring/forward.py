@@ -50,14 +50,8 @@ def _linear_in_float32(head: torch.nn.Linear, states: torch.Tensor) -> torch.Ten
 class Picker:
     """Narrow the input of an output layer to chosen positions, and remember the hidden state that is asked for.
 
-    Parameters
-    ----------
-    head : torch.nn.Module
-        The output layer; from now on it computes in float32 (:func:`compute_in_float32`).
-    block : torch.nn.Module, optional
-        Whose output is remembered at the chosen positions; by default the input of the output layer is.
-    mean : bool, default False
-        Remember the mean over a prompt's tokens instead.
+    The layer `head` computes in float32 from now on. Remembered is the output of `block` at the chosen positions, by
+    default the input of the output layer, or with `mean` its mean over a prompt's tokens.
     """
 
     def __init__(self, head: torch.nn.Module, block: torch.nn.Module | None = None, *, mean: bool = False) -> None:
@@ -133,17 +127,7 @@ def evaluate(
 ) -> Evaluated:
     """Score a batch: one forward pass, and a second one over the cached prompts where candidates have several tokens.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-        Causal language model in evaluation mode.
-    picker : Picker
-        Hook on its output layer.
-    batch : sequence of Encoded
-    fill : int
-        Token id for padding; never seen by a real position.
-    device : torch.device
-        Where the token ids are put.
+    `fill` is the token id for padding, which no real position sees; `device` is where the token ids are put.
     """
     single = all(len(ids) == 1 for row in batch for ids in row.added)
     with torch.inference_mode():
@@ -159,6 +143,24 @@ def _split(flat: np.ndarray, batch: Sequence[Encoded]) -> list[np.ndarray]:
 def _first_tokens(batch: Sequence[Encoded]) -> tuple[list[int], list[int]]:
     rows = [row for row, item in enumerate(batch) for _ in item.added]
     return rows, [ids[0] for item in batch for ids in item.added]
+
+
+def read_prompts(
+    model: torch.nn.Module, picker: Picker, contexts: Sequence[Sequence[int]], fill: int, device: torch.device
+) -> tuple[Any, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Compute prompts, padded on the left, so that the cache of each ends at the same place and its texts follow on.
+
+    Returns the cache, the logits (n, vocabulary) and hidden states of the last tokens, the mask (n, width) of the
+    prompts' tokens, and their lengths (n,).
+    """
+    ids = torch.from_numpy(padded(contexts, fill, "left")).to(device)
+    lengths = torch.tensor([len(context) for context in contexts], device=device)
+    n, width = ids.shape
+    mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
+    rows, last = torch.arange(n, device=device), torch.full((n,), width - 1, device=device)
+    inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
+    output, logits = picker.run(model, rows, last, tokens=mask, use_cache=True, **inputs)
+    return output.past_key_values, logits, picker.hidden, mask, lengths
 
 
 def _one_pass(
@@ -177,21 +179,11 @@ def _one_pass(
 def _two_passes(
     model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
 ) -> tuple[list[np.ndarray], torch.Tensor]:
-    """Pad on the left, so that the cache of every prompt ends at the same place and its candidates follow on."""
-    ids = torch.from_numpy(padded([row.context for row in batch], fill, "left")).to(device)
-    lengths = torch.tensor([len(row.context) for row in batch], device=device)
-    width = ids.shape[1]
-    mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
-    places = (mask.cumsum(-1) - 1).clamp(min=0)
-    rows, last = torch.arange(len(batch), device=device), torch.full((len(batch),), width - 1, device=device)
-    inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": places, "use_cache": True}
-    output, logits = picker.run(model, rows, last, tokens=mask, **inputs)
-    hidden = picker.hidden
+    cache, logits, hidden, mask, lengths = read_prompts(model, picker, [row.context for row in batch], fill, device)
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     # candidates of more than one token: flat position -> (row, ids)
     owner, ids = _first_tokens(batch)[0], [ids for item in batch for ids in item.added]
     longer = {at: (owner[at], ids[at]) for at in range(len(ids)) if len(ids[at]) > 1}
-    cache = output.past_key_values
     cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()]))  # layers may be on several devices
     total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
     return _split(total, batch), hidden

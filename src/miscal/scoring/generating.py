@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from miscal.scoring.forward import NORM_ROWS, Picker, padded
-from miscal.scoring.generation import Generated, Generation, Stream, answer_line
+from miscal.scoring.engine import Generated, Generation, Stream, answer_line
+from miscal.scoring.forward import NORM_ROWS, Picker, read_prompts
 
 
 @dataclass(slots=True)
@@ -22,6 +22,7 @@ class _Text:
     ended: bool = False
 
 
+@torch.inference_mode()
 def write(
     model: torch.nn.Module,
     picker: Picker,
@@ -35,64 +36,13 @@ def write(
     fill: int,
     device: torch.device,
 ) -> Generated:
-    """Write a text for every stream of every context.
+    """Write a text of at most `longest` tokens for every stream of every context.
 
-    A text ends at a token of `ends`, or with the first line that is not blank. Each prompt is computed once, padded on
-    the left; the texts follow on copies of its cache, and those that have ended are dropped.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-        Causal language model in evaluation mode.
-    picker : Picker
-        Hook on its output layer.
-    contexts : sequence of sequence of int
-    streams : sequence of sequence of ndarray or None
-        For each context; see `miscal.scoring.generation.Stream`.
-    temperature : float
-        Of the samples.
-    longest : int
-        Tokens of a text at most.
-    ends : collection of int
-        Tokens that end a text.
-    decode : callable
-        From ids to text, special tokens left out.
-    fill : int
-        Token id for padding.
-    device : torch.device
-        Where the token ids are put.
+    A text ends at a token of `ends`, or with the first line that is not blank. Each prompt is computed once; the texts
+    follow on copies of its cache, and those that have ended are dropped. `decode` leaves special tokens out.
     """
     rows = [[_Text(stream) for stream in each] for each in streams]
-    with torch.inference_mode():
-        hidden = _written(model, picker, contexts, rows, temperature, longest, ends, decode, fill, device)
-    texts = tuple(
-        tuple(Generation(answer_line(decode(text.ids)), tuple(text.log_probs), text.ended) for text in each)
-        for each in rows
-    )
-    return Generated(texts, hidden.float().cpu().numpy())
-
-
-def _written(
-    model: torch.nn.Module,
-    picker: Picker,
-    contexts: Sequence[Sequence[int]],
-    rows: Sequence[Sequence[_Text]],
-    temperature: float,
-    longest: int,
-    ends: Collection[int],
-    decode: Callable[[Sequence[int]], str],
-    fill: int,
-    device: torch.device,
-) -> torch.Tensor:
-    ids = torch.from_numpy(padded(contexts, fill, "left")).to(device)
-    lengths = torch.tensor([len(context) for context in contexts], device=device)
-    width = ids.shape[1]
-    mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
-    inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
-    last = torch.full((len(contexts),), width - 1, device=device)
-    every = torch.arange(len(contexts), device=device)
-    output, logits = picker.run(model, every, last, tokens=mask, use_cache=True, **inputs)
-    hidden, cache = picker.hidden, output.past_key_values
+    cache, logits, hidden, mask, lengths = read_prompts(model, picker, contexts, fill, device)
     alive = [text for each in rows for text in each]
     kept = torch.tensor([row for row, each in enumerate(rows) for _ in each], device=device)
     for step in range(longest):
@@ -118,7 +68,11 @@ def _written(
         alive = [text for text in alive if not text.ended]
         if not alive:
             break
-    return hidden
+    texts = tuple(
+        tuple(Generation(answer_line(decode(text.ids)), tuple(text.log_probs), text.ended) for text in each)
+        for each in rows
+    )
+    return Generated(texts, hidden.float().cpu().numpy())
 
 
 def _chosen(

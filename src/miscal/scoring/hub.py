@@ -62,7 +62,6 @@ def hub_rows(task: HubTask, revision: str | None = None) -> tuple[list[Mapping[s
 
     Parameters
     ----------
-    task : HubTask
     revision : str, optional
         Commit, branch or tag; default: the newest, or without a network the one in the cache.
 
@@ -71,13 +70,6 @@ def hub_rows(task: HubTask, revision: str | None = None) -> tuple[list[Mapping[s
     rows : list of mapping
     commit : str
         What was read.
-
-    Raises
-    ------
-    FileError
-        If it can be neither fetched nor read from the cache.
-    InputError
-        If the extra ``miscal[datasets]`` is not installed.
     """
     need("datasets", f"task {task.dataset}", "datasets")
     import datasets
@@ -110,11 +102,6 @@ def commit_of(name: str, revision: str | None = None) -> str:
         One of `HUB_TASKS`.
     revision : str, optional
         Commit, branch or tag.
-
-    Raises
-    ------
-    FileError
-        If the hub cannot be reached and the cache does not have it.
     """
     need("datasets", f"task {name}", "datasets")
     return _located(HUB_TASKS[name], revision)[0]

@@ -15,10 +15,9 @@ import torch
 
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, ran_out_of_memory
+from miscal.scoring.engine import Evaluated, Generated, Stream, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
 from miscal.scoring.generating import write
-from miscal.scoring.generation import Generated, Stream
 from miscal.scoring.layers import layer_of
 from miscal.scoring.model_source import (
     ATTEMPTS,
@@ -55,11 +54,6 @@ class HuggingFaceText:
         The hidden state that is kept.
     warnings : tuple of str
         What transformers warned of while it loaded the tokenizer.
-
-    Raises
-    ------
-    FileError, TrustError, InputError
-        See `miscal.scoring.model_source.locate`.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -244,13 +238,6 @@ class HuggingFaceModel(HuggingFaceText):
 def device_of(name: str) -> torch.device:
     """Turn the name of a device into the device; "auto" is the first GPU if there is one, else the CPU.
 
-    Raises
-    ------
-    InputError
-        If there is no such kind of device.
-
-    Examples
-    --------
     >>> device_of("cuda:1")
     device(type='cuda', index=1)
     """

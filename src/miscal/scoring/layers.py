@@ -27,8 +27,6 @@ class Layer:
     def describe(self, n_blocks: int) -> str:
         """Say what is taken, for a manifest.
 
-        Examples
-        --------
         >>> Layer(12).describe(24)
         'output of block 12 of 24 at the last prompt token'
         """
@@ -38,13 +36,7 @@ class Layer:
 
 
 def check_layer(layer: str | int) -> None:
-    """Refuse what names no layer of any model.
-
-    Raises
-    ------
-    InputError
-        If it is neither last, middle or mean, nor a whole number of at least 1.
-    """
+    """Refuse what names no layer of any model."""
     if layer not in (LAST, MIDDLE, MEAN) and _number(layer) < 1:
         raise InputError(f"layer must be last, middle, mean, or the number of a block, from 1; got {layer!r}")
 
@@ -61,13 +53,6 @@ def layer_of(layer: str | int, n_blocks: int) -> Layer:
     n_blocks : int
         Transformer blocks of the model.
 
-    Raises
-    ------
-    InputError
-        If the model has no such block.
-
-    Examples
-    --------
     >>> layer_of("middle", 25), layer_of("3", 25).block
     (Layer(block=13, mean=False), 3)
     """

@@ -124,15 +124,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
 
 
 def locate(spec: ModelSpec) -> ModelSource:
-    """Find the model and pin its revision.
-
-    Raises
-    ------
-    FileError
-        If a folder holds no model, or a hub id cannot be reached and is not in the cache.
-    TrustError
-        If the folder's weights are pickles, or its configuration asks for code of its own.
-    """
+    """Find the model and pin its revision."""
     name = resolve_name(spec.model)
     if "://" in name:
         raise FileError(
@@ -191,13 +183,7 @@ def asks_for_code(value: Any) -> str | None:
 
 
 def refuse_code(folder: Path) -> None:
-    """Refuse a folder whose configuration files name code to run.
-
-    Raises
-    ------
-    TrustError
-        Naming the file and the key.
-    """
+    """Refuse a folder whose configuration files name code to run."""
     for path in sorted(folder.glob("*.json")):
         if path.name.endswith(".index.json") or path.name == "tokenizer.json":
             continue
@@ -213,13 +199,7 @@ def refuse_code(folder: Path) -> None:
 
 
 def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause: float = 1.0) -> T:
-    """Call up to five times, waiting longer each time; the last error then becomes one line.
-
-    Raises
-    ------
-    FileError
-        If the last attempt fails too. Access tokens are blanked out of its text.
-    """
+    """Call up to five times, waiting longer each time; the last error then becomes one line."""
     for attempt in range(attempts):
         try:
             return call()

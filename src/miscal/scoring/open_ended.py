@@ -19,8 +19,7 @@ from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
 from miscal.scoring.answer_confidences import SOURCES, Response, is_accepted, most_frequent, normalised
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import Evaluated, LanguageModel
-from miscal.scoring.generation import Generation, Stream, WritingModel, uniforms
+from miscal.scoring.engine import Evaluated, Generation, LanguageModel, Stream, WritingModel, uniforms
 from miscal.scoring.prompts import render
 from miscal.scoring.questions import Item, metadata_columns
 

@@ -72,8 +72,6 @@ def outcome(log_probs: np.ndarray, *, gold: int, rule: str, divisor: np.ndarray 
     divisor : ndarray of float64, shape (n_candidates,), optional
         Length normalisation (see `scale`); default none.
 
-    Examples
-    --------
     >>> result = outcome(np.log([0.1, 0.3, 0.1]), gold=1, rule="top")
     >>> round(result.confidence, 6), result.correct, round(result.mass, 6)
     (0.6, 1, 0.5)

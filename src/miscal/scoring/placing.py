@@ -30,13 +30,6 @@ def spread_over(n_bytes: int, device: torch.device, model: str) -> dict[int | st
     -------
     dict of int or str to int, or None
         Bytes by number of the GPU and for "cpu", as transformers takes them (``max_memory``).
-
-    Raises
-    ------
-    ResourceError
-        If the weights are larger than all these memories together.
-    InputError
-        If accelerate, which spreads models, is not installed.
     """
     if device.type != "cuda":
         return None
@@ -63,8 +56,6 @@ def weight_bytes(build: Any, config: Any, dtype: torch.dtype, **options: Any) ->
     ----------
     build : type
         Auto class of transformers.
-    config : PretrainedConfig
-    dtype : torch.dtype
     **options
         Of ``from_config``.
     """

@@ -74,12 +74,6 @@ def render(template: str, **fields: str) -> str:
 def kind_of(template: str) -> str:
     """Tell which kind of task a checked template asks.
 
-    Returns
-    -------
-    {"choice", "preference", "open"}
-
-    Examples
-    --------
     >>> kind_of(PREFERENCE), kind_of(MULTIPLE_CHOICE)
     ('preference', 'choice')
     """
@@ -97,12 +91,6 @@ def check_template(template: str, kind: str) -> str:
     kind : {"choice", "preference", "open"}
         Multiple choice needs ``{question}`` and ``{choices}``; preference needs ``{prompt}``, ``{response_a}`` and
         ``{response_b}``; an open-ended question needs ``{question}``.
-
-    Raises
-    ------
-    InputError
-        If a placeholder is missing or unknown, or if the prompt ends in white space (the candidate brings its own);
-        that of a preference may end in one blank.
     """
     wanted, named = set(FIELDS[kind]), set(_PLACEHOLDER.findall(template))
     if named != wanted:
@@ -120,15 +108,7 @@ def check_template(template: str, kind: str) -> str:
 
 
 def read_template(path: str | Path, kind: str) -> str:
-    """Read a prompt template; one line break at the end of the file is dropped, nothing else.
-
-    Raises
-    ------
-    FileError
-        If the file cannot be read as UTF-8.
-    InputError
-        If the placeholders are wrong (see `check_template`).
-    """
+    """Read a prompt template; one line break at the end of the file is dropped, nothing else."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

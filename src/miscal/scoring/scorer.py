@@ -54,13 +54,7 @@ def as_items(
     template: str | None = None,
     seed: int = 0,
 ) -> list[Item]:
-    """Make items of questions or of pairs (see `question_items`, `pair_items` and `open_items`).
-
-    Raises
-    ------
-    InputError
-        If the sequence is empty or mixes kinds.
-    """
+    """Make items of questions or of pairs (see `question_items`, `pair_items` and `open_items`)."""
     kinds = {type(question) for question in questions}
     if kinds == {PreferencePair}:
         if form != "letter":
@@ -106,8 +100,6 @@ def evaluate_items(
 
     Parameters
     ----------
-    model : LanguageModel
-    items : sequence of Item
     batch_tokens : int, optional
         Padded tokens per batch; default: what suits the model's device (`default_batch_tokens`).
     on_batch : callable, optional

@@ -190,15 +190,7 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
 def rows_to_questions(
     rows: Sequence[TaskRow], name: str
 ) -> tuple[Question, ...] | tuple[PreferencePair, ...] | tuple[OpenQuestion, ...]:
-    """Turn rows of any known schema into questions or pairs; the other plain columns become metadata.
-
-    Raises
-    ------
-    InputError
-        If there are no rows or an id occurs twice.
-    MissingColumn
-        If the columns fit no schema.
-    """
+    """Turn rows of any known schema into questions or pairs; the other plain columns become metadata."""
     if not rows:
         raise InputError(f"{name} has no rows")
     needed, kind, read = _schema(list(rows[0]), name)
@@ -222,13 +214,7 @@ _EMPTY: dict[type, dict[str, Any]] = {
 
 
 def without_options(task: Task) -> Task:
-    """Return the questions of a multiple-choice task as open-ended ones: the right option is the accepted answer.
-
-    Raises
-    ------
-    InputError
-        If the task is no multiple choice.
-    """
+    """Return the questions of a multiple-choice task as open-ended ones: the right option is the accepted answer."""
     if task.kind != "choice":
         raise InputError(f"task {task.name}: without_options needs multiple-choice questions; leave it out")
     asked = tuple(
@@ -266,17 +252,7 @@ def _refuse_twins(ids: Sequence[str], what: str) -> None:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a table of any kind that `miscal.data.readers` knows: parquet, jsonl, csv, a folder of ``miscal score``.
-
-    Raises
-    ------
-    FileError
-        If it is not there or has another ending.
-    CorruptFile
-        If it cannot be read.
-    ResourceError
-        If memory cannot hold it.
-    """
+    """Read a table of any kind that `miscal.data.readers` knows: parquet, jsonl, csv, a folder of ``miscal score``."""
     table = open_table(existing(path, what="task"))
     return table.load(table.columns)
 
@@ -317,13 +293,6 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
         list of accepted answers), or ``question`` alone; or a yaml task file.
     revision : str, optional
         Of a data set of the hub; default: its newest, which is recorded.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, ids repeat or there are no rows.
-    FileError, CorruptFile, MissingColumn
-        If a file cannot be used.
     """
     if name in HUB_TASKS:
         rows, commit = hub_rows(HUB_TASKS[name], revision)

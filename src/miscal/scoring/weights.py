@@ -35,13 +35,6 @@ def refuse_incomplete(report: Mapping[str, Any], model: str) -> None:
     model : str
         Its name, for the message.
 
-    Raises
-    ------
-    FileError
-        If tensors are missing, have another shape or have no place in the model.
-
-    Examples
-    --------
     >>> refuse_incomplete({"missing_keys": {"lm_head.weight"}}, "m")
     Traceback (most recent call last):
     miscal.base.errors.FileError: model m: its checkpoint lacks 1 tensor that its configuration asks for \
@@ -66,13 +59,7 @@ def refuse_incomplete(report: Mapping[str, Any], model: str) -> None:
 
 
 def refuse_unused(names: Collection[str], model: str) -> None:
-    """Refuse a checkpoint with tensors that have no place in the model.
-
-    Raises
-    ------
-    FileError
-        Naming them.
-    """
+    """Refuse a checkpoint with tensors that have no place in the model."""
     unused = [name for name in _counting(names) if not _BUFFERS.search(name)]
     if unused:
         raise FileError(
@@ -86,11 +73,6 @@ def refuse_unused_gguf(path: Path, network: torch.nn.Module, model: str) -> None
     """Refuse a GGUF file with more tensors than the model has, some of which transformers would leave out in silence.
 
     A file with experts is not counted, because it stacks them.
-
-    Raises
-    ------
-    FileError
-        Naming both numbers.
     """
     import gguf
 

@@ -222,7 +222,7 @@ def _size_of(pair: StudyPair, folder: StudyFolder) -> PairSize:
 
 
 def _rows_of_file(task: str) -> int | None:
-    from miscal.data.readers.registry import open_table
+    from miscal.data.readers.pieces import open_table
 
     try:
         table = open_table(task)
@@ -234,7 +234,7 @@ def _rows_of_file(task: str) -> int | None:
 
 def _size_of_files(pair: StudyPair) -> PairSize:
     from miscal.data.readers.matrix import matrix_shape
-    from miscal.data.readers.registry import open_table
+    from miscal.data.readers.pieces import open_table
     from miscal.data.readers.where import columns_of, kept
 
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from miscal.base.vocabulary import EVENT, Kind
-from miscal.data.readers.outcomes import Asked
+from miscal.data.readers.roles import Asked
 from miscal.scoring.folder import MANIFEST
 from miscal.scoring.prompts import kind_of
 from miscal.study.folder import StudyFolder
@@ -21,57 +21,30 @@ from miscal.study.plan import StudyPair
 
 
 def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
-    """Say what the confidence of a pair is of.
+    """Say what the confidence of a pair is of; the folder holds what its model answered, where it was asked.
 
-    Parameters
-    ----------
-    pair : StudyPair
-        Its own key ``outcome`` comes first, then how its columns are named.
-    folder : StudyFolder
-        Holds what its model answered, where it was asked.
-
-    Returns
-    -------
-    {"answer", "event"}
-        "event" where ``probability``, ``event`` or ``positive`` are named, and of a scored folder whose prompt asks for
-        a preference; else "answer".
+    Its own key ``outcome`` comes first, then how its columns are named: "event" where ``probability``, ``event`` or
+    ``positive`` are, and of a scored folder whose prompt asks for a preference; else "answer".
     """
     if pair.outcome is not None:
         return pair.outcome
     if Asked.of(**{name: getattr(pair, name) for name in Asked.OPTIONS}).kind == EVENT:
         return EVENT
     scored = folder.scored(pair.pair) if pair.data is None else Path(pair.data)
-    return "event" if _asks_for_preference(scored / MANIFEST) else "answer"
-
-
-def _asks_for_preference(manifest: Path) -> bool:
     try:
-        prompt = json.loads(manifest.read_text(encoding="utf-8"))["settings"]["task.prompt"]
+        prompt = json.loads((scored / MANIFEST).read_text(encoding="utf-8"))["settings"]["task.prompt"]
     except (OSError, ValueError, KeyError, TypeError):
         # a table, or a folder that has no manifest or holds no answers
-        return False
-    return kind_of(prompt) == "preference"
+        return "answer"
+    return "event" if kind_of(prompt) == "preference" else "answer"
 
 
 def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: Kind) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether each row's prediction is right, and how sure the model is of it.
+    """Return whether each row's prediction is right, 0 or 1, and how sure the model is of it, in [0, 1].
 
-    Parameters
-    ----------
-    correct, confidence : float arrays of shape (n,)
-        Outcomes, 0 or 1, and confidences in [0, 1].
-    outcome : {"answer", "event"}
-        Of an answer these are what they are. Of an event the more likely side is predicted, and at a confidence of 0.5
-        that it happens.
+    Of an answer these are outcome and confidence. Of an event the more likely side is predicted, and at a confidence of
+    0.5 that it happens.
 
-    Returns
-    -------
-    right : float array of shape (n,), 0 or 1
-    score : float array of shape (n,)
-        In [0, 1]; in [0.5, 1] of an event.
-
-    Examples
-    --------
     >>> right, score = prediction(np.array([0.0, 1.0]), np.array([0.05, 0.05]), "event")
     >>> right.tolist(), score.tolist()
     ([1.0, 0.0], [0.95, 0.95])

@@ -124,7 +124,7 @@ class FieldRows:
     @property
     def regime(self) -> np.ndarray:
         """Regime of each row at the pair's epsilon."""
-        return self.cut(self.epsilon)
+        return self.regimes_of(self.epsilon)
 
     @property
     def regions(self) -> dict[str, np.ndarray]:

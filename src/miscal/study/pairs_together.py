@@ -91,10 +91,13 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
     rows = LabelledRows.of(learned.correct, learned.confidence, expected[at], group=result.groups)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     values = [one for some in result.found.tables.values() for one in some]
+    # what is expected of a corrected confidence is learned from other questions
+    inputs = question[at, None].astype(np.float64)
+    asked = Triples(inputs, learned.corrected, rows.correct, group=question[at])
     return ModelRows(
         named=result.named,
         rows=rows,
-        after=_after(rows, learned.corrected, question[at], result.settings.seed),
+        after=replace(rows, confidence=learned.corrected, expected=expected_outcome(asked, result.settings.seed)),
         columns={name: take_rows(column, at) for name, column in columns.items()},
         text=None if triples.text is None else tuple(triples.text[row] for row in at),
         question=question[at],
@@ -102,12 +105,6 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
         globally_corrected=result.globally_corrected,
         findings={one.condition: one.finding for one in values if one.finding is not None},
     )
-
-
-def _after(rows: LabelledRows, corrected: NDArray[np.float64], question: NDArray[np.int64], seed: int) -> LabelledRows:
-    """Return the rows with corrected confidences; what is expected of each is learned from other questions."""
-    asked = Triples(question[:, None].astype(np.float64), corrected, rows.correct, group=question)
-    return replace(rows, confidence=corrected, expected=expected_outcome(asked, seed))
 
 
 def common_groups(models: Sequence[ModelRows]) -> list[CommonGroup]:

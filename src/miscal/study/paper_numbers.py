@@ -7,10 +7,9 @@ They are no targets for other pairs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from miscal.scoring.registry import BASE_MODELS
 from miscal.study import paper48
@@ -19,26 +18,11 @@ from miscal.study.plan_file import read_plan
 
 SOURCE = "arXiv 2605.13484"
 
-DATASETS: Mapping[str, str] = {
-    "hh-rlhf": "HH-RLHF", "mmlu": "MMLU", "mmlu-pro": "MMLU-Pro", "medmcqa": "MedMCQA",
-}  # fmt: skip
-"""The paper's data sets, in the order of its table 5: name here, name there."""
+DATASETS = ("hh-rlhf", "mmlu", "mmlu-pro", "medmcqa")
+"""The paper's data sets, in the order of its table 5."""
 
-MODELS: Mapping[str, str] = {
-    "qwen3-1.7b": "Qwen3-1.7B",
-    "qwen3-4b": "Qwen3-4B",
-    "qwen3-8b": "Qwen3-8B",
-    "ministral-3-3b": "Ministral-3-3B",
-    "ministral-3-8b": "Ministral-3-8B",
-    "ministral-3-14b": "Ministral-3-14B",
-    "llama-3.2-1b": "Llama-3.2-1B",
-    "llama-3.2-3b": "Llama-3.2-3B",
-    "llama-3.1-8b": "Llama-3.1-8B",
-    "gemma-3-1b": "gemma-3-1b",
-    "gemma-3-4b": "gemma-3-4b",
-    "gemma-3-12b": "gemma-3-12b",
-}
-"""The paper's base models, in the order of its table 5: name here, name there."""
+MODELS = tuple(BASE_MODELS)
+"""The paper's base models, in the order of its table 5."""
 
 N_PAIRS = len(DATASETS) * len(MODELS)
 
@@ -49,16 +33,14 @@ PaperPair = tuple[str, str]
 """Data set and model, by their names here."""
 
 
-@dataclass(frozen=True)
-class Refits:
+class Refits(NamedTuple):
     """Mean and standard deviation over refits."""
 
     mean: float
     std: float
 
 
-@dataclass(frozen=True)
-class Ranged:
+class Ranged(NamedTuple):
     """Bootstrap mean with the ends of its 95 % interval."""
 
     mean: float
@@ -66,33 +48,27 @@ class Ranged:
     high: float
 
 
-@dataclass(frozen=True)
-class NullReference:
+class NullReference(NamedTuple):
     """A row of table 2, "Permutation-null audit"; spreads over 20 permutations."""
 
-    row: int
     delta_std: float
     null_delta_std: Refits
     gap: float
     null_gap: Refits
 
 
-@dataclass(frozen=True)
-class SeedReference:
+class SeedReference(NamedTuple):
     """A row of table 3, "Seed stability"."""
 
-    row: int
     correlation: Refits
     sign_agreement: Refits
     gap: Refits
     delta_std: Refits
 
 
-@dataclass(frozen=True)
-class ThresholdReference:
+class ThresholdReference(NamedTuple):
     """A row of table 4, "Sensitivity to the reporting threshold": pairs with a smECE gap over 0.06; sizes as shares."""
 
-    row: int
     smece_gap: float
     brier_gap: float
     sizes: tuple[float, float, float]
@@ -100,36 +76,36 @@ class ThresholdReference:
 
 
 NULLS: Mapping[PaperPair, NullReference] = {
-    ("hh-rlhf", "ministral-3-14b"): NullReference(1, 0.173, Refits(0.052, 0.004), 0.117, Refits(0.000, 0.000)),
-    ("hh-rlhf", "ministral-3-3b"): NullReference(2, 0.126, Refits(0.071, 0.005), 0.049, Refits(0.000, 0.000)),
-    ("hh-rlhf", "qwen3-1.7b"): NullReference(3, 0.154, Refits(0.092, 0.005), 0.083, Refits(0.040, 0.003)),
-    ("hh-rlhf", "qwen3-8b"): NullReference(4, 0.199, Refits(0.174, 0.008), 0.135, Refits(0.063, 0.007)),
-    ("mmlu", "llama-3.2-3b"): NullReference(5, 0.170, Refits(0.151, 0.007), 0.124, Refits(0.025, 0.004)),
-    ("medmcqa", "llama-3.2-1b"): NullReference(6, 0.137, Refits(0.028, 0.008), 0.084, Refits(0.000, 0.001)),
+    ("hh-rlhf", "ministral-3-14b"): NullReference(0.173, Refits(0.052, 0.004), 0.117, Refits(0.000, 0.000)),
+    ("hh-rlhf", "ministral-3-3b"): NullReference(0.126, Refits(0.071, 0.005), 0.049, Refits(0.000, 0.000)),
+    ("hh-rlhf", "qwen3-1.7b"): NullReference(0.154, Refits(0.092, 0.005), 0.083, Refits(0.040, 0.003)),
+    ("hh-rlhf", "qwen3-8b"): NullReference(0.199, Refits(0.174, 0.008), 0.135, Refits(0.063, 0.007)),
+    ("mmlu", "llama-3.2-3b"): NullReference(0.170, Refits(0.151, 0.007), 0.124, Refits(0.025, 0.004)),
+    ("medmcqa", "llama-3.2-1b"): NullReference(0.137, Refits(0.028, 0.008), 0.084, Refits(0.000, 0.001)),
 }
 """Table 2, appendix F.3: the null permutes the labels within train and within validation."""
 
 SEEDS: Mapping[PaperPair, SeedReference] = {
     ("hh-rlhf", "ministral-3-14b"):
-        SeedReference(1, Refits(0.87, 0.03), Refits(0.79, 0.06), Refits(0.13, 0.05), Refits(0.17, 0.01)),
+        SeedReference(Refits(0.87, 0.03), Refits(0.79, 0.06), Refits(0.13, 0.05), Refits(0.17, 0.01)),
     ("hh-rlhf", "ministral-3-3b"):
-        SeedReference(2, Refits(0.84, 0.03), Refits(0.86, 0.02), Refits(0.07, 0.01), Refits(0.14, 0.01)),
+        SeedReference(Refits(0.84, 0.03), Refits(0.86, 0.02), Refits(0.07, 0.01), Refits(0.14, 0.01)),
     ("hh-rlhf", "qwen3-1.7b"):
-        SeedReference(3, Refits(0.95, 0.02), Refits(0.86, 0.04), Refits(0.09, 0.01), Refits(0.15, 0.01)),
+        SeedReference(Refits(0.95, 0.02), Refits(0.86, 0.04), Refits(0.09, 0.01), Refits(0.15, 0.01)),
     ("hh-rlhf", "qwen3-8b"):
-        SeedReference(4, Refits(0.96, 0.02), Refits(0.83, 0.05), Refits(0.13, 0.01), Refits(0.20, 0.01)),
+        SeedReference(Refits(0.96, 0.02), Refits(0.83, 0.05), Refits(0.13, 0.01), Refits(0.20, 0.01)),
     ("mmlu", "llama-3.2-3b"):
-        SeedReference(5, Refits(0.98, 0.00), Refits(0.91, 0.01), Refits(0.13, 0.00), Refits(0.17, 0.01)),
+        SeedReference(Refits(0.98, 0.00), Refits(0.91, 0.01), Refits(0.13, 0.00), Refits(0.17, 0.01)),
     ("medmcqa", "llama-3.2-1b"):
-        SeedReference(6, Refits(0.81, 0.03), Refits(0.82, 0.02), Refits(0.08, 0.01), Refits(0.14, 0.01)),
+        SeedReference(Refits(0.81, 0.03), Refits(0.82, 0.02), Refits(0.08, 0.01), Refits(0.14, 0.01)),
 }  # fmt: skip
 """Table 3, appendix F.3."""
 
 THRESHOLDS: Mapping[float, ThresholdReference] = {
-    0.01: ThresholdReference(1, 0.083, 0.013, (0.203, 0.558, 0.646), 14),
-    0.05: ThresholdReference(2, 0.083, 0.021, (0.125, 0.498, 0.625), 18),
-    0.10: ThresholdReference(3, 0.092, 0.017, (0.266, 0.494, 0.593), 20),
-    0.15: ThresholdReference(4, 0.111, 0.025, (0.243, 0.478, 0.559), 18),
+    0.01: ThresholdReference(0.083, 0.013, (0.203, 0.558, 0.646), 14),
+    0.05: ThresholdReference(0.083, 0.021, (0.125, 0.498, 0.625), 18),
+    0.10: ThresholdReference(0.092, 0.017, (0.266, 0.494, 0.593), 20),
+    0.15: ThresholdReference(0.111, 0.025, (0.243, 0.478, 0.559), 18),
 }
 """Table 4, appendix F.4, by epsilon. The sizes contradict table 5b, so that they are no reference."""
 
@@ -166,10 +142,7 @@ _SIZES: Mapping[str, tuple[_Cell, ...]] = {
 
 def _by_pair(rows: Mapping[str, tuple[_Cell, ...]], unit: float) -> dict[PaperPair, Ranged | None]:
     cells = {(dataset, model): rows[model][i] for i, dataset in enumerate(DATASETS) for model in MODELS}
-    return {
-        pair: None if cell is None else Ranged(*(round(value * unit, 5) for value in cell))
-        for pair, cell in cells.items()
-    }
+    return {pair: cell and Ranged(*(round(value * unit, 5) for value in cell)) for pair, cell in cells.items()}
 
 
 GAPS: Mapping[PaperPair, Ranged] = {pair: gap for pair, gap in _by_pair(_GAPS, 1.0).items() if gap is not None}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from miscal.base.randomness import LARGEST_SEED
 from miscal.base.vocabulary import ANSWER, EVENT, Kind
-from miscal.data.readers.outcomes import Asked
+from miscal.data.readers.roles import Asked
 
 Method = Literal["paper", "auto"]
 METHODS: tuple[Method, ...] = ("paper", "auto")

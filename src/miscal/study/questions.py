@@ -42,78 +42,52 @@ class AskedRows:
     content: NDArray | None
     group: NDArray | None = None
 
-    def __len__(self) -> int:
-        return len(self.key)
-
 
 def digests(triples: Triples) -> list[str] | None:
     """Digest the text, or the embedding, of each row; None where inputs are columns of a table.
 
-    Examples
-    --------
-    >>> told = digests(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0]))
-    >>> told[0] == told[2], told[0] == told[1]
+    >>> found = digests(Triples.of([[0.0], [1.0], [0.0]], confidence=[0.5] * 3, correct=[0, 1, 0]))
+    >>> found[0] == found[2], found[0] == found[1]
     (True, False)
     """
     if triples.text is not None:
-        return [_digest(text.encode()) for text in triples.text]
-    if triples.layout.table:
+        contents = (text.encode() for text in triples.text)
+    elif triples.layout.table:
         return None
-    # adding 0 turns -0.0 into 0.0, which is the same input and other bytes
-    places = np.ascontiguousarray(triples.places) + np.float32(0)
-    return [_digest(row.tobytes()) for row in places]
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=_DIGEST).hexdigest()
+    else:
+        # adding 0 turns -0.0 into 0.0, which is the same input and other bytes
+        contents = (row.tobytes() for row in np.ascontiguousarray(triples.places) + np.float32(0))
+    return [hashlib.blake2b(content, digest_size=_DIGEST).hexdigest() for content in contents]
 
 
 def same_questions(pairs: Sequence[AskedRows]) -> list[NDArray[np.int64]]:
-    """Give numbers to the questions of several pairs on one data set.
+    """Give numbers to the questions of several pairs on one data set: for each pair (n,), from 0 without gaps over all.
 
     Rows are of one question if they have equal keys, where all pairs take them from a column of one name or from the
     rows of one file; else if their texts or embeddings are equal. The first way is taken that finds a partner in
     another pair for a tenth of all rows. Where none does, every row is a question of its own. Rows of one named group
     count as one question, whatever else they are, and so do the rows of other pairs that have their questions.
 
-    Parameters
-    ----------
-    pairs : sequence of AskedRows
-
-    Returns
-    -------
-    list of (n,) int64 arrays
-        For each pair, the number of each row's question, from 0 without gaps over all pairs.
-
-    Examples
-    --------
     >>> one, other = (AskedRows("id", np.array(keys), None) for keys in (["a", "b"], ["b", "c"]))
     >>> [numbers.tolist() for numbers in same_questions([one, other])]
     [[0, 1], [1, 2]]
     """
-    pair = np.repeat(np.arange(len(pairs)), [len(one) for one in pairs])
-    told = next((number for number in map(_numbers, _ways(pairs)) if _shared(number, pair) >= LEAST), None)
-    number = np.arange(len(pair)) if told is None else told
-    if any(one.group is not None for one in pairs):
-        number = linked(number, _groups(pairs))[number]
-    return np.split(number, np.cumsum([len(one) for one in pairs])[:-1])
-
-
-def _ways(pairs: Sequence[AskedRows]) -> list[list[NDArray]]:
+    lengths = [len(one.key) for one in pairs]
+    pair = np.repeat(np.arange(len(pairs)), lengths)
     ways = []
     if pairs[0].source is not None and len({one.source for one in pairs}) == 1:
         ways.append([one.key for one in pairs])
     if all(one.content is not None for one in pairs):
         ways.append([one.content for one in pairs])
-    return ways
-
-
-def _groups(pairs: Sequence[AskedRows]) -> NDArray[np.int64]:
-    """Return the number of the named group of each row; where none are named, each row has a group of its own."""
-    named = _numbers([one.group for one in pairs if one.group is not None])
-    found = int(named.max()) + 1 + np.arange(sum(map(len, pairs)))
-    found[np.repeat([one.group is not None for one in pairs], [len(one) for one in pairs])] = named
-    return found
+    believed = (found for found in map(_numbers, ways) if _shared(found, pair) >= LEAST)
+    number = next(believed, np.arange(len(pair)))
+    if any(one.group is not None for one in pairs):
+        named = _numbers([one.group for one in pairs if one.group is not None])
+        # where none are named, each row has a group of its own
+        group = int(named.max()) + 1 + np.arange(len(pair))
+        group[np.repeat([one.group is not None for one in pairs], lengths)] = named
+        number = linked(number, group)[number]
+    return np.split(number, np.cumsum(lengths)[:-1])
 
 
 def _numbers(parts: Sequence[NDArray]) -> NDArray[np.int64]:
@@ -124,7 +98,5 @@ def _numbers(parts: Sequence[NDArray]) -> NDArray[np.int64]:
 
 def _shared(number: NDArray[np.int64], pair: NDArray[np.int64]) -> float:
     """Share of the rows whose question another pair has, too."""
-    pairs_of = np.zeros(number.max() + 1, np.int64)
     both = np.unique(np.column_stack([number, pair]), axis=0)
-    np.add.at(pairs_of, both[:, 0], 1)
-    return float(np.mean(pairs_of[number] > 1))
+    return float(np.mean(np.bincount(both[:, 0])[number] > 1))

@@ -19,7 +19,7 @@ from miscal.base.errors import InputError, InternalError, MiscalError, MismatchE
 from miscal.base.files import write_whole
 from miscal.base.workers import Ended, LostWorker, WorkItem
 from miscal.data.readers import naming_alone, read_triples
-from miscal.data.readers.registry import open_table
+from miscal.data.readers.pieces import open_table
 from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units
 from miscal.data.triples import Triples

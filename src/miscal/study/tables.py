@@ -46,13 +46,6 @@ _TYPES: Mapping[Kind, type[pl.DataType]] = {
 def schema(name: str) -> dict[str, type[pl.DataType]]:
     """Return the columns of a table, in their order, with their types.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`miscal.study.table_columns.TABLES`.
-
-    Examples
-    --------
     >>> schema("failures")["step"]
     String
     """
@@ -60,17 +53,7 @@ def schema(name: str) -> dict[str, type[pl.DataType]]:
 
 
 def read_tables(out: str | Path) -> dict[str, pl.DataFrame]:
-    """Read the tables of a study; one that is not there yet is empty.
-
-    Parameters
-    ----------
-    out : str or Path
-        Folder of the study.
-
-    Returns
-    -------
-    dict of str to polars.DataFrame
-        Every table of :data:`miscal.study.table_columns.TABLES`.
+    """Read every table of a study from its folder; one that is not there yet is empty.
 
     Raises
     ------
@@ -95,18 +78,10 @@ def _read(path: Path, name: str) -> pl.DataFrame:
 
 
 def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequence[Mapping[str, Any]]) -> None:
-    """Write every table as parquet and csv.
+    """Write every table as parquet and csv: what the cells of the plan left, and the rows of ``failures``.
 
     Rows come in the order of the plan's cells, and within a cell as it made them: the same cells give the same bytes,
     whichever was finished first.
-
-    Parameters
-    ----------
-    folder : StudyFolder
-    cells : sequence of StudyCell
-        Of the plan.
-    failures : sequence of mapping
-        Rows of the table ``failures``.
     """
     rows: dict[str, list[Mapping[str, Any]]] = {name: [] for name in TABLES}
     rows["failures"] = list(failures)
@@ -125,10 +100,8 @@ def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequ
 
 
 def frame(name: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return rows as a table with the columns and types of `miscal.study.table_columns.TABLES`.
+    """Return rows as a table with the columns and types of :data:`miscal.study.table_columns.TABLES`.
 
-    Examples
-    --------
     >>> frame("failures", []).columns
     ['pair', 'dataset', 'model', 'step', 'message']
     """
@@ -155,13 +128,6 @@ def with_ends(
 def methods_of(table: pl.DataFrame) -> list[str]:
     """Return the methods that a table holds, the paper's first.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        One of :data:`miscal.study.table_columns.TABLES` with the column ``method``; it may be empty.
-
-    Examples
-    --------
     >>> methods_of(pl.DataFrame({"method": ["auto", "paper", "auto"]}))
     ['paper', 'auto']
     """
@@ -172,18 +138,8 @@ def methods_of(table: pl.DataFrame) -> list[str]:
 def of_method(table: pl.DataFrame, method: str, geometry: str | None = None) -> pl.DataFrame:
     """Return the rows of one method, and of one geometry where one is named.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        One of :data:`miscal.study.table_columns.TABLES`.
-    method : {"paper", "auto"}
-    geometry : {"learned", "raw"}, optional
-
-    Examples
-    --------
     >>> table = pl.DataFrame({"method": ["paper", "auto"], "geometry": ["raw", "learned"]})
     >>> of_method(table, "paper").height, of_method(table, "paper", "learned").height
     (1, 0)
     """
-    kept = table.filter(pl.col("method") == method)
-    return kept if geometry is None else kept.filter(pl.col("geometry") == geometry)
+    return table.filter(method=method) if geometry is None else table.filter(method=method, geometry=geometry)

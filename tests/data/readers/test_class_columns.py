@@ -10,7 +10,7 @@ from miscal.base.errors import InputError, MissingColumn
 from miscal.data.readers import read_triples
 from miscal.data.readers.class_columns import as_probabilities
 from miscal.data.readers.read import reread
-from miscal.runs.given import together
+from miscal.runs.given import put_together
 
 NAMES = ("cat", "car", "dog")
 
@@ -60,7 +60,7 @@ def test_columns_matrix_and_values_give_the_same(tmp_path):
     by_columns = read_triples(TABLE, probabilities="p_*", **asked)
     by_matrix = read_triples(TABLE, probabilities=str(tmp_path / "p.npy"), classes=str(tmp_path / "names.txt"), **asked)
     frame = TABLE.drop([f"p_{name}" for name in NAMES]).to_pandas()
-    given_values = together(frame, probabilities=MATRIX, classes=np.array(NAMES), **asked)
+    given_values = put_together(frame, probabilities=MATRIX, classes=np.array(NAMES), **asked)
     for rows in (by_matrix, read_triples(given_values.source, **given_values.options)):
         assert rows.classes.names == NAMES
         assert np.array_equal(rows.classes.probability, by_columns.classes.probability)

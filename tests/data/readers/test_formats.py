@@ -12,7 +12,7 @@ from safetensors.numpy import save_file
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MiscalError, TrustError
 from miscal.base.files import digest
-from miscal.data.readers import open_table, read_triples, registry, reread, table
+from miscal.data.readers import open_table, pieces, read_triples, reread, table
 from miscal.data.readers.in_memory import whole_numbers
 
 from .formats import FORMATS, N, frame, write_csv, write_latin_csv
@@ -173,7 +173,7 @@ def test_a_reader_is_one_module_and_its_line(tmp_path, monkeypatch):
     (tmp_path / "a.pipes").write_text(frame()["confidence", "correct", "x_1", "x_2"].write_csv(separator="|"))
     with pytest.raises(FileError, match=r"a\.pipes"):
         read_triples(tmp_path / "a.pipes", features="x_*")
-    monkeypatch.setattr("miscal.data.readers.registry.READERS", (*registry.READERS, toy))
+    monkeypatch.setattr("miscal.data.readers.pieces.READERS", (*pieces.READERS, toy))
     triples = read_triples(tmp_path / "a.pipes", features="x_*")
     np.testing.assert_array_equal(triples.X, read_triples(frame(), features="x_*").X)
     assert triples.source["reader"] == "pipes"

@@ -222,7 +222,7 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
 def test_embeddings_that_are_not_finite_are_refused_or_dropped(bad):
     X = np.random.default_rng(0).normal(size=(N, 3))
     X[[3, 5], 1] = bad
-    with pytest.raises(InputError, match=r"embeddings: 2 of 200 rows .*rows 3, 5"):
+    with pytest.raises(InputError, match=r"embeddings: 2 of 200 values .*rows 3, 5"):
         read_triples(frame(), embeddings=X)
     t = read_triples(frame(), embeddings=X, on_invalid="drop")
     np.testing.assert_array_equal(t.X, np.delete(X, [3, 5], axis=0).astype(np.float32))

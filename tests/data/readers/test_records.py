@@ -9,9 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miscal.base.errors import CorruptFile, InputError
-from miscal.data.readers.pieces import open_pieces
-from miscal.data.readers.records import Dialect, ends_of
-from miscal.data.readers.registry import open_table
+from miscal.data.readers.delimited import Dialect, ends_of
+from miscal.data.readers.pieces import open_pieces, open_table
 
 CELLS = st.text(alphabet='a",\n\r\\ ', max_size=6)
 TABLES = st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=6)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError, MissingColumn
-from miscal.data.readers.where import MOST_CHARACTERS, MOST_LEVELS, columns_of, decided
+from miscal.data.readers.where import MOST_CHARACTERS, MOST_LEVELS, columns_of, decide
 
 ROWS = pl.DataFrame(
     {
@@ -50,14 +50,14 @@ ALONE = [
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:1]], ids=["rows", "row"])
 def test_what_looks_at_other_rows_is_refused(expression, rows):
     with pytest.raises(InputError, match=r"must be decided by each row alone, .* compute such a value beforehand"):
-        decided(expression, rows)
+        decide(expression, rows)
 
 
 @pytest.mark.promise("D3")
 @pytest.mark.parametrize("expression", ALONE)
 def test_what_a_row_alone_decides_is_the_same_in_pieces(expression):
-    whole, unknown = decided(expression, ROWS)
-    parts = [decided(expression, ROWS[i : i + 1]) for i in range(len(ROWS))]
+    whole, unknown = decide(expression, ROWS)
+    parts = [decide(expression, ROWS[i : i + 1]) for i in range(len(ROWS))]
     assert whole.tolist() == [bool(keep[0]) for keep, _ in parts]
     assert unknown == sum(part[1] for part in parts)
     assert 0 < whole.sum() < len(ROWS)
@@ -99,8 +99,8 @@ def test_what_the_parser_finds_too_deep_is_refused(expression):
 
 def test_as_many_parts_as_are_allowed_are_decided():
     expression = " and ".join(f"n <> {i}" for i in range(10, 10 + MOST_LEVELS - 1))
-    assert decided(expression, ROWS)[0].all()
-    assert decided("n in (" + ",".join(map(str, range(3, 900))) + ")", ROWS)[0].sum() == 2
+    assert decide(expression, ROWS)[0].all()
+    assert decide("n in (" + ",".join(map(str, range(3, 900))) + ")", ROWS)[0].sum() == 2
 
 
 PATTERNS = pl.DataFrame({"^a$": [1, 2], "a": [3, 1], "*": [1, 5], "^.*$": [9, 1], "x y": [0, 1]})
@@ -119,11 +119,11 @@ PATTERNS = pl.DataFrame({"^a$": [1, 2], "a": [3, 1], "*": [1, 5], "^.*$": [9, 1]
 )
 def test_names_are_exact(expression, names, kept):
     assert columns_of(expression, PATTERNS.columns) == names
-    assert decided(expression, PATTERNS)[0].tolist() == kept
+    assert decide(expression, PATTERNS)[0].tolist() == kept
 
 
 @pytest.mark.promise("F1")
 @pytest.mark.parametrize("expression", ['"^n|d$" > 1', '"*" > 1', "columns('a') > 1"])
 def test_a_pattern_of_names_is_refused(expression):
     with pytest.raises((InputError, MissingColumn), match=r"pattern|names no column"):
-        decided(expression, ROWS)
+        decide(expression, ROWS)

@@ -8,7 +8,7 @@ import pytest
 
 import miscal
 from miscal.base.errors import InputError
-from miscal.data.readers.grouping import Grouping
+from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
 from miscal.runs.monitor.new_rows import group_names
 

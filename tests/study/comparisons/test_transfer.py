@@ -10,7 +10,7 @@ import pytest
 from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import load_model
 from miscal.estimators.field import MiscalibrationField
-from miscal.scoring.settings import describe_run
+from miscal.scoring.folder import describe_run
 from miscal.study import comparisons
 from miscal.study.comparisons import correction_rows, field_rows, transfer_rows
 from miscal.study.opened_runs import open_run, same_space, shared, space_of, unseen

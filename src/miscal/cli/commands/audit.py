@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from miscal.base.options import number
-from miscal.cli.options import Form, RunDir, parsed
+from miscal.cli.options import Form, RunDir, parser_of
 
 NullOption = Annotated[
     Literal["visible", "calibrated", "permuted"],
@@ -18,10 +18,10 @@ NullOption = Annotated[
     ),
 ]
 Draws = Annotated[
-    int, typer.Option(metavar="N", parser=parsed(number(int, 1)), help="How many times to refit under the null.")
+    int, typer.Option(metavar="N", parser=parser_of(number(int, 1)), help="How many times to refit under the null.")
 ]
 Seeds = Annotated[
-    int, typer.Option(metavar="N", parser=parsed(number(int, 2)), help="How many seeds to compare, at least 2.")
+    int, typer.Option(metavar="N", parser=parser_of(number(int, 2)), help="How many seeds to compare, at least 2.")
 ]
 DeviceOption = Annotated[
     Literal["auto", "cpu", "cuda"] | None,

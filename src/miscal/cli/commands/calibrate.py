@@ -57,12 +57,7 @@ def command(
 def print_correction(done: "Corrected", out: str) -> None:
     """Print the columns used, warnings, how many rows were corrected, and where the table is.
 
-    Parameters
-    ----------
-    done : Corrected
-        What became of the rows.
-    out : str
-        The file, as it was named.
+    `done`: what became of the rows; `out`: the file, as it was named.
     """
     print(f"columns     {columns_used(done.columns, vocabulary(done.kind))}")
     for warning in done.warnings:
@@ -77,17 +72,7 @@ def print_correction(done: "Corrected", out: str) -> None:
 def columns_used(columns: dict, words: Vocabulary) -> str:
     """Say which columns the probabilities and the inputs were read from.
 
-    Parameters
-    ----------
-    columns : dict
-        Of :attr:`Corrected.columns`.
-    words : Vocabulary
-        Of the model's kind of probability.
-
-    Returns
-    -------
-    str
-        One line.
+    `columns`: of :attr:`Corrected.columns`; `words`: of the model's kind of probability.
 
     Examples
     --------

@@ -78,7 +78,7 @@ def command(
 
     def make() -> "RunComparison":
         if confidence_columns is not None:
-            from miscal.data.readers.names import split_names
+            from miscal.data.columns import split_names
             from miscal.runs.compare.confidences import compare_confidences
 
             names = split_names(confidence_columns)

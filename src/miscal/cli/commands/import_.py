@@ -66,7 +66,7 @@ def command(
         from miscal.data.importers.imported import check_out
 
         check_out(out, overwrite=overwrite)
-        from miscal.data.readers.names import split_names
+        from miscal.data.columns import split_names
 
         columns = split_names(confidence_columns) if confidence_columns else None
         found = read_log(tool, path, confidence=confidence, confidence_columns=columns)

@@ -49,16 +49,7 @@ def command(
 
 
 def plan_lines(plan: "LabelPlan") -> list[str]:
-    """Tell which rows were chosen, and what their labels will show.
-
-    Parameters
-    ----------
-    plan : LabelPlan
-
-    Returns
-    -------
-    list of str
-    """
+    """Tell which rows were chosen, and what their labels will show."""
     from miscal.base.shown import fact_lines
     from miscal.report.texts import short
 

@@ -7,7 +7,7 @@ import typer
 
 from miscal.base.options import given, number
 from miscal.cli.exit_status import ALARM, DONE
-from miscal.cli.options import Form, RunDir, parsed
+from miscal.cli.options import Form, RunDir, parser_of
 from miscal.data.columns import NewColumns
 
 Rows = Annotated[
@@ -24,7 +24,7 @@ Tolerance = Annotated[
     float | None,
     typer.Option(
         metavar="T",
-        parser=parsed(number(float, 0)),
+        parser=parser_of(number(float, 0)),
         help="Distance of outcomes from the corrected confidences that counts as right, e.g. 0.02; fixed at the first "
         "look. Default: 0.02 (less of rare events), or what the run could be off by.",
         show_default=False,

@@ -1,15 +1,15 @@
 """``miscal study``: many models on many sets, and what their owner wants to know of them."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.base.options import number
+from miscal.base.options import number, parameter
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
-from miscal.cli.options import EngineOption, RayAddress, parsed
 
 PlanFile = Annotated[
     str | None,
@@ -33,20 +33,6 @@ By = Annotated[
         "--by", metavar="COL", help="With --from: the column that names the model. Default for a file: model."
     ),
 ]
-Paper = Annotated[
-    bool,
-    typer.Option(
-        "--paper", help="Draw paper.html, the paper's claims beside what is found, even if no pair is the paper's."
-    ),
-]
-Board = Annotated[
-    bool,
-    typer.Option(
-        "--markdown",
-        help="Write board.md and board.csv beside index.html, too: answers, ranks and groups for a README or a "
-        "leaderboard, and a line of numbers for each pair.",
-    ),
-]
 Out = Annotated[
     str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished study of the same plan is resumed.")
 ]
@@ -59,38 +45,45 @@ Sets = Annotated[
         "given several times.",
     ),
 ]
-Jobs = Annotated[
-    int,
-    typer.Option(
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """How a study is done, and what is written of it."""
+
+    paper: bool = parameter(
+        "Draw paper.html, the paper's claims beside what is found, even if no pair is the paper's.", False
+    )
+    markdown: bool = parameter(
+        "Write board.md and board.csv beside index.html, too: answers, ranks and groups for a README or a leaderboard, "
+        "and a line of numbers for each pair.",
+        False,
+    )
+    engine: Literal["local", "ray"] = parameter("Compute on this machine, or on a Ray cluster.", "local")
+    ray_address: str | None = parameter("Address of an existing Ray cluster.", metavar="URL")
+    jobs: int = parameter(
+        "Cells computed at a time, each in a process of its own. With 1, one after another, and each fit takes all "
+        "cores. No result depends on it.",
+        1,
         metavar="N",
-        parser=parsed(number(int, 1)),
-        help="Cells computed at a time, each in a process of its own. With 1, one after another, and each fit takes "
-        "all cores. No result depends on it.",
-    ),
-]
+        parse=number(int, 1),
+    )
+    skip: tuple[str, ...] = parameter(
+        "Leave kinds of cells to a later call, for example audit, which takes the longest. --dry-run lists them.",
+        (),
+        metavar="KIND,KIND",
+        parse=_kinds,
+    )
+    dry_run: bool = parameter("Say what would be computed and how large it is.", False)
+    json: bool = parameter("Print the summary as JSON instead of text.", False)
 
 
 def command(
-    out: Out,
-    plan: PlanFile = None,
-    source: From = None,
-    by: By = None,
-    sets: Sets = None,
-    paper: Paper = False,
-    markdown: Board = False,
-    engine: EngineOption = "local",
-    ray_address: RayAddress = None,
-    jobs: Jobs = 1,
-    skip: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND,KIND",
-            help="Leave kinds of cells to a later call, for example audit, which takes the longest. --dry-run lists "
-            "them.",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be computed and how large it is.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of text.")] = False,
+    out: Out, how: StudyOptions, plan: PlanFile = None, source: From = None, by: By = None, sets: Sets = None
 ) -> int:
     """Study many models on many sets.
 
@@ -101,7 +94,7 @@ def command(
     """
     given = _pairs(sets or [])
     asked, given = _asked(plan, source, by, given)
-    if dry_run:
+    if how.dry_run:
         from miscal.study.dry_run import survey
 
         print("\n".join(survey(asked, out, sets=given).lines))
@@ -118,18 +111,18 @@ def command(
                 asked,
                 out,
                 sets=given,
-                engine=engine,
-                n_jobs=jobs,
-                ray_address=ray_address,
-                skip=tuple(name.strip() for name in (skip or "").split(",") if name.strip()),
-                paper=paper,
+                engine=how.engine,
+                n_jobs=how.jobs,
+                ray_address=how.ray_address,
+                skip=how.skip,
+                paper=how.paper,
                 progress=progress,
             )
         except (Stopped, KeyboardInterrupt) as stop:
             stop.add_note("run the same command again to go on from here")
             raise
-    board = _written(done.folder) if markdown else []
-    if json:
+    board = _written(done.folder) if how.markdown else []
+    if how.json:
         print((done.folder / "summary.json").read_text(encoding="utf-8"), end="")
     else:
         print("\n".join(done.lines))

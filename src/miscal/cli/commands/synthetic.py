@@ -8,7 +8,7 @@ import typer
 from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.options import given, number, numbers, parameter
-from miscal.cli.options import parsed
+from miscal.cli.options import parser_of
 
 _COUNT = number(int, 1)
 _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
@@ -57,13 +57,13 @@ def command(
         typer.Option("--method", help="How to estimate the field; for resreg, what it is compared with."),
     ] = "paper",
     seeds: Annotated[
-        int, typer.Option(metavar="N", parser=parsed(_COUNT), help="Number of seeds; they are 0 to N - 1.")
+        int, typer.Option(metavar="N", parser=parser_of(_COUNT), help="Number of seeds; they are 0 to N - 1.")
     ] = 1,
     jobs: Annotated[
         int | None,
         typer.Option(
             metavar="J",
-            parser=parsed(_COUNT),
+            parser=parser_of(_COUNT),
             help="Number of processes. Default: one per core. No result depends on it.",
         ),
     ] = None,

@@ -5,8 +5,8 @@ numbers in the same way. Its saved form is a JSON-able dictionary and named arra
 encoders sees confidences or outcomes.
 
 To add one, write a module with a class that meets :class:`~miscal.data.encoders.protocol.Encoder` and list the class
-in `registry`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the command
-line, ``--embed-model NAME``.
+in `combined.ENCODERS`. An encoder of text, of kind ``text-NAME``, is then chosen by ``embed_model="NAME"`` or, on the
+command line, ``--embed-model NAME``.
 
 ======================  ==================  ==========================================================
 class                   `transform` takes   x
@@ -19,11 +19,9 @@ Combined                a pair of these     one of the others, and FeatureColumn
 ======================  ==================  ==========================================================
 """
 
-from miscal.data.encoders.combined import Combined, PlacesAndColumns
-from miscal.data.encoders.embeddings import Embeddings
+from miscal.data.encoders.combined import ENCODERS, Combined, PlacesAndColumns, encoder_from_state, text_encoder
 from miscal.data.encoders.features import FeatureColumns
-from miscal.data.encoders.protocol import Encoder, State, Unknown
-from miscal.data.encoders.registry import ENCODERS, encoder_from_state, text_encoder
+from miscal.data.encoders.protocol import Embeddings, Encoder, State, Unknown
 from miscal.data.encoders.sentence import TextSentenceTransformer
 from miscal.data.encoders.tfidf import TextTfidfSvd
 

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+from miscal.base.errors import InputError
+from miscal.data.encoders.protocol import Embeddings
+from miscal.data.encoders.sentence import TextSentenceTransformer, default_sentence_model
+from miscal.data.encoders.tfidf import TextTfidfSvd
+
+
 @dataclass(frozen=True, eq=False)
 class PlacesAndColumns:
     """What :class:`Combined` takes: what its embedding is made of, and a table, row by row.
@@ -40,11 +46,7 @@ class PlacesAndColumns:
 class Combined:
     """An embedding that places rows near or far from each other, and columns of the table as numbers and levels.
 
-    Parameters
-    ----------
-    places : Encoder
-        Of embeddings or of text.
-    columns : FeatureColumns
+    `places`: of embeddings or of text.
 
     Examples
     --------
@@ -127,8 +129,55 @@ class Combined:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Self:
         """Rebuild from the saved form."""
-        # the registry lists this class, too
-        from miscal.data.encoders.registry import encoder_from_state
-
         places = encoder_from_state(config["places"], under("places", tensors))
         return cls(places, FeatureColumns.from_state(config["columns"], under("columns", tensors)))
+
+
+ENCODERS: list[type[Encoder]] = [
+    Embeddings,
+    FeatureColumns,
+    Combined,
+    TextTfidfSvd,
+    TextSentenceTransformer,
+]
+
+
+def text_encoder(column: str = "text", *, model: str | None = None, seed: int = 0) -> Encoder:
+    """Choose the encoder for a column of texts.
+
+    `model`: the name of an encoder of text ("tfidf" is that of kind "text-tfidf"), or a sentence-transformers folder or
+    hub id. By default a sentence model if one is on this machine, else TF-IDF. It is not fitted yet.
+
+    Examples
+    --------
+    >>> text_encoder("question", model="tfidf").kind
+    'text-tfidf'
+    """
+    if model is None and default_sentence_model() is None:
+        return TextTfidfSvd(column, seed=seed)
+    named = _by_kind().get(f"text-{model}")
+    if named is not None and named is not TextSentenceTransformer:
+        return named(column, seed=seed)
+    return TextSentenceTransformer(column, model)
+
+
+def encoder_from_state(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Encoder:
+    """Rebuild the encoder whose `state()` gave `config` and `tensors`.
+
+    Examples
+    --------
+    >>> encoder_from_state(*Embeddings(3).state()).n_features
+    3
+    """
+    kinds = _by_kind()
+    kind = config.get("kind")
+    if kind not in kinds:
+        raise InputError(
+            f"the saved model makes its inputs in a way that this version of miscal does not know: got kind {kind!r}, "
+            f"known are {', '.join(kinds)}. Upgrade miscal, or fit the model again"
+        )
+    return kinds[kind].from_state(config, tensors)
+
+
+def _by_kind() -> dict[str, Any]:  # classes; a protocol says nothing of constructors
+    return {encoder.kind: encoder for encoder in ENCODERS}

@@ -43,10 +43,7 @@ class FeatureColumns:
     numbered columns are an embedding: they come first, and the other columns stand beside it. A blank is a value like
     others where any was there at `fit`. A category that was not is taken as a blank.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The columns, in the order of x.
+    `columns`: the columns, in the order of x.
 
     Examples
     --------

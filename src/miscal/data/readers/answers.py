@@ -66,12 +66,7 @@ NO_ANSWERS = AnswerColumns()
 def answer_columns(columns: Sequence[str], taken: Iterable[str] = ()) -> AnswerColumns:
     """Find the columns by their names, in any case.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Of a table.
-    taken : iterable of str
-        Columns that play another part: confidence, outcome, weight and the like.
+    `columns`: of a table; `taken`: columns that play another part: confidence, outcome, weight and the like.
 
     Examples
     --------
@@ -98,22 +93,13 @@ def answer_columns(columns: Sequence[str], taken: Iterable[str] = ()) -> AnswerC
 def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndarray]:
     """Read the answers of each row as text.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        n rows, with the columns.
-    columns : AnswerColumns
-
-    Returns
-    -------
-    dict of str to object array of shape (n,)
-        By what they are called; None where a row has none. Numbers and letters of choices are followed by the choice.
-        A column of nothing but 0 and 1 without choices is left out: it is no answer that a person gives.
+    They are keyed by what they are called, None where a row has none. Numbers and letters of choices are followed
+    by the choice. A column of nothing but 0 and 1 without choices is left out: it is no answer that a person gives.
 
     Examples
     --------
     >>> table = pl.DataFrame({"predicted": [1, 0], "answer": ["A", "A"], "choices": [["yes", "no"]] * 2})
-    >>> {name: list(told) for name, told in answers_of(table, answer_columns(table.columns)).items()}
+    >>> {name: list(shown) for name, shown in answers_of(table, answer_columns(table.columns)).items()}
     {"model's answer": ['no', 'yes'], 'right answer': ['A: yes', 'A: yes']}
     """
     choices = None if columns.choices is None else column_of(frame, columns.choices)
@@ -138,12 +124,7 @@ def one_answer_note(frame: pl.DataFrame, columns: AnswerColumns, correct: np.nda
     An answer of most rows may well be right that often: it can be right in the rows where it was given and is, and in
     those where another one was.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        n rows, with the columns.
-    columns : AnswerColumns
-    correct : (n,) float64 in {0, 1}
+    `frame`: n rows, with the columns.
 
     Examples
     --------
@@ -155,9 +136,9 @@ def one_answer_note(frame: pl.DataFrame, columns: AnswerColumns, correct: np.nda
     """
     if columns.given is None or (values := column_of(frame, columns.given)).dtype.is_nested():
         return ()
-    told, n = np.array([None if one is None else str(one) for one in values.to_list()], object), len(frame)
-    [(name, _)] = Counter(told).most_common(1)
-    same = told == name
+    given_answers, n = np.array([None if one is None else str(one) for one in values.to_list()], object), len(frame)
+    [(name, _)] = Counter(given_answers).most_common(1)
+    same = given_answers == name
     given, right = int(same.sum()), int(correct[same].sum())
     most = right + n - given
     if name is None or given - most < ONE_ANSWER * n:

@@ -14,8 +14,8 @@ from miscal.base.errors import MiscalError
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import PERIODS
-from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.leaks import leaks
+from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.table import Table
 from miscal.data.triples import Triples
@@ -61,16 +61,7 @@ def names_identity(column: str) -> bool:
 def candidate_groups(frame: pl.DataFrame, names: Sequence[str]) -> dict[Grouping, NDArray[np.int64]]:
     """Find what rows may be counted by: periods of dates, and equal values of columns that look like identities.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    names : sequence of str
-        Columns to look at.
-
-    Returns
-    -------
-    dict of Grouping to (n,) int64
-        Number of the unit of each row; -1 where the value is missing.
+    `names`: columns to look at. Returns number of the unit of each row; -1 where the value is missing.
 
     Examples
     --------
@@ -101,21 +92,8 @@ def candidates_of(
 ) -> dict[Grouping, NDArray[np.int64]]:
     """Look for columns that rows may be counted by, those of a table included that play no part.
 
-    Parameters
-    ----------
-    table : Table
-    rows : TableRows
-        Of the table, as the triples are.
-    triples : Triples
-    passed_over : collection of str
-        Columns that are not looked at.
-    seed : int
-        Of the rows that are asked whether a column is known only after the outcome.
-
-    Returns
-    -------
-    dict of Grouping to (n,) int64
-        As :func:`candidate_groups`.
+    `rows`: of the table, as the triples are; `passed_over`: columns that are not looked at; `seed`: of the rows that
+    are asked whether a column is known only after the outcome.
     """
     if len(triples) > MOST_ROWS:
         return {}

@@ -17,8 +17,11 @@ from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.checks import DROP
 from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.data.class_probabilities import LEAST_CLASSES, ClassProbabilities
-from miscal.data.readers.matrix import matrix_rows_at, matrix_shape, read_matrix
-from miscal.data.readers.names import find, guess, listed, split_names
+from miscal.data.columns import split_names
+from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape, read_matrix
+from miscal.data.readers.names import find, guess, listed
+from miscal.data.readers.pieces import Piece, RowSource
+from miscal.data.readers.row_faults import RowFaults, numbers_in
 from miscal.data.readers.rows import TableRows, label, numbers
 from miscal.data.readers.table import Table, damage, existing
 
@@ -29,6 +32,24 @@ _ROUNDING = 0.01
 """How far the sum of a row may be from 1: a hundred probabilities of four digits are off by less."""
 
 MATRIX_FILES = (".npy", ".safetensors")
+
+
+@dataclass(frozen=True)
+class ModelClasses:
+    """The classes of a model, and how it was given their probabilities.
+
+    Attributes
+    ----------
+    names : tuple of K str
+    columns : tuple of K str
+        Columns of the probabilities, in the order of `names`; empty where a matrix held them.
+    log : bool
+        Whether they were natural logarithms.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    log: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +68,8 @@ class ClassColumns:
         A row for each row of the table, in its order.
     predicted : str
         What the class of the largest probability is called among the columns that name what is found.
+    log : bool or None
+        Whether they are natural logarithms; None where the values say it.
     """
 
     names: tuple[str, ...]
@@ -54,17 +77,22 @@ class ClassColumns:
     columns: tuple[str, ...] = ()
     matrix: Any = None
     predicted: str = PREDICTED
+    log: bool | None = None
 
     @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns of the table that are read."""
-        return (*self.columns, *(() if self.label is None else (self.label,)))
+    def _file(self) -> Path | None:
+        return Path(self.matrix) if isinstance(self.matrix, (str, Path)) else None
 
     @property
     def options(self) -> dict[str, Any]:
         """The options by which the same is found again."""
-        path = str(Path(self.matrix).resolve()) if isinstance(self.matrix, (str, Path)) else None
+        path = None if self._file is None else str(self._file.resolve())
         return {"probabilities": list(self.columns) or path, "label": self.label, "classes": list(self.names)}
+
+    @property
+    def read_from(self) -> list[str] | str | None:
+        """The columns, or the file of a matrix; None where it was given as an array."""
+        return list(self.columns) if self.matrix is None else None if self._file is None else str(self._file)
 
     @property
     def shown(self) -> str:
@@ -72,6 +100,14 @@ class ClassColumns:
         if self.matrix is not None:
             return "probabilities"
         return f"probabilities (columns {self.columns[0]!r} to {self.columns[-1]!r})"
+
+    def refuse_other_length(self, n: int) -> None:
+        """Refuse a matrix that has not one row for each of n rows."""
+        if self.matrix is not None and (shape := matrix_shape(self.matrix))[0] != n:
+            raise InputError(
+                f"lengths differ: the data have {n} rows, the probabilities have shape {shape}; give one row of "
+                f"probabilities per row of data, in the same order, before any {argument('where')}"
+            )
 
     def values(self, rows: TableRows) -> NDArray[np.float64]:
         """Return the numbers as they are written, (n, K), NaN where missing."""
@@ -85,35 +121,42 @@ class ClassColumns:
         written = as_written(column_of(rows.frame, str(self.label))).to_list()
         return np.array([-1 if one is None else places.get(one, -2) for one in written], dtype=np.int64)
 
+    def matrix_values(self, piece: Piece, kept: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+        """Return those rows of a piece that are kept from the matrix, (n, K); None where columns hold them."""
+        if self.matrix is None:
+            return None
+        return np.asarray(matrix_rows(self.matrix, piece.start, piece.start + piece.rows), np.float64)[kept]
+
+    def probabilities(
+        self, frame: pl.DataFrame, matrix: NDArray[np.float64] | None, faults: RowFaults, *, typed: bool
+    ) -> NDArray[np.float64]:
+        """Return probabilities of new rows that sum to 1, (n, K), NaN in rows that cannot be used, and note why.
+
+        `matrix` is of :meth:`matrix_values`; `typed` says whether the columns have types of their own.
+        """
+        values = matrix
+        if values is None:
+            values = np.column_stack([
+                numbers_in(column_of(frame, name), label("probabilities", name), typed, faults, repr(name), blanks=True)
+                for name in self.columns
+            ])  # fmt: skip
+        read = as_probabilities(values, log=self.log)
+        for fault, bad in read.faults.items():
+            faults.add("probabilities", bad, _AS_VALUES[fault], f"the probabilities {fault}")
+        return read.probability
+
+
+_AS_VALUES = {
+    "are missing, NaN or infinite": "missing, NaN or infinite",
+    "lie outside [0, 1]": "outside [0, 1]",
+    "do not sum to 1": "in rows that do not sum to 1",
+}
+
 
 def find_classes(
     table: Table, probabilities: Any, named_label: str | None, classes: str | Path | Sequence[Any] | None
 ) -> ClassColumns | None:
-    """Find the classes that were asked for.
-
-    Parameters
-    ----------
-    table : Table
-    probabilities : str, sequence of str, path or array of shape (n, K), or None
-        A pattern, names of columns, or a matrix.
-    named_label : str, optional
-        Column of the class of each row; by default the one that is called so, or by a usual synonym.
-    classes : path, str or sequence, optional
-        Names of the classes in the order of the columns of probabilities: a file with one on each line, or a list.
-        Needed of a matrix; of columns they are what a pattern leaves open, or the names of the columns.
-
-    Returns
-    -------
-    ClassColumns or None
-        None where no probabilities were asked for.
-
-    Raises
-    ------
-    MissingColumn
-        If a column is not there, or a pattern matches none.
-    InputError
-        If there are fewer than three classes, their names are not known or not distinct, or do not fit a matrix.
-    """
+    """Find the classes that were asked for, by a pattern, columns or a matrix; None where none were."""
     if probabilities is None:
         given = {"label": named_label, "classes": classes}
         for name, value in given.items():
@@ -121,17 +164,17 @@ def find_classes(
                 raise InputError(f"{name} is of several classes: name their probabilities too "
                                  f"({argument('probabilities', takes='NAMES')})")  # fmt: skip
         return None
-    told = None if classes is None else class_names(classes)
+    known_names = None if classes is None else class_names(classes)
     column = guess("label", table.columns) if named_label is None else find(named_label, table.columns, what="label")
     predicted = PREDICTED if PREDICTED not in table.columns else f"{PREDICTED} class"
-    if _is_matrix(probabilities, table):
+    if _is_matrix(probabilities, table.columns):
         matrix = probabilities if isinstance(probabilities, np.ndarray) else matrix_file(probabilities)
-        return ClassColumns(_of_matrix(matrix_shape(matrix), told), column, matrix=matrix, predicted=predicted)
+        return ClassColumns(_of_matrix(matrix_shape(matrix), known_names), column, matrix=matrix, predicted=predicted)
     columns, opened = _columns(probabilities, table, column)
-    if told is not None and len(told) != len(columns):
-        raise InputError(f"classes: {len(told)} names are given for {len(columns)} columns of probabilities")
-    names = told or (opened if _fits(table, column, opened) else columns)
-    return ClassColumns(_checked(names), column, columns, predicted=predicted)
+    if known_names is not None and len(known_names) != len(columns):
+        raise InputError(f"classes: {len(known_names)} names are given for {len(columns)} columns of probabilities")
+    names = known_names or (opened if _fits(table, column, opened) else columns)
+    return ClassColumns(_check_class_names(names), column, columns, predicted=predicted)
 
 
 def class_names(given: str | Path | Sequence[Any]) -> tuple[str, ...]:
@@ -179,12 +222,11 @@ def matrix_file(path: str | Path) -> Path:
     return Path(path)
 
 
-def _is_matrix(probabilities: Any, table: Table) -> bool:
-    if isinstance(probabilities, (np.ndarray, Path)):
-        return True
-    if not isinstance(probabilities, str) or probabilities in table.columns:
-        return False
-    return Path(probabilities).suffix.lower() in (*MATRIX_FILES, ".npz", ".csv", ".parquet")
+def _is_matrix(probabilities: Any, columns: Sequence[str]) -> bool:
+    if not isinstance(probabilities, str):
+        return isinstance(probabilities, (np.ndarray, Path))
+    named = Path(probabilities).suffix.lower() in (*MATRIX_FILES, ".npz", ".csv", ".parquet")
+    return named and probabilities not in columns
 
 
 def _of_matrix(shape: tuple[int, ...], names: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -197,10 +239,10 @@ def _of_matrix(shape: tuple[int, ...], names: tuple[str, ...] | None) -> tuple[s
         )
     if len(names) != shape[1]:
         raise InputError(f"classes: {len(names)} names are given for the {shape[1]} columns of probabilities")
-    return _checked(names)
+    return _check_class_names(names)
 
 
-def _checked(names: Sequence[str]) -> tuple[str, ...]:
+def _check_class_names(names: Sequence[str]) -> tuple[str, ...]:
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
         raise InputError(f"classes: names must be distinct; {value_list(twice)} come more than once")
@@ -269,13 +311,9 @@ class ReadProbabilities:
 def as_probabilities(values: NDArray[np.float64], *, log: bool | None = None) -> ReadProbabilities:
     """Turn what is written into probabilities that sum to 1.
 
-    Parameters
-    ----------
-    values : (n, K) float64
-        Probabilities, or their natural logarithms; the sum of a row's probabilities may be off by 0.01.
-    log : bool, optional
-        By default they are taken as logarithms where none is above 0, and their exponentials sum to 1 in half of the
-        rows at least.
+    `values` (n, K): probabilities, or their natural logarithms; the sum of a row's probabilities may be off by 0.01;
+    `log`: by default they are taken as logarithms where none is above 0, and their exponentials sum to 1 in half of the
+    rows at least.
 
     Examples
     --------
@@ -308,30 +346,11 @@ def _off(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> tuple[TableRows, tuple[str, ...]]:
     """Check the probabilities, and add the top label to the rows: its probability, and whether it is right.
 
-    Parameters
-    ----------
-    rows : TableRows
-        With the columns that are needed.
-    classes : ClassColumns
-    drop : bool
-        Leave out rows without usable probabilities or label, instead of refusing them.
-
-    Returns
-    -------
-    rows : TableRows
-        Those that are kept, with the columns `CONFIDENCE`, `CORRECT` and the class predicted.
-    notes : tuple of str
-
-    Raises
-    ------
-    InputError
-        With the number of rows that cannot be used, the first of them, and what to do.
+    `rows`: with the columns that are needed; `drop`: leave out rows without usable probabilities or label, instead of
+    refusing them. Returns `rows`: those that are kept, with the columns `CONFIDENCE`, `CORRECT` and the class
+    predicted.
     """
-    if classes.matrix is not None and (shape := matrix_shape(classes.matrix))[0] != rows.n_read:
-        raise InputError(
-            f"lengths differ: the data have {rows.n_read} rows, the probabilities have shape {shape}; give one row of "
-            f"probabilities per row of data, in the same order, before any {argument('where')}"
-        )
+    classes.refuse_other_length(rows.n_read)
     read, code = as_probabilities(classes.values(rows)), classes.codes(rows)
     shown = f"labels (column {classes.label!r})"
     faults = {(classes.shown, words): mask for words, mask in read.faults.items()}
@@ -400,3 +419,70 @@ def _refusal(faults: Mapping[tuple[str, str], NDArray[np.bool_]], classes: Class
             f"classes as the labels do ({argument('classes')}), or {DROP}"
         )
     return f"{count}; fill them in, or {DROP}"
+
+
+# --- new rows -----------------------------------------------------------------------------------------------------
+
+
+def classes_of(
+    source: RowSource, option: str, named: str | None, probabilities: Any, classes: ModelClasses | None
+) -> ClassColumns | None:
+    """Find the probabilities of the classes of a model; None, unless they are asked for, where it has none."""
+    if classes is None:
+        if probabilities is not None:
+            raise InputError(f"probabilities: the model has no classes; name its column with {argument(option)}")
+        return None
+    if named is not None:
+        raise InputError(
+            f"{option}: the model is of {len(classes.names)} classes, so it needs the probability of each: name their "
+            f"columns with {argument('probabilities')} instead"
+        )
+    return _new_classes(source, probabilities, classes)
+
+
+def _new_classes(source: RowSource, probabilities: Any, of_model: ModelClasses) -> ClassColumns:
+    k, own = len(of_model.names), of_model.columns
+    if probabilities is None and not own:
+        raise InputError(
+            f"probabilities: the model was given a matrix of {k} classes, so new rows need one, too: name it "
+            f"({argument('probabilities', takes='FILE')})"
+        )
+    if _is_matrix(probabilities, source.columns):
+        matrix = matrix_file(probabilities) if isinstance(probabilities, (str, Path)) else np.asarray(probabilities)
+        if matrix_shape(matrix)[1:] != (k,):
+            raise InputError(
+                f"probabilities: the matrix must have {k} columns, one for each class of the model "
+                f"({value_list(of_model.names)}), in this order; its shape is {matrix_shape(matrix)}"
+            )
+        return ClassColumns(of_model.names, None, matrix=matrix, log=of_model.log)
+    columns = own if probabilities is None else _in_order_of_classes(probabilities, source.columns, own)
+    absent = [name for name in columns if name not in source.columns]
+    if absent:
+        raise MissingColumn(
+            f"probabilities: there is no column {value_list(absent)}, and the model needs the probability of each of "
+            f"its {k} classes: give it, or name other columns ({argument('probabilities', takes='NAMES')}). "
+            f"{listed(source.columns)}"
+        )
+    if len(columns) != k:
+        raise InputError(
+            f"probabilities: {len(columns)} columns are named for the {k} classes of the model "
+            f"({value_list(of_model.names)}): name one for each, in this order"
+        )
+    return ClassColumns(of_model.names, None, columns, log=of_model.log)
+
+
+def _in_order_of_classes(
+    probabilities: str | Sequence[str], columns: Sequence[str], own: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return columns in the order of the classes: the model's own in its order, however they are named."""
+    names = split_names(probabilities)
+    patterns = [name for name in names if name not in columns and any(sign in name for sign in "*?[")]
+    matched = {column for name in names for column in ([name] if name in columns else fnmatch.filter(columns, name))}
+    if own and matched == set(own):
+        return own
+    if patterns:
+        raise InputError(
+            f"probabilities: {value_list(patterns)} does not match the columns of the model ({value_list(own)}) and no "
+            "others: name one column for each class, in their order"
+        )
+    return names

@@ -21,7 +21,7 @@ _FAMILY = re.compile("(.+) is of the family of (.+)", re.DOTALL)
 
 _OF_FAMILY = {"chatgpt": "gpt", "o": "gpt", "davinci": "gpt", "codex": "gpt", "gemma": "gemini", "mixtral": "mistral",
               "ministral": "mistral", "codestral": "mistral", "magistral": "mistral", "qwq": "qwen"}  # fmt: skip
-"""Names of models by the first letters of which their family is not told."""
+"""Names of models by the first letters of which their family does not follow."""
 
 
 @dataclass(frozen=True)
@@ -90,20 +90,16 @@ def computed(name: str, columns: Sequence[str]) -> ComputedColumn | None:
     if name in columns:
         return None
     for pattern in (_WORDS, _FAMILY):
-        told = pattern.fullmatch(name)
-        if told is not None and all(source in columns for source in told.groups()):
-            return ComputedColumn(name, told.groups())
+        found = pattern.fullmatch(name)
+        if found is not None and all(source in columns for source in found.groups()):
+            return ComputedColumn(name, found.groups())
     return None
 
 
 def given_columns(names: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
     """Replace the names of computed columns by those of the columns that they are computed from.
 
-    Parameters
-    ----------
-    names : iterable of str
-    columns : sequence of str
-        Those that a table has by itself.
+    `columns`: those that a table has by itself.
 
     Examples
     --------

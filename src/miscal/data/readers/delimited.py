@@ -4,21 +4,233 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import string
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, value_list
-from miscal.base.errors import CorruptFile, InputError
-from miscal.data.readers.records import Dialect, ends_of
-from miscal.data.readers.table import Table, damage
-from miscal.data.readers.text_file import text_of
+from miscal.base.errors import CorruptFile, InputError, argument, either
+from miscal.data.readers.table import Table, damage, text_of
+
+_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
+_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How fields are separated and quoted.
+
+    Attributes
+    ----------
+    separator : str
+        One ASCII character.
+    escape : str, optional
+        One ASCII character that stands before a quotation mark, or before itself, in a quoted field. By default a
+        quotation mark in a quoted field is doubled, as RFC 4180 says.
+    """
+
+    separator: str
+    escape: str | None = None
+
+    def __post_init__(self) -> None:
+        mark = self.escape
+        if mark is not None and (len(mark) != 1 or mark not in string.punctuation or mark in (self.separator, '"')):
+            raise InputError(
+                f"{argument('csv_escape')} must be one punctuation character of ASCII, but neither the quotation mark "
+                f"nor the separator, for instance '\\'; got {mark!r}"
+            )
+
+    def doubled(self, text: str) -> str:
+        r"""Write whole records with doubled quotation marks instead of escaped ones.
+
+        Examples
+        --------
+        >>> print(Dialect(",", "\\").doubled('1,"5\\" pipe"'))
+        1,"5"" pipe"
+        """
+        if self.escape is None or self.escape not in text:
+            return text
+        mark = re.escape(self.escape)
+        fields = re.compile(rf'"(?:[^"{mark}]++|{mark}.|"")*"', re.DOTALL)
+        escaped = re.compile(rf'{mark}(["{mark}])')
+        meant = lambda found: '""' if found[1] == '"' else found[1]  # noqa: E731
+        return fields.sub(lambda field: escaped.sub(meant, field[0]), text)
+
+
+def ends_of(
+    blocks: Iterable[bytes],
+    dialect: Dialect,
+    name: str,
+    line_of: Callable[[int], int],
+    begin: int = 0,
+    fields: int | None = None,
+) -> Iterator[np.ndarray]:
+    r"""Find the places after the line breaks that end records, array by array.
+
+    `blocks`: what follows byte `begin` of a file, in order, in an encoding in which line breaks, separators and
+    quotation marks are their ASCII bytes and no part of another character; `name`: the file, for messages; `line_of`:
+    returns the number of the line that a byte of the file lies in; `fields`: of each record, which is not looked at by
+    default. A blank line is a record of missing values. Yields bytes of the file, in rising order. What follows the
+    last of them is a record without a line break.
+
+    Examples
+    --------
+    >>> [ends.tolist() for ends in ends_of([b'a,b\n"x\ny",1\n'], Dialect(","), "f.csv", lambda place: 1)]
+    [[4, 12]]
+    """
+    opened: int | None = None
+    counted = None if fields is None else _FieldCount(fields, begin, name, line_of)
+    for place, block in _lines(blocks, begin):
+        values = np.frombuffer(block, np.uint8)
+        ends, separators = (np.flatnonzero(values == mark) for mark in (_NEWLINE, ord(dialect.separator)))
+        inside = opened is not None
+        if inside or b'"' in block:
+            quotes, escaped = _quotes(values, dialect)
+            wrong = _misplaced(values, quotes, escaped, dialect, inside=inside)
+            if wrong is not None:
+                raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_description(block, wrong, dialect)}")
+            ends, separators = (
+                marks[(np.searchsorted(quotes, marks) + inside) % 2 == 0] for marks in (ends, separators)
+            )
+            if len(quotes):
+                opened = place + int(quotes[-1]) if (len(quotes) + inside) % 2 else None
+        if counted:
+            counted.check(values, place, ends, separators)
+        if len(ends):
+            yield ends + (place + 1)
+    if opened is not None:
+        raise CorruptFile(
+            f"{name}, line {line_of(opened)}: the quotation mark that begins a field there is never closed; the file "
+            f"is cut short, or {_REMEDY}"
+        )
+    if counted:
+        counted.check_rest()
+
+
+class _FieldCount:
+    """Refuses records with another number of fields than the header; no more of a file than a block is looked at."""
+
+    def __init__(self, fields: int, begin: int, name: str, line_of: Callable[[int], int]) -> None:
+        self.fields, self.name, self.line_of = fields, name, line_of
+        # of the record that no line break has ended yet
+        self.begin, self.seen_to, self.separators = begin, begin, 0
+
+    def check(self, values: np.ndarray, place: int, ends: np.ndarray, separators: np.ndarray) -> None:
+        """Look at a block that lies at `place`, and at the line breaks and separators in it that no field holds."""
+        self.seen_to = place + len(values)
+        if not len(ends):
+            self.separators += len(separators)
+            return
+        before = np.searchsorted(separators, ends)
+        counts = np.diff(before, prepend=-self.separators) + 1
+        begins = np.concatenate([[self.begin - place], ends[:-1] + 1])
+        length = ends - begins
+        blank = (length == 0) | ((length == 1) & (values[ends - 1] == _RETURN))
+        wrong = np.flatnonzero((counts != self.fields) & ~blank)
+        if len(wrong):
+            self._refuse(place + int(begins[wrong[0]]), int(counts[wrong[0]]))
+        self.begin, self.separators = place + int(ends[-1]) + 1, len(separators) - int(before[-1])
+
+    def check_rest(self) -> None:
+        """Look at what follows the last line break."""
+        found = self.separators + 1
+        if self.begin == self.seen_to or found == self.fields:
+            return
+        if found > self.fields:
+            self._refuse(self.begin, found)
+        raise CorruptFile(
+            f"{self.name} is cut short: line {self.line_of(self.begin)} at its end has {found} of "
+            f"{_fields(self.fields)}"
+        )
+
+    def _refuse(self, place: int, found: int) -> NoReturn:
+        raise CorruptFile(
+            f"{self.name}, line {self.line_of(place)}: the header has {_fields(self.fields)}, but the record here has "
+            f"{found}; write as many as in the header in every record, empty ones included, and put a field that holds "
+            "the separator into quotation marks"
+        )
+
+
+def _fields(n: int) -> str:
+    return f"{n} field" + "s" * (n != 1)
+
+
+def _lines(blocks: Iterable[bytes], begin: int) -> Iterator[tuple[int, bytes]]:
+    """Cut blocks at line breaks, so that what stands beside a quotation mark is in its block; with their places."""
+    kept: list[bytes] = []
+    for block in blocks:
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            whole = b"".join([*kept, block[:cut]])
+            yield begin, whole
+            begin, kept = begin + len(whole), []
+        if cut < len(block):
+            kept.append(block[cut:])
+    if kept:
+        yield begin, b"".join(kept)
+
+
+def _quotes(values: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the quotation marks that no escape stands before, and of the others."""
+    quotes = np.flatnonzero(values == _QUOTE)
+    escapes = np.flatnonzero(values == ord(dialect.escape)) if dialect.escape else quotes[:0]
+    if not len(escapes):
+        return quotes, quotes[:0]
+    first = np.flatnonzero(np.diff(escapes, prepend=-2) != 1)
+    starts, lasts = escapes[first], escapes[np.append(first[1:], len(escapes)) - 1]
+    run = np.searchsorted(starts, quotes) - 1
+    # of escapes in a row each second one is itself escaped
+    escaped = (run >= 0) & (lasts[run] == quotes - 1) & ((quotes - starts[run]) % 2 == 1)
+    return quotes[~escaped], quotes[escaped]
+
+
+def _misplaced(
+    values: np.ndarray, quotes: np.ndarray, escaped: np.ndarray, dialect: Dialect, *, inside: bool
+) -> int | None:
+    """Place of the first quotation mark that neither begins nor ends a field, nor stands for one within a field."""
+    # what lies outside is like a line break
+    padded = np.full(len(values) + 2, _NEWLINE, np.uint8)
+    padded[1:-1] = values
+    beside = np.zeros(256, bool)
+    # beside another quotation mark, two stand for one
+    beside[[_NEWLINE, ord(dialect.separator), _QUOTE]] = True
+    opening, closing = quotes[int(inside) :: 2], quotes[int(not inside) :: 2]
+    opening, closing = opening[~beside[padded[opening]]], closing[~beside[padded[closing + 2]]]
+    # a carriage return before a line break is a part of it; before the end of the file, too
+    closing = closing[
+        ~((padded[closing + 2] == _RETURN) & (padded[np.minimum(closing + 3, len(padded) - 1)] == _NEWLINE))
+    ]
+    unquoted = escaped[(np.searchsorted(quotes, escaped) + inside) % 2 == 0]
+    wrong = np.concatenate([opening, closing, unquoted])
+    return int(wrong.min()) if len(wrong) else None
+
+
+_REMEDY = (
+    "its quotation marks are not those of csv: write each one inside a field twice and put the field in quotation "
+    "marks, as pandas and Excel do, or save the table as Parquet"
+)
+
+
+def _description(block: bytes, wrong: int, dialect: Dialect) -> str:
+    begin, end = block.rfind(b"\n", 0, wrong) + 1, (block.find(b"\n", wrong) + 1 or len(block))
+    shown = block[max(begin, wrong - _SHOWN) : min(end, wrong + _SHOWN)].decode("utf-8", "replace").strip()
+    backslash = dialect.escape is None and block[:wrong].endswith(b"\\")
+    remedy = (
+        "a backslash stands before it, as Spark and MySQL write it: name it with "
+        + either("--csv-escape '\\'", r"csv_escape='\\'")
+        if backslash
+        else _REMEDY
+    )
+    return f"a quotation mark stands where csv (RFC 4180) allows none, in {shown!r}; {remedy}"
+
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 # bytes whose line breaks are looked for together
@@ -81,22 +293,8 @@ class Records:
     ) -> pl.DataFrame:
         """Parse records without their header.
 
-        Parameters
-        ----------
-        content : bytes-like
-            In UTF-8.
-        names : sequence of str
-            The columns wanted.
-        n_rows : int
-            Number of records, counted in another way.
-        path : Path
-        types : mapping of str to polars data type, optional
-            By default types are taken from all values.
-
-        Raises
-        ------
-        CorruptFile
-            If the records cannot be parsed, or are not as many.
+        `content`: in UTF-8; `names`: the columns wanted; `n_rows`: number of records, counted in another way; `types`:
+        by default types are taken from all values.
         """
         # polars would take a name such as ^a$ or * for a pattern: columns are known by their number
         place = {name: str(i) for i, name in enumerate(self.columns)}

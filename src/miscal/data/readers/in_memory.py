@@ -35,11 +35,7 @@ def collected(source: Any) -> Any:
 def with_columns(source: Any, values: Mapping[str, Any]) -> Any:
     """Return a table with further columns, each value at the place of its row, whatever index either of them has.
 
-    Parameters
-    ----------
-    source : frame or dictionary of arrays
-        Not changed.
-    values : mapping of str to array-like of shape (n,)
+    `source`: not changed.
 
     Examples
     --------

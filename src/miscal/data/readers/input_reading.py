@@ -28,10 +28,7 @@ class InputReading:
     A frame is read column by column (numbers, dates, categories, each with blanks); columns that say nothing of a row's
     kind are left out. An array is read as a frame whose columns are called x0, x1 and so on; texts become TF-IDF.
 
-    Parameters
-    ----------
-    seed : int, default 0
-        Of the encoder of texts.
+    `seed`: of the encoder of texts.
 
     Attributes
     ----------
@@ -53,22 +50,7 @@ class InputReading:
         self.readings: tuple[ColumnReading, ...] = ()
 
     def fit(self, X: Any) -> Self:
-        """Learn what X holds.
-
-        Parameters
-        ----------
-        X : frame, array of shape (n, d), sparse matrix, or n texts
-
-        Returns
-        -------
-        InputReading
-            self.
-
-        Raises
-        ------
-        InputError
-            If no column of it says of what kind a row is, or it cannot be read.
-        """
+        """Learn what X holds."""
         self.of_texts = _is_texts(X)
         if self.of_texts:
             self.encoder: Encoder = text_encoder(model="tfidf", seed=self.seed).fit(_texts(X))
@@ -80,13 +62,7 @@ class InputReading:
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the inputs as numbers, (n, d).
-
-        Raises
-        ------
-        InputError
-            If a column that is needed is not there, or holds something else than at `fit`.
-        """
+        """Return the inputs as numbers, (n, d)."""
         if self.of_texts:
             return self.encoder.transform(_texts(X))
         frame = _table(X)

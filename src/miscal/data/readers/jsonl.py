@@ -13,8 +13,7 @@ import polars as pl
 
 from miscal.base.errors import CorruptFile, InputError
 from miscal.data.readers.in_memory import whole_numbers
-from miscal.data.readers.table import Table
-from miscal.data.readers.text_file import text_of
+from miscal.data.readers.table import Table, text_of
 
 NAMES = (".jsonl", ".ndjson", ".json")
 _SURROGATE = re.compile("[\ud800-\udfff]")

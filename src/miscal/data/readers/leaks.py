@@ -73,23 +73,10 @@ def leaks(
     Each column is asked by itself, out of fold: numbers and dates by a tree of depth 3, categories by the rates of
     their levels, with and without the confidence beside it. Blanks are asked where they all have one outcome.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    names : sequence of str
-        Columns that may be leaks.
-    correct : array of shape (n,), 0 or 1
-        Of the rows that teach.
-    confidence : array of shape (n,), in [0, 1]
-    seed : int
-        Of the folds, and of the rows that are looked at where there are more than 10,000.
-    units : callable, optional
-        Returns numbers of units, int (n,) each, -1 for a row by itself: what blanks may be counted by.
-
-    Returns
-    -------
-    dict of str to Leak
-        Of a confidence that ranks outcomes at 0.95 or more, a column that ranks as well is none.
+    `names`: columns that may be leaks; `correct` (n,): of the rows that teach; `seed`: of the folds, and of the rows
+    that are looked at where there are more than 10,000; `units`: returns numbers of units, int (n,) each, -1 for a row
+    by itself: what blanks may be counted by. Of a confidence that ranks outcomes at 0.95 or more, a column that ranks
+    as well is none.
 
     Examples
     --------
@@ -106,8 +93,8 @@ def leaks(
         return found
     asked = _Asked(correct[some], confidence[some])
     for name, values in _values(frame, names, some).items():
-        told = asked.rates(values) if values.ndim == 1 else asked.by_tree(values)
-        if (leak := asked.leak(told)) is not None:
+        rates = asked.rates_of_levels(values) if values.ndim == 1 else asked.by_tree(values)
+        if (leak := asked.leak(rates)) is not None:
             found[name] = leak
     return {name: found[name] for name in names if name in found}
 
@@ -120,19 +107,8 @@ def leaks_together(
     Pairs are asked by the values of both, where these are few, and by their difference, where they are alike; all
     together by boosted trees. What is found is left out, and the others are asked again.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    names : sequence of str
-    correct : array of shape (n,), 0 or 1
-    confidence : array of shape (n,), in [0, 1]
-    seed : int
-        As of :func:`leaks`.
-
-    Returns
-    -------
-    dict of str to Leak
-        Those without which the others would not tell too much; none of more than 200 columns.
+    `seed`: as of :func:`leaks`. Returns those without which the others would not tell too much; none of more than 200
+    columns.
 
     Examples
     --------
@@ -147,7 +123,7 @@ def leaks_together(
         return {}
     asked, found = _Asked(correct[some], confidence[some]), {}
     rest = _values(frame, names, some)
-    while len(rest) > 1 and (leaking := asked.pair(rest) or asked.together(rest)):
+    while len(rest) > 1 and (leaking := asked.pair(rest) or asked.ask_together(rest)):
         found |= leaking
         rest = {name: values for name, values in rest.items() if name not in leaking}
     return {name: found[name] for name in names if name in found}
@@ -240,27 +216,27 @@ class _Asked:
         self.known = np.stack([_logit(confidence), _logit(self._out_of_fold(_tree(), confidence[:, None]))], 1)
         self.entropy = self._loss(self.known)
 
-    def leak(self, told: np.ndarray | None, by: str | None = None) -> Leak | None:
+    def leak(self, rates: np.ndarray | None, by: str | None = None) -> Leak | None:
         """Judge the rates that something tells, (n,), or None."""
         from sklearn.metrics import roc_auc_score
 
-        if told is None:
+        if rates is None:
             return None
-        area = float(roc_auc_score(self.y, told))
+        area = float(roc_auc_score(self.y, rates))
         if area >= LEAST_AUC and not self.good:
             return Leak(by or "ranking", area)  # type: ignore[arg-type]
-        share = self._share(told)
+        share = self._share(rates)
         return Leak(by or "entropy", area if by else share) if share >= LEAST_SHARE else None  # type: ignore[arg-type]
 
-    def rates(self, codes: np.ndarray) -> np.ndarray:
+    def rates_of_levels(self, codes: np.ndarray) -> np.ndarray:
         """Tell rates by level, each from other folds."""
-        told = np.empty(len(self.y))
+        rates = np.empty(len(self.y))
         for learned, asked in self.folds:
             size, base = codes.max() + 1, self.y[learned].mean()
             count, right = (np.bincount(codes[learned], values, size) for values in (None, self.y[learned]))
             # one row at the average rate, so that a level of few rows says little
-            told[asked] = ((right + base) / (count + 1))[codes[asked]]
-        return told
+            rates[asked] = ((right + base) / (count + 1))[codes[asked]]
+        return rates
 
     def by_tree(self, numbers: np.ndarray) -> np.ndarray | None:
         """Tell rates by a tree; None where even of the rows learned from it tells too little."""
@@ -275,7 +251,7 @@ class _Asked:
         for one, other in combinations(cells, 2) if len(cells) <= MOST_PAIRED else ():
             both = cells[one] * FEW_VALUES + cells[other]
             if self._information(both) >= HOPELESS * LEAST_SHARE * self.entropy and (
-                leak := self.leak(self.rates(both), "together")
+                leak := self.leak(self.rates_of_levels(both), "together")
             ):
                 return {one: leak, other: leak}
         for one, other in combinations(numbers, 2) if len(numbers) <= MOST_PAIRED else ():
@@ -293,7 +269,7 @@ class _Asked:
         rate = (right / np.maximum(count, 1))[codes]
         return log_loss(self.y, np.full(len(self.y), self.y.mean())) - log_loss(self.y, rate)
 
-    def together(self, columns: dict[str, np.ndarray]) -> dict[str, Leak]:
+    def ask_together(self, columns: dict[str, np.ndarray]) -> dict[str, Leak]:
         """Name the columns that together tell too much, each of which is needed for that."""
         if self._of_trees(columns) is None:
             return {}
@@ -314,8 +290,8 @@ class _Asked:
     def _by_trees(self, columns: dict[str, np.ndarray]) -> np.ndarray | None:
         values = np.column_stack([*columns.values()])
         (learned, asked), *_ = self.folds
-        told = self._trees().fit(values[learned], self.y[learned]).predict_proba(values[asked])[:, 1]
-        if self._share(told, asked) < HOPELESS * LEAST_SHARE:
+        rates = self._trees().fit(values[learned], self.y[learned]).predict_proba(values[asked])[:, 1]
+        if self._share(rates, asked) < HOPELESS * LEAST_SHARE:
             return None
         return self._out_of_fold(self._trees(), values)
 
@@ -333,11 +309,11 @@ class _Asked:
 
         return cross_val_predict(model, values, self.y, cv=self.folds, method="predict_proba")[:, 1]
 
-    def _share(self, told: np.ndarray, rows: np.ndarray | slice = slice(None)) -> float:
+    def _share(self, rates: np.ndarray, rows: np.ndarray | slice = slice(None)) -> float:
         """Share of the entropy given the confidence that rates take away."""
         known = self.known[rows]
         before = self.entropy if isinstance(rows, slice) else self._loss(known, rows)
-        return 1 - self._loss(np.column_stack([known, _logit(told)]), rows) / before
+        return 1 - self._loss(np.column_stack([known, _logit(rates)]), rows) / before
 
     def _loss(self, known: np.ndarray, rows: np.ndarray | slice = slice(None)) -> float:
         """Log loss of a logistic regression, which of so few numbers hardly learns its own rows by heart."""
@@ -369,28 +345,15 @@ def equal_pairs(
 ) -> dict[tuple[str, str], float]:
     """Find two columns whose equality tells the outcome nearly perfectly: the answer given, and the key.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    names : sequence of str
-        Columns that may be such a pair: texts, or whole numbers, of up to 200 levels.
-    correct : array of shape (n,), 0 or 1
-        Of the rows that teach.
-    confidence : array of shape (n,), in [0, 1]
-    seed : int
-        Of the rows that are looked at where there are more than 10,000.
-
-    Returns
-    -------
-    dict of (str, str) to float
-        Area under the ROC curve of each pair, in the order of the names; none where the confidence itself has 0.95 or
-        more.
+    `names`: columns that may be such a pair: texts, or whole numbers, of up to 200 levels; `correct` (n,): of the rows
+    that teach; `seed`: of the rows that are looked at where there are more than 10,000. Returns area under the ROC
+    curve of each pair, in the order of the names; none where the confidence itself has 0.95 or more.
 
     Examples
     --------
     >>> y = np.arange(200) % 3 == 0
-    >>> told = pl.DataFrame({"said": ["A", "B"] * 100, "key": [("A", "B")[(i + (i % 3 > 0)) % 2] for i in range(200)]})
-    >>> equal_pairs(told, ["said", "key"], y.astype(float), np.full(200, 0.5), 0)
+    >>> table = pl.DataFrame({"said": ["A", "B"] * 100, "key": [("A", "B")[(i + (i % 3 > 0)) % 2] for i in range(200)]})
+    >>> equal_pairs(table, ["said", "key"], y.astype(float), np.full(200, 0.5), 0)
     {('said', 'key'): 1.0}
     """
     from sklearn.metrics import roc_auc_score
@@ -402,7 +365,7 @@ def equal_pairs(
     for columns in (_texts(frame, names), _whole_numbers(frame, names)):
         for one, other in combinations(columns, 2):
             equal = (columns[one] == columns[other])[some]
-            # of a yes or no, the mean of the shares that are told among right and among wrong answers
+            # of a yes or no, the mean of the shares that are counted among right and among wrong answers
             area = float(equal[right].mean() + 1 - equal[~right].mean()) / 2
             if max(area, 1 - area) >= LEAST_EQUAL:
                 found[one, other] = max(area, 1 - area)

@@ -11,7 +11,7 @@ import numpy as np
 
 from miscal.base.errors import CorruptFile, FileError, InputError, MissingColumn, TrustError
 from miscal.data.readers.table import damage, existing, fits, not_empty
-from miscal.data.sampling import SAMPLED_ABOVE
+from miscal.data.splits import SAMPLED_ABOVE
 
 TENSOR = "x"
 
@@ -19,20 +19,8 @@ TENSOR = "x"
 def read_matrix(source: Any) -> np.ndarray:
     """Open embeddings: a matrix of shape (n, d), of any float or integer type, not yet checked for values.
 
-    Parameters
-    ----------
-    source : path or array-like
-        A .npy file (memory-mapped; never unpickled), a .safetensors file whose tensor ``x`` (or whose only tensor)
-        is the matrix, or an array.
-
-    Raises
-    ------
-    CorruptFile
-        If the file is damaged or cut short.
-    TrustError
-        If a .npy file holds Python objects.
-    MissingColumn
-        If a .safetensors file has several tensors and none is called ``x``.
+    `source`: a .npy file (memory-mapped; never unpickled), a .safetensors file whose tensor ``x`` (or whose only
+    tensor) is the matrix, or an array.
     """
     if not isinstance(source, (str, Path)):
         return source
@@ -58,10 +46,7 @@ def matrix_file(source: str | Path) -> Path:
 def matrix_shape(source: Any) -> tuple[int, ...]:
     """Shape of embeddings, without reading them.
 
-    Parameters
-    ----------
-    source : path or array
-        As for :func:`read_matrix`.
+    `source`: as for :func:`read_matrix`.
     """
     return source.shape if isinstance(source, np.ndarray) else _with_slices(source, lambda whole, shape: shape)
 
@@ -69,15 +54,7 @@ def matrix_shape(source: Any) -> tuple[int, ...]:
 def matrix_rows(source: Any, start: int, stop: int) -> np.ndarray:
     """Read some rows of embeddings, as a copy: the file stays out of this process's memory.
 
-    Parameters
-    ----------
-    source : path or array
-        As for :func:`read_matrix`.
-    start, stop : int
-
-    Returns
-    -------
-    ndarray of shape (stop - start, d)
+    `source`: as for :func:`read_matrix`.
     """
     if isinstance(source, np.ndarray):
         return source[start:stop]
@@ -87,16 +64,8 @@ def matrix_rows(source: Any, start: int, stop: int) -> np.ndarray:
 def matrix_rows_at(source: Any, index: np.ndarray) -> np.ndarray:
     """Read the rows of embeddings with these numbers, as a copy.
 
-    Parameters
-    ----------
-    source : path or array
-        As for :func:`read_matrix`. Of a .npy file no other row is read; of a .safetensors file all rows from the first
-        to the last of them are.
-    index : int array of shape (n,)
-
-    Returns
-    -------
-    ndarray of shape (n, d)
+    `source`: as for :func:`read_matrix`. Of a .npy file no other row is read; of a .safetensors file all rows from the
+    first to the last of them are.
 
     Examples
     --------

@@ -5,11 +5,11 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.errors import InputError, MissingColumn, argument
+from miscal.data.columns import split_names
 
 COLUMN_SYNONYMS = {
     "confidence": ("confidence", "conf", "prob", "p", "f", "score", "prediction", "pred_prob", "y_prob", "max_prob"),
@@ -35,11 +35,6 @@ COLUMN_PATTERNS = {
 def find(name: str, columns: Sequence[str], *, what: str) -> str:
     """Return `name` if it is a column.
 
-    Raises
-    ------
-    MissingColumn
-        Listing the columns and suggesting the nearest name, which is never used.
-
     Examples
     --------
     >>> find("confidense", ["id", "confidence"], what="confidence")
@@ -63,24 +58,7 @@ def listed(columns: Sequence[str]) -> str:
 def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()) -> str:
     """Find the column of a role by its synonyms.
 
-    Parameters
-    ----------
-    role : str
-    columns : sequence of str
-    taken : sequence of str
-        Columns that play another part.
-
-    Returns
-    -------
-    str
-        The column called `role`, or the only one with a synonym for name.
-
-    Raises
-    ------
-    MissingColumn
-        If there is none.
-    InputError
-        If several would do.
+    `taken`: columns that play another part. Returns the column called `role`, or the only one with a synonym for name.
 
     Examples
     --------
@@ -107,57 +85,6 @@ def guess(role: str, columns: Sequence[str], *, taken: Sequence[str | None] = ()
     )
 
 
-def name_of(name: Any, *, what: str) -> str:
-    """Return the name of a column as tables are read: a number, as pandas names columns, is written as text.
-
-    Raises
-    ------
-    InputError
-        If it is neither text nor a number, or empty: a column without a name can be called by none.
-    """
-    if isinstance(name, Real) and not isinstance(name, bool):
-        return str(name)
-    if not isinstance(name, str) or not name:
-        shown = "an empty one" if name == "" else f"a value of type {type(name).__name__}"
-        raise InputError(f"{what}: the name of a column must be text or a number; got {shown}: rename the column first")
-    return str(name)
-
-
-def split_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Separate a comma-separated list of names; a list of names is taken as it is.
-
-    Parameters
-    ----------
-    names : str or sequence of str or numbers
-        In a string, a name that holds a comma, or begins or ends with a blank, stands in double quotation marks, as in
-        csv.
-
-    Raises
-    ------
-    InputError
-        If a quotation mark is not closed, or a name is no text.
-
-    Examples
-    --------
-    >>> split_names('a, "b, c"'), split_names([" a", 7])
-    (('a', 'b, c'), (' a', '7'))
-    """
-    if not isinstance(names, str):
-        return tuple(name_of(one, what="names") for one in (names if isinstance(names, Iterable) else [names]))
-    parts = [found[0].strip() for found in _NAME.finditer(names)]
-    open_ended = [part for part in parts if part.startswith('"') and not _QUOTED.fullmatch(part)]
-    if open_ended:
-        raise InputError(
-            f"names: the quotation marks of {open_ended[0]!r} are not closed, or do not enclose the whole name; write "
-            'a name with a comma as in csv: "last, first",age'
-        )
-    return tuple(part[1:-1].replace('""', '"') if part.startswith('"') else part for part in parts if part)
-
-
-_QUOTED = re.compile('"(?:[^"]|"")*"')
-# a name up to the next comma that no quotation marks enclose
-_NAME = re.compile('\\s*"(?:[^"]|"")*"[^,]*|[^,]+')
-
 # a row index that pandas has written is no property of the input: of to_csv, and of to_parquet
 _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
@@ -167,28 +94,10 @@ def match(
 ) -> tuple[str, ...]:
     """Resolve names and glob patterns to feature columns.
 
-    Parameters
-    ----------
-    patterns : str or sequence of str
-        Names or patterns (``x_*``), comma-separated. Each must match.
-    columns : sequence of str
-    reserved : dict of str to str
-        Column to its role. Patterns pass over these, and over columns without a name and those in which pandas writes
-        a row index (``Unnamed: 0``); naming the outcome or the confidence is refused.
-    what : str, default "features"
-        The argument, for messages.
-
-    Returns
-    -------
-    tuple of str
-        In the order named, and of the table within a pattern; no column twice.
-
-    Raises
-    ------
-    MissingColumn
-        If a name or pattern matches nothing.
-    InputError
-        If the outcome or the confidence is named as a feature.
+    `patterns`: names or patterns (``x_*``), comma-separated. Each must match; `reserved`: column to its role. Patterns
+    pass over these, and over columns without a name and those in which pandas writes a row index (``Unnamed: 0``);
+    naming the outcome or the confidence is refused; `what`: the argument, for messages. They come in the order
+    named, and of the table within a pattern; no column twice.
 
     Examples
     --------
@@ -209,15 +118,7 @@ def match(
 def left_out_of(
     patterns: str | Sequence[str], columns: Sequence[str], single: Mapping[str, Any], several: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Resolve the columns that play no part.
-
-    Raises
-    ------
-    InputError
-        If one of them is named for a part, by an argument that takes a name or one that takes several.
-    MissingColumn
-        If a name or pattern matches nothing.
-    """
+    """Resolve the columns that play no part."""
     found = match(patterns, columns, {}, what="leave_out") if patterns else ()
     named = {what: (one,) for what, one in single.items()}
     named |= {what: split_names(names or ()) for what, names in several.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,35 +10,104 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, did_you_mean, value_list
 from miscal.base.checks import non_finite_rows, outside_unit
-from miscal.base.errors import InputError, argument
+from miscal.base.errors import InputError, MissingColumn, argument
 from miscal.base.options import of_fields, takes
 from miscal.base.precision import held
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
-from miscal.data.columns import OF_OUTCOMES, NewColumns
+from miscal.data.columns import OF_OUTCOMES, NewColumns, split_names
 from miscal.data.encoders import Combined, Encoder, FeatureColumns, Unknown
 from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import where as conditions
+from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
 from miscal.data.readers.computed_columns import pieces_with_computed
-from miscal.data.readers.content_digest import content_digest
-from miscal.data.readers.judge_columns import new_scores
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
-from miscal.data.readers.model_inputs import can_be_blank, needed, refuse_absent
-from miscal.data.readers.names import find, guess
-from miscal.data.readers.new_classes import ModelClasses, NewClasses, classes_of
-from miscal.data.readers.outcomes import Asked
+from miscal.data.readers.names import find, guess, listed, match
+from miscal.data.readers.outcomes import new_scores
 from miscal.data.readers.pieces import Piece, RowSource, open_pieces
+from miscal.data.readers.provenance import content_digest
+from miscal.data.readers.roles import Asked
 from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
     XSource,
+    choose_inputs,
     encoder_values,
     label,
     numbers_or_checked,
     refuse_lengths,
 )
+
+
+def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
+    """Return the columns that are to count as blank where they are missing; those that cannot are refused."""
+    known: tuple[str, ...] = getattr(encoder, "can_be_blank", ())
+    chosen = split_names(names)
+    for name in chosen:
+        if name not in known:
+            raise InputError(
+                f"missing_as_blank: {name!r} is no column that the model can take as blank; these are "
+                f"{value_list(known) if known else 'none'}"
+            )
+    return tuple(dict.fromkeys(chosen))
+
+
+def refuse_absent(
+    absent: Sequence[str], source: RowSource, can_be_blank: Collection[str], costs: Mapping[str, float]
+) -> None:
+    """Refuse rows that lack a column of the model, and say what it costs to do without it."""
+    if not absent:
+        return
+    remedy = "give it"
+    if all(name in can_be_blank for name in absent):
+        remedy += f", or have it taken as blank in every row ({argument('missing_as_blank', ','.join(absent))})"
+        known = [f"{costs[name]:+.4f} without {name!r}" for name in absent if name in costs]
+        remedy += f", which changed the log loss on rows of the run by {', '.join(known)}" if known else ""
+    raise MissingColumn(
+        f"features: there is no column {value_list(absent)}{did_you_mean(absent[0], source.columns, aside=True)}, "
+        f"which the model needs: {remedy}. {listed(source.columns)}"
+    )
+
+
+def needed(
+    source: RowSource,
+    encoder: Encoder,
+    own: tuple[str, ...],
+    blank: Sequence[str],
+    reserved: dict[str, str],
+    columns: NewColumns,
+) -> XSource:
+    """Take x from where the model took it; `own` are its columns of the table."""
+    places = encoder.places if isinstance(encoder, Combined) else encoder
+    kind = places.kind.split("-")[0]
+    text, embeddings = columns.text, columns.embeddings
+    if text is not None:
+        find(text, source.columns, what="text")
+    chosen = own if columns.features is None else match(columns.features, (*source.columns, *blank), reserved)
+    if kind == "features" and embeddings is None:
+        inputs = XSource("features", chosen)
+    elif kind == "text" and embeddings is None and chosen == own:
+        column = text or find(places.column, source.columns, what="text")  # type: ignore[attr-defined]
+        inputs = XSource("text", own, text=column)
+    else:
+        asked = replace(columns, features=None) if own else columns
+        inputs = choose_inputs(source, asked, reserved=reserved)
+        # a text that is only shown is not needed
+        inputs = replace(inputs, text=inputs.text if inputs.kind == "text" else None)
+        inputs = replace(inputs, features=chosen) if inputs.kind == kind else inputs
+    if inputs.kind != kind:
+        raise InputError(
+            f"the model was fitted on {encoder.describe()}, so new rows must have the same; got {inputs.kind}"
+        )
+    if inputs.features != own:
+        raise InputError(
+            f"the model was fitted on the columns {', '.join(own) or '(none)'}, so these must be given, in this order; "
+            f"got {', '.join(inputs.features) or '(none)'}"
+        )
+    return inputs
+
 
 ON_INVALID = ("error", "drop", "null")
 """What may be done about rows without a usable confidence or x: stop, leave them out, or keep them with a reason."""
@@ -72,7 +141,7 @@ class NewRows:
     blank : array of shape (m,)
         Of the rows in `whole`: in words, which of their columns were asked to be taken as blank; None where none is.
     digest : str
-        Of everything that was read for them, by :func:`~miscal.data.readers.content_digest.content_digest`.
+        Of everything that was read for them, by :func:`~miscal.data.readers.provenance.content_digest`.
     probability : float64 array of shape (n, K), or None
         Of a model of several classes: the probability of each, NaN in rows without usable ones. The confidence is the
         largest of a row.
@@ -123,7 +192,7 @@ class NewSource:
     as_blank : tuple of str
         Columns that are taken as blank where rows have no value of them, though no row was that the model learned from,
         or though the source has no such column.
-    classes : NewClasses or None
+    classes : ClassColumns or None
         Where the probabilities of several classes are found.
     scale : JudgeScale or None
         What the scores of a judge stand for; None where they are probabilities.
@@ -137,7 +206,7 @@ class NewSource:
     on_invalid: str = "error"
     kind: Kind = ANSWER
     as_blank: tuple[str, ...] = ()
-    classes: NewClasses | None = None
+    classes: ClassColumns | None = None
     scale: JudgeScale | None = None
 
     @property
@@ -148,7 +217,7 @@ class NewSource:
     @property
     def columns(self) -> dict[str, Any]:
         """The columns taken for the confidence, or the probabilities of classes, and x."""
-        of_classes = {} if self.classes is None else {"probabilities": self.classes.shown}
+        of_classes = {} if self.classes is None else {"probabilities": self.classes.read_from}
         return {"confidence": self.confidence, **of_classes, "x": self.inputs.made_of()}
 
     @property
@@ -157,13 +226,7 @@ class NewSource:
         return (*self.source.notes, *self.inputs.notes)
 
     def pieces(self, rows: int) -> list[Piece]:
-        """Cut into pieces of so many rows, and refuse embeddings that do not belong to them.
-
-        Raises
-        ------
-        InputError
-            If there are no rows, or embeddings of another number or width.
-        """
+        """Cut into pieces of so many rows, and refuse embeddings that do not belong to them."""
         found = self.source.pieces(rows)
         n = sum(piece.rows for piece in found)
         if n == 0:
@@ -180,27 +243,21 @@ class NewSource:
         return found
 
     def read(self, piece: Piece) -> NewRows:
-        """Read the rows of a piece.
-
-        Raises
-        ------
-        InputError
-            If a column is not what it has to be; with ``on_invalid="error"``, if any row cannot be used.
-        """
-        frame, faults, X, p, counts, digest = self._taken(piece)
-        return replace(self._checked(frame, faults, X, p, counts), digest=digest)
+        """Read the rows of a piece."""
+        frame, faults, X, p, counts, digest = self._load_rows(piece)
+        return replace(self._check_rows(frame, faults, X, p, counts), digest=digest)
 
     def digest(self, piece: Piece) -> str:
         """Digest of everything that :meth:`read` reads for a piece, without turning it into numbers."""
-        return self._taken(piece)[-1]
+        return self._load_rows(piece)[-1]
 
-    def _taken(
+    def _load_rows(
         self, piece: Piece
     ) -> tuple[pl.DataFrame, RowFaults, np.ndarray | None, np.ndarray | None, dict[str, int], str]:
         """Columns, embeddings and a matrix of probabilities, of the rows of a piece that meet the condition."""
         asked = () if self.where is None else conditions.columns_of(self.where, self.source.columns)
         named = [self.confidence] if self.classes is None else self.classes.columns
-        names = dict.fromkeys([*named, *_x_columns(self.inputs), *asked])
+        names = dict.fromkeys([*named, *self.inputs.columns, *asked])
         there = [name for name in names if name not in self._absent]
         frame = loaded = self.source.load(piece, there)
         frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
@@ -209,11 +266,11 @@ class NewSource:
         if self.where is not None:
             # a condition looks at columns of the types that all their values have
             typed = getattr(self.source, "load_typed", None)
-            kept, counts["undecided"] = conditions.decided(self.where, typed(piece, asked) if typed else frame)
+            kept, counts["undecided"] = conditions.decide(self.where, typed(piece, asked) if typed else frame)
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
         if self.inputs.rows is not None:
-            X = self._picked(frame, self.inputs.rows, faults)
+            X = self._pick_embeddings(frame, self.inputs.rows, faults)
         elif self.inputs.kind == "embeddings":
             X = matrix_rows(self.inputs.embeddings, piece.start, piece.start + piece.rows)
             X = held(X if kept.all() else X[kept])
@@ -235,7 +292,7 @@ class NewSource:
         found = [words[row] for row in zip(*blank.values(), strict=True)] or [None] * len(frame)
         return np.array(found, dtype=object)
 
-    def _picked(self, frame: pl.DataFrame, column: str, faults: RowFaults) -> np.ndarray:
+    def _pick_embeddings(self, frame: pl.DataFrame, column: str, faults: RowFaults) -> np.ndarray:
         """Embeddings of the rows that a column names, NaN where it names none."""
         name, (n, width) = label("embedding_rows", column), matrix_shape(self.inputs.embeddings)
         number = numbers_in(column_of(frame, column), name, self.source.typed, faults, repr(column))
@@ -247,7 +304,7 @@ class NewSource:
         X[there] = found
         return X
 
-    def _checked(
+    def _check_rows(
         self, frame: pl.DataFrame, faults: RowFaults, X: np.ndarray | None, p: np.ndarray | None, counts: dict[str, int]
     ) -> NewRows:
         row = faults.row
@@ -327,12 +384,6 @@ class NewSource:
         return pl.Series(name, values)
 
 
-def _x_columns(inputs: XSource) -> tuple[str, ...]:
-    if inputs.kind == "embeddings":
-        return (*inputs.features, *(() if inputs.rows is None else (inputs.rows,)))
-    return inputs.features if inputs.kind == "features" else (*inputs.features, str(inputs.text))
-
-
 def _columns_of(encoder: Encoder) -> FeatureColumns:
     """Return the part of an encoder that reads columns of the table."""
     return encoder.columns if isinstance(encoder, Combined) else encoder  # type: ignore[return-value]
@@ -353,30 +404,12 @@ def open_new_rows(
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
 
-    Parameters
-    ----------
-    source : path or table
-        As for :func:`miscal.data.readers.read_triples`.
-    encoder : Encoder
-        That of the model (``Triples.encoder``, or rebuilt from its saved state).
-    fitted_on : str, optional
-        Column of the confidences that the model was fitted on. No other is taken for it: a file of new rows may well
-        have a column of a usual name that holds something else.
-    kind : {"answer", "event", "judge"}, default "answer"
-        What the confidence is the probability of.
-    classes : ModelClasses, optional
-        The classes of the model.
-    scale : JudgeScale, optional
-        For a model of a judge: what its scores stand for; by default they are probabilities.
-    costs : mapping of str to float, optional
-        What it cost in log loss, on the rows of the run, to take a column as blank in every row; for the message that
-        a column is missing.
-    **options
-
-    Raises
-    ------
-    InputError
-        If the data do not offer what the encoder needs.
+    `source`: as for :func:`miscal.data.readers.read_triples`; `encoder`: that of the model (``Triples.encoder``, or
+    rebuilt from its saved state); `fitted_on`: column of the confidences that the model was fitted on. No other is
+    taken for it: a file of new rows may well have a column of a usual name that holds something else; `kind`: what the
+    confidence is the probability of; `classes`: the classes of the model; `scale`: for a model of a judge: what its
+    scores stand for; by default they are probabilities; `costs`: what it cost in log loss, on the rows of the run, to
+    take a column as blank in every row; for the message that a column is missing.
     """
     columns = of_fields(NewColumns, options)
     if columns.on_invalid not in ON_INVALID:
@@ -404,21 +437,7 @@ def open_new_rows(
 def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
     """Read all rows of a source at once.
 
-    Parameters
-    ----------
-    source : path or table
-    encoder : Encoder
-    **options
-        Those of :func:`open_new_rows`.
-
-    Returns
-    -------
-    NewRows
-
-    Raises
-    ------
-    InputError
-        If the data do not offer what the encoder needs, or values are missing, not finite or out of range.
+    `options`: those of :func:`open_new_rows`.
 
     Examples
     --------

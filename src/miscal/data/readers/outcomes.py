@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from miscal.base.arrays import did_you_mean, value_list
-from miscal.base.checks import check_correct
+from miscal.base.arrays import column_of, did_you_mean, row_list, value_list
+from miscal.base.checks import DROP, check_correct
 from miscal.base.errors import InputError, argument
-from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind, Vocabulary, check_kind, vocabulary
-from miscal.data.readers.names import find, guess
+from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
+from miscal.data.encoders.features import blank_rows
+from miscal.data.encoders.kinds import CategoryColumn
+from miscal.data.judged import JudgeScale
+from miscal.data.readers.column_readings import SENTENCE
+from miscal.data.readers.computed_columns import same_family, with_computed, words_in
+from miscal.data.readers.roles import Roles
+from miscal.data.readers.rows import TableRows, label, missing, numbers
+from miscal.data.readers.table import Table
 
 _PLAIN = ({"0": 0.0, "1": 1.0}, {"false": 0.0, "true": 1.0}, {"no": 0.0, "yes": 1.0})
 
@@ -27,165 +35,15 @@ PLAIN: Mapping[Kind, tuple[dict[str, float], ...]] = {EVENT: _PLAIN, JUDGE: _PLA
 """Words that say by themselves what happened, or whether an answer passes."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The columns of probability and outcome as they were asked for: of an answer, or of an event.
-
-    Parameters
-    ----------
-    kind : {"answer", "event", "judge"}
-    probability, outcome : str, optional
-        Columns; None where they are to be found by their names.
-    positive : optional
-        The value of the outcome's column that is the event; None where it is 1, true or yes.
-    """
-
-    kind: Kind
-    probability: str | None = None
-    outcome: str | None = None
-    positive: Any = None
-
-    OPTIONS: ClassVar = ("confidence", "correct", "probability", "event", "positive")
-    """Arguments of :meth:`of` that a study has: of answers and events."""
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        confidence: str | None = None,
-        correct: str | None = None,
-        probability: str | None = None,
-        event: str | None = None,
-        positive: Any = None,
-        judge: str | None = None,
-        human: str | None = None,
-        kind: Kind | None = None,
-    ) -> Asked:
-        """Tell from the options whether the probability is of an answer, of an event, or of what people say.
-
-        Parameters
-        ----------
-        confidence, correct, probability, event, positive, judge, human
-            As :func:`miscal.read_triples` takes them; `positive` goes with an event and with a judge.
-        kind : {"answer", "event", "judge"}, optional
-            By default that of the options given, and an answer where there are none.
-
-        Raises
-        ------
-        InputError
-            If options of both are given, or others than those of the kind.
-
-        Examples
-        --------
-        >>> Asked.of(event="defaulted").kind, Asked.of().kind
-        ('event', 'answer')
-        >>> Asked.of(confidence="p", event="defaulted")
-        Traceback (most recent call last):
-        ...
-        miscal.base.errors.InputError: confidence and correct are of an answer; probability and event are ...
-        """
-        of_kinds = {
-            ANSWER: {"confidence": confidence, "correct": correct},
-            EVENT: {"probability": probability, "event": event},
-            JUDGE: {"judge": judge, "human": human},
-        }
-        given = {name: value for options in of_kinds.values() for name, value in options.items() if value is not None}
-        kinds = [one for one, options in of_kinds.items() if any(name in given for name in options)]
-        if positive is not None:
-            given["positive"] = positive
-            kinds = kinds or [EVENT]
-        told: Kind = kinds[0] if kinds else ANSWER
-        if len(kinds) > 1 or (positive is not None and told == ANSWER):
-            raise InputError(
-                "confidence and correct are of an answer; probability and event are of an event; judge and human are "
-                "of a judge; positive goes with an event or a judge; and they do not mix: got "
-                f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
-            )
-        alone = set(given) == {"positive"}
-        if kind is not None and given and check_kind(kind) != told and not (alone and kind == JUDGE):
-            words = vocabulary(kind)
-            raise InputError(
-                f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got "
-                f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
-            )
-        return cls(kind or told, confidence or probability or judge, correct or event or human, positive)
-
-    @property
-    def words(self) -> Vocabulary:
-        """The words of this kind."""
-        return vocabulary(self.kind)
-
-    def refuse_beside(self, other: str) -> None:
-        """Refuse columns of one probability beside those of several classes.
-
-        Raises
-        ------
-        InputError
-        """
-        named = [one for one in (self.probability, self.outcome, self.positive) if one is not None]
-        if named or self.kind != ANSWER:
-            words = " and ".join(self.words.columns)
-            raise InputError(
-                f"{other} are of several classes, of which {argument('label')} is the right one; {words} are of one "
-                f"probability; give one of the two{f': got {value_list(named)}' if named else ''}"
-            )
-
-    def found(self, columns: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
-        """Find both columns, and say which were taken because none was named.
-
-        Raises
-        ------
-        MissingColumn
-            If one is not there, or has none of the usual names.
-        InputError
-            If several could be meant, or both are the same.
-        """
-        roles = self.words.columns
-        named = [
-            column if column is None else find(column, columns, what=role)
-            for role, column in zip(roles, (self.probability, self.outcome), strict=True)
-        ]
-        found, said = [], []
-        for role, column in zip(roles, named, strict=True):
-            # a column called like this part that was named for the other is refused as both, below
-            taken = column or (role if role in named else guess(role, columns, taken=named))
-            if column is None and taken != role:
-                said.append(f"the column {taken!r} was taken as {role}, since none was named")
-            found.append(taken)
-        if found[0] == found[1]:
-            raise InputError(f"{roles[0]} and {roles[1]} must be two columns; both are {found[0]!r}")
-        return found[0], found[1], tuple(said)
-
-
 def outcomes(
     series: pl.Series, kind: Kind, *, positive: Any = None, name: str, rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read a column of outcomes.
 
-    Parameters
-    ----------
-    series : polars.Series
-        Without missing values.
-    kind : {"answer", "event", "judge"}
-        Of an answer the outcome is 0/1 or true/false. Of an event it may also be written as text: 0/1, false/true or
-        no/yes in any case, or any values of which `positive` names one.
-    positive : optional
-        The value that is the event; every other value is none.
-    name : str
-        What messages call the column.
-    rows : int array, optional
-        Row numbers for messages.
-
-    Returns
-    -------
-    outcomes : float64 array of shape (n,), 0 or 1
-    notes : tuple of str
-        What other values count as no event, where there are several.
-
-    Raises
-    ------
-    InputError
-        If the column holds something else, with what it holds.
+    `series`: without missing values; `kind`: of an answer the outcome is 0/1 or true/false. Of an event it may also be
+    written as text: 0/1, false/true or no/yes in any case, or any values of which `positive` names one; `positive`: the
+    value that is the event; every other value is none; `name`: what messages call the column; `rows`: row numbers for
+    messages. Returns `notes`: what other values count as no event, where there are several.
 
     Examples
     --------
@@ -210,18 +68,8 @@ def outcomes(
 def plain_words(series: pl.Series, kind: Kind) -> tuple[np.ndarray, tuple[str, ...]] | None:
     """Read words that say by themselves what happened, in any case.
 
-    Parameters
-    ----------
-    series : polars.Series
-        Of text, without missing values.
-    kind : {"event", "judge"}
-
-    Returns
-    -------
-    values : float64 array of shape (n,), 0 or 1
-    words : tuple of str
-        What 0 and 1 are written as.
-        None in place of both where other words are among them.
+    `series`: of text, without missing values. Returns `words`: what 0 and 1 are written as. None in place of both where
+    other words are among them.
 
     Examples
     --------
@@ -246,7 +94,7 @@ def _plain(series: pl.Series, name: str, kind: Kind) -> np.ndarray:
 
 
 def _refuse_two_numbers(series: pl.Series, name: str, kind: Kind) -> None:
-    """Two numbers such as 1 and 2 are a label; what else is not 0 or 1 is told by the check of outcomes."""
+    """Two numbers such as 1 and 2 are a label; what else is not 0 or 1 is refused by the check of outcomes."""
     if series.dtype.is_numeric() and series.n_unique() == 2 and ((series != 0) & (series != 1)).any():
         raise InputError(_which(series, name, kind))
 
@@ -283,3 +131,194 @@ def _equals(series: pl.Series, value: Any) -> pl.Series:
         except (TypeError, ValueError):
             return pl.Series([False] * len(series))
     return series.cast(pl.String) == str(value)
+
+
+MODELS, JUDGES = ("model", "model_name", "system", "generator"), ("judge_model", "judge_name", "grader", "grader_model")
+"""Names of columns that hold the model of an answer, and that of the judge."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadJudge:
+    """Rows with what a judge says of them.
+
+    Attributes
+    ----------
+    rows : TableRows
+        Those that people have judged; the judge's column holds probabilities.
+    unjudged : TableRows
+        The others, likewise.
+    scale : JudgeScale or None
+    labelling : (n,) float64 or None
+        Probability by which each row of `rows` was chosen to be judged.
+    notes : tuple of str
+    """
+
+    rows: TableRows
+    unjudged: TableRows
+    scale: JudgeScale | None
+    labelling: NDArray[np.float64] | None
+    notes: tuple[str, ...]
+
+
+def with_judge_columns(table: Table, roles: Roles) -> Table:
+    """Add the columns in which judges are known to err: the length of each text, and whether two models are kin.
+
+    `roles`: of its columns; only those without a part are looked at.
+    """
+    free = [name for name in table.columns if name not in roles.reserved]
+    pairs = [(model, judge) for model in MODELS for judge in JUDGES if model in free and judge in free]
+    frame = table.load(free)
+    lengths = [words_in(name) for name in free if _holds_texts(column_of(frame, name))]
+    return with_computed(table, [*lengths, *(same_family(*pair) for pair in pairs[:1])])
+
+
+def _holds_texts(series: pl.Series) -> bool:
+    if series.dtype != pl.String or not CategoryColumn.reads(series):
+        return False
+    words = series.drop_nulls().str.count_matches(r"\S+").median()
+    return words is not None and words >= SENTENCE  # type: ignore[operator]
+
+
+def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> ReadJudge:
+    """Find out what the judge's scores are, and which rows people have judged.
+
+    `positive`: the verdict by which people approve; `drop`: leave out rows without a score, instead of refusing them.
+    """
+    bad = blank(column_of(rows.frame, roles.confidence)) | missing(rows, roles.confidence)
+    notes: list[str] = []
+    if bad.any():
+        said = f"{label('judge', roles.confidence)}: {int(bad.sum())} of {len(bad)} scores are missing"
+        if not drop or bad.all():
+            raise InputError(f"{said} ({row_list(bad, rows.row)}); fill them in, or {DROP}")
+        notes.append(f"{said}; these rows were dropped")
+        rows = rows.take(~bad)
+    score, words = _scores(rows, roles)
+    known = ~blank(column_of(rows.frame, roles.correct))
+    if not known.any():
+        raise InputError(
+            f"{label('human', roles.correct)} holds no verdict: people must have judged some of the rows, at least 100"
+        )
+    judged, others = rows.take(known), rows.take(~known)
+    approved, _ = outcomes(
+        column_of(judged.frame, roles.correct), JUDGE, positive=positive, name=roles.labels[1], rows=judged.row
+    )
+    scale = _scale(score, known, approved, words, rows, roles)
+    if others.row.size:
+        notes.append(
+            f"people have not judged {len(others.row):,} of {len(rows.row):,} rows: these say how often people would "
+            "approve, and nothing is learned or tested on them"
+        )
+    if scale is not None and not scale.informative:
+        notes.append(
+            "people do not approve more often at a higher score, so all scores of the judge stand for one rate"
+        )
+    labelling = _labelling(judged, roles)
+    judged, others = (
+        _with_probability(part, roles, scale, score[mask]) for part, mask in ((judged, known), (others, ~known))
+    )
+    return ReadJudge(judged, others, scale, labelling, tuple(notes))
+
+
+def blank(series: pl.Series) -> NDArray[np.bool_]:
+    """Mark the rows that hold no value: missing, NaN, or a text of blanks.
+
+    Examples
+    --------
+    >>> blank(pl.Series(["a", " ", None])).tolist()
+    [False, True, True]
+    """
+    bad = blank_rows(series)
+    return bad | (series.str.strip_chars() == "").fill_null(True).to_numpy() if series.dtype == pl.String else bad
+
+
+def _scores(rows: TableRows, roles: Roles) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the scores as numbers, and what they were written as where that is words."""
+    series = column_of(rows.frame, roles.confidence)
+    name = label("judge", roles.confidence)
+    if series.dtype == pl.Boolean:
+        return series.cast(pl.Float64).to_numpy(), ("false", "true")
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        if (found := plain_words(series, JUDGE)) is not None:
+            return found
+        text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+        if (as_numbers := text.cast(pl.Float64, strict=False)).null_count() == 0:
+            return as_numbers.to_numpy(), ()
+        raise InputError(
+            f"{name} holds {value_list(sorted(text.unique().to_list()))}: scores are numbers, higher where the judge "
+            "approves more, or pass and fail; turn other words into numbers"
+        )
+    values = numbers(rows, roles.confidence, name)
+    if not np.isfinite(values).all():
+        raise InputError(f"{name} must hold finite numbers; {int((~np.isfinite(values)).sum())} are not")
+    return values, ()
+
+
+def _scale(
+    score: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    approved: NDArray[np.float64],
+    words: tuple[str, ...],
+    rows: TableRows,
+    roles: Roles,
+) -> JudgeScale | None:
+    """Learn what scores stand for, from rows that are no test rows; None where they are probabilities already."""
+    levels = np.unique(score)
+    if not words and levels[0] >= 0 and levels[-1] <= 1 and len(levels) > 2:
+        return None
+    if len(levels) == 1:
+        raise InputError(f"{label('judge', roles.confidence)} is {levels[0]:g} in all rows, so that it says nothing")
+    learned = np.full(int(known.sum()), True)
+    if roles.split is not None:
+        learned = (column_of(rows.frame, roles.split).cast(pl.String) != "test").fill_null(True).to_numpy()[known]
+    weight = None
+    if roles.weight is not None:
+        weight = numbers(rows, roles.weight, label("weight", roles.weight))[known][learned]
+    return JudgeScale.fit(score[known][learned], approved[learned], weight, words)
+
+
+def _with_probability(rows: TableRows, roles: Roles, scale: JudgeScale | None, score: NDArray[np.float64]) -> TableRows:
+    found = score if scale is None else scale.probability(score)
+    return replace(rows, frame=rows.frame.with_columns(pl.Series(roles.confidence, found)))
+
+
+def _labelling(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:
+    if roles.labelling is None:
+        return None
+    name = label("labelling_probability", roles.labelling)
+    values = numbers(rows, roles.labelling, name)
+    bad = ~((values > 0) & (values <= 1))
+    if bad.any():
+        raise InputError(
+            f"{name} must lie above 0 and up to 1 in rows that people have judged: it is the probability by which a "
+            f"row was chosen; {int(bad.sum())} of {len(bad)} are not ({row_list(bad, rows.row)})"
+        )
+    return values
+
+
+def new_scores(series: pl.Series, scale: JudgeScale) -> pl.Series:
+    """Return the probabilities of new scores, null where there is none; words that the scale does not know stay blank.
+
+    Examples
+    --------
+    >>> new_scores(pl.Series("s", ["Pass", "fail"]), JudgeScale((0.0, 1.0), (0.2, 0.7), ("fail", "pass"))).to_list()
+    [0.7, 0.2]
+    """
+    if scale.words and series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum):
+        meaning = {word: float(place) for place, word in enumerate(scale.words)}
+        text = series.cast(pl.String).str.strip_chars().str.to_lowercase()
+        values = text.replace_strict(meaning, default=None, return_dtype=pl.Float64)
+    else:
+        values = series.cast(pl.Float64, strict=False)
+    found = scale.probability(values.fill_null(np.nan).to_numpy())
+    return pl.Series(series.name, found).fill_nan(None)
+
+
+def scale_words(scale: JudgeScale) -> Sequence[str]:
+    """Return what the scores are written as: words, or numbers.
+
+    Examples
+    --------
+    >>> scale_words(JudgeScale((1.0, 2.5), (0.1, 0.9)))
+    ['1', '2.5']
+    """
+    return scale.words or [f"{score:g}" for score in scale.scores]

@@ -17,13 +17,59 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import CorruptFile
+from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.tables import scan_parquet
-from miscal.data.readers import delimited, jsonl, parquet, scored
-from miscal.data.readers.records import Dialect, ends_of
-from miscal.data.readers.registry import open_table, refuse_escape
-from miscal.data.readers.table import Table, damage, exactly, existing, not_empty
-from miscal.data.readers.text_file import decoded, line_of, python_encoding, refuse_binary
+from miscal.data.readers import delimited, hf_dataset, in_memory, jsonl, parquet, scored
+from miscal.data.readers.delimited import Dialect, ends_of
+from miscal.data.readers.table import (
+    Table,
+    damage,
+    decoded,
+    exactly,
+    existing,
+    line_of,
+    not_empty,
+    python_encoding,
+    refuse_binary,
+)
+
+READERS = (parquet, delimited, jsonl, scored, hf_dataset, in_memory)
+
+
+def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
+    """Open a file, folder or table in memory with the first reader that accepts it.
+
+    `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score`` or ``datasets.save_to_disk``; a pandas,
+    polars or pyarrow frame; a dictionary of arrays; `encoding`: of text files; `csv_escape`: of csv and tsv files: the
+    character that stands before a quotation mark inside a quoted field. By default such a mark is doubled.
+    """
+    if isinstance(source, (str, Path)):
+        source = existing(Path(source))
+    if csv_escape is not None:
+        refuse_escape(source)
+        return delimited.read(source, encoding=encoding, csv_escape=csv_escape)
+    for reader in READERS:
+        if reader.accepts(source):
+            return reader.read(source, encoding=encoding)
+    if isinstance(source, Path):
+        unknown = "a folder that neither miscal score nor datasets.save_to_disk wrote"
+        raise FileError(
+            f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
+            ".jsonl file, a folder written by miscal score, or a dataset on disk"
+        )
+    raise InputError(
+        f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"
+    )
+
+
+def refuse_escape(source: Any) -> None:
+    """Refuse an escape of quotation marks where there are none to escape."""
+    if not delimited.accepts(source):
+        shown = source if isinstance(source, Path) else f"a value of type {type(source).__name__}"
+        raise InputError(
+            f"{argument('csv_escape')} says how a .csv or .tsv file was written; the data are {shown}: leave it out"
+        )
+
 
 _BLOCK = 1 << 24
 # pieces of a Parquet file that are read together
@@ -84,16 +130,10 @@ class RowSource(Protocol):
 def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> RowSource:
     """Open a source to be read in pieces.
 
-    Parameters
-    ----------
-    source : path or table
-        As for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of
-        ``miscal score`` are never in memory as a whole; anything else is.
-    encoding : str, default "utf-8"
-        Of text files. Those in an encoding in which the bytes of ASCII may be parts of other characters (UTF-16) are
-        read whole.
-    csv_escape : str, optional
-        As for :func:`miscal.data.readers.open_table`.
+    `source`: as for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of ``miscal
+    score`` are never in memory as a whole; anything else is; `encoding`: of text files. Those in an encoding in which
+    the bytes of ASCII may be parts of other characters (UTF-16) are read whole; `csv_escape`: as for
+    :func:`miscal.data.readers.open_table`.
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
@@ -122,7 +162,7 @@ def _plain_ascii(encoding: str, marks: str) -> bool:
     return all((lead + mark.encode()).decode(encoding, "replace").endswith(mark) for lead, mark in pairs)
 
 
-def _counted(n: int, rows: int) -> list[Piece]:
+def _cut_evenly(n: int, rows: int) -> list[Piece]:
     return [Piece(i, start, min(rows, n - start)) for i, start in enumerate(range(0, n, rows))]
 
 
@@ -142,7 +182,7 @@ class TablePieces:
 
     def pieces(self, rows: int) -> list[Piece]:
         """Cut into pieces of so many rows."""
-        return _counted(len(self.table.load(self.columns[:1])), rows)
+        return _cut_evenly(len(self.table.load(self.columns[:1])), rows)
 
     def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
         """Read some columns of a piece; a column is read from the table once."""
@@ -155,10 +195,7 @@ class TablePieces:
 class ParquetPieces:
     """A Parquet file.
 
-    Parameters
-    ----------
-    table : Table
-        Of the reader.
+    `table`: of the reader.
     """
 
     typed = True
@@ -178,7 +215,7 @@ class ParquetPieces:
         """Cut into pieces of so many rows."""
         with damage(self.path, "Parquet"):
             n = scan_parquet(self.path).select(pl.len()).collect().item()
-        return _counted(n, rows)
+        return _cut_evenly(n, rows)
 
     def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
         """Read some columns of a piece, and with it those beside it, which the next calls ask for.
@@ -204,11 +241,7 @@ class ParquetPieces:
 class _TextPieces:
     """A text file whose records end with a line break.
 
-    Parameters
-    ----------
-    path : Path
-    encoding : str
-        One in which a line break is the byte 10.
+    `encoding`: one in which a line break is the byte 10.
     """
 
     embeddings = None
@@ -264,7 +297,7 @@ class DelimitedPieces(_TextPieces):
             bounds += ends[rows - 1 - n % rows :: rows].tolist()
             n, last = n + len(ends), int(ends[-1])
         n += last < size
-        found = _counted(n, rows)
+        found = _cut_evenly(n, rows)
         ends = [*bounds[1 : len(found)], size]
         places = zip(found, bounds, ends, strict=False)
         return [replace(piece, begin=begin, end=end) for piece, begin, end in places]

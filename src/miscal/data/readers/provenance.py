@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from miscal.base.errors import InputError, MismatchError
 from miscal.base.files import digest
 from miscal.data.readers.rows import XSource
@@ -26,12 +30,9 @@ def fingerprints(
 
     `probabilities` are a matrix beside the table, if they are one.
 
-    Returns
-    -------
-    dict
-        ``path`` and ``sha256`` (None for a table in memory; for a folder, one fingerprint of all its files), ``files``,
-        the ``reader``, and where anything was in memory ``in_memory``: its ``columns`` that were read, and whether
-        ``embeddings`` were, too.
+    Returns ``path`` and ``sha256`` (None for a table in memory; for a folder, one fingerprint of all its files),
+    ``files``, the ``reader``, and where anything was in memory ``in_memory``: its ``columns`` that were read, and
+    whether ``embeddings`` were, too.
     """
     data = [_fingerprint(file) for file in table.files]
     beside = [_fingerprint(Path(one)) for one in (inputs.embeddings, probabilities) if isinstance(one, (str, Path))]
@@ -52,12 +53,7 @@ def fingerprints(
 def found_in(folder: Path, source: dict[str, Any]) -> dict[str, Any]:
     """Return where rows can be read from: as it was, with the files of the run folder for what was in memory.
 
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    source : dict
-        ``Triples.source`` of the run.
+    `folder`: of the run; `source`: ``Triples.source`` of the run.
     """
     memory = source.get("in_memory")
     if memory is None:
@@ -78,19 +74,7 @@ def _fingerprint(file: Path) -> dict[str, str]:
 def refuse_changed(source: dict[str, Any]) -> None:
     """Refuse data that are not what they were.
 
-    Parameters
-    ----------
-    source : dict
-        ``Triples.source`` of the run.
-
-    Raises
-    ------
-    InputError
-        If the rows or their embeddings were in memory, and the run does not keep them.
-    FileError
-        If a file is gone.
-    MismatchError
-        If a file's content has changed.
+    `source`: ``Triples.source`` of the run.
     """
     options = source.get("options")
     gone = options is not None and source.get("in_memory", {}).get("embeddings") and options["embeddings"] is None
@@ -103,3 +87,56 @@ def refuse_changed(source: dict[str, Any]) -> None:
                 f"{path} has changed since the run: its sha256 is no longer {file['sha256'][:12]}...; "
                 "put the old file back, or run again"
             )
+
+
+_SEED = 71
+_BLOCK_ROWS = 512
+
+
+def content_digest(frame: pl.DataFrame, *matrices: np.ndarray | None) -> str:
+    """SHA-256 of hashes of rows and of what belongs to them: hashing rows first takes less than half of the time.
+
+    A row of other values in the columns keeps its hash with chance 2^-64, one of another embedding with chance 2^-33 at
+    most. It guards against files that were replaced, not against someone who makes rows whose hashes are equal.
+
+    `frame`: columns that were read; `matrices` (m, d): embeddings and probabilities that were read. Returns 64
+    hexadecimal digits, the same whatever the time and name of a file, and wherever the values lie in memory.
+
+    Examples
+    --------
+    >>> one, other = (pl.DataFrame({"f": [0.1, value]}) for value in (0.2, 0.3))
+    >>> [content_digest(frame, None) == content_digest(one, None) for frame in (one.clone(), other)]
+    [True, False]
+    """
+    sha = hashlib.sha256(frame.hash_rows().to_numpy())
+    for matrix in matrices:
+        if matrix is not None:
+            sha.update(row_hashes(matrix))
+    return sha.hexdigest()
+
+
+def row_hashes(X: np.ndarray) -> NDArray[np.uint64]:
+    """Hash rows by random sums of their words, (m, 2) (multilinear hashing; Carter & Wegman, 1979).
+
+    Two rows whose words of 32 bits differ in an even place differ in the first sum, others in the second, but for
+    a chance of at most 2^-33: a difference of less than 2^32, times a random number of 64 bits, is modulo 2^64 equal to
+    any one value with no larger chance.
+
+    Examples
+    --------
+    >>> X = np.ones((2, 3), np.float32)
+    >>> X[1, 1] = -1
+    >>> hashes = row_hashes(X)
+    >>> bool((hashes[0] == hashes[1]).all())
+    False
+    """
+    if X.shape[1] * X.itemsize % 8:
+        X = np.pad(X, ((0, 0), (0, 1)))
+    words = np.ascontiguousarray(X).view(np.uint64)
+    whole, upper = np.random.default_rng(_SEED).integers(0, 2**64, (2, words.shape[1]), np.uint64)
+    hashes = np.empty((len(words), 2), np.uint64)
+    # blocks that a cache holds
+    for i in range(0, len(words), _BLOCK_ROWS):
+        part = words[i : i + _BLOCK_ROWS]
+        hashes[i : i + _BLOCK_ROWS] = np.stack([part @ whole, (part >> np.uint64(32)) @ upper], 1)
+    return hashes

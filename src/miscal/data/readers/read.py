@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from miscal.base.arrays import column_of
+from miscal.base.arrays import column_of, row_list
 from miscal.base.checks import (
+    DROP,
+    EXTREME_WEIGHTS,
     check_seed,
+    extreme_weights,
+    other_unit,
+    outside_unit,
 )
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import content_order
@@ -22,41 +27,39 @@ from miscal.base.randomness import global_random_kept
 from miscal.base.signatures import checked_call
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
-from miscal.data.columns import SINGLE, Columns
+from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.mapped import LARGE_BYTES, in_blocks
 from miscal.data.readers.answers import answers_of, one_answer_note
 from miscal.data.readers.candidate_groups import candidates_of
-from miscal.data.readers.chosen_columns import with_readings, without_leaks
 from miscal.data.readers.class_columns import probabilities_of, with_top_label
-from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates
+from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates, with_readings, without_leaks
 from miscal.data.readers.computed_columns import given_columns, with_computed
-from miscal.data.readers.grouping import NO_GROUPS, groups_of, times_of
-from miscal.data.readers.judge_columns import ReadJudge, read_judge, with_judge_columns
-from miscal.data.readers.names import find, left_out_of, name_of, refuse_told, split_names
-from miscal.data.readers.outcomes import outcomes
+from miscal.data.readers.names import find, left_out_of, refuse_told
+from miscal.data.readers.outcomes import ReadJudge, outcomes, read_judge, with_judge_columns
+from miscal.data.readers.pieces import open_table
 from miscal.data.readers.provenance import fingerprints, refuse_changed
-from miscal.data.readers.registry import open_table
-from miscal.data.readers.roles import Roles, roles_of, with_naming
+from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
+from miscal.data.readers.row_faults import RowFaults
 from miscal.data.readers.rows import (
     TableRows,
     XSource,
+    add_invalid_inputs,
     choose_inputs,
     choose_rows,
     confidences,
     encoder_values,
     label,
     metadata_of,
+    missing,
     numbers,
     refuse_repeated,
     texts,
     unseen_note,
 )
 from miscal.data.readers.table import Table
-from miscal.data.readers.valid_rows import valid_rows, weighed
-from miscal.data.sampling import SAMPLE_ROWS, SAMPLED_ABOVE
-from miscal.data.splits import check_trainable, straddling_inputs
+from miscal.data.splits import SAMPLE_ROWS, SAMPLED_ABOVE, check_trainable, straddling_inputs
 from miscal.data.triples import Triples, check_split
 
 # stream of the texts that an encoder is fitted on
@@ -101,10 +104,10 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     >>> len(t), t.source["columns"]["confidence"], t.split
     (200, 'conf', None)
     """
-    columns = _checked(of_fields(Columns, options))
+    columns = _check_names(of_fields(Columns, options))
     check_seed(seed)
     opened = open_table(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
-    offered, left_out = _offered(opened, columns)
+    offered, left_out = _offer_columns(opened, columns)
     asked_for = roles_of(offered, columns, kind)
     judged = asked_for.kind == JUDGE
     table = with_judge_columns(offered, asked_for) if judged else offered
@@ -126,8 +129,8 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     if roles.classes is not None:
         rows, of_classes = with_top_label(rows, roles.classes, drop=drop)
         roles = replace(roles, names_only=(*roles.names_only, roles.classes.predicted))
-    usable, dropped = valid_rows(rows, roles, x, drop=drop)
-    rows, weights, about_weights = weighed(usable, roles)
+    usable, dropped = _valid_rows(rows, roles, x, drop=drop)
+    rows, weights, about_weights = _drop_weightless(usable, roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
@@ -163,7 +166,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     return replace(triples, candidate_groups=candidates, judged=reading)
 
 
-def _checked(columns: Columns) -> Columns:
+def _check_names(columns: Columns) -> Columns:
     """Refuse what can be no name of a column, and return lists of names as tuples."""
     if columns.on_invalid not in ("error", "drop"):
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {columns.on_invalid!r}")
@@ -173,7 +176,7 @@ def _checked(columns: Columns) -> Columns:
     return replace(columns, **plain, **named)
 
 
-def _offered(table: Table, columns: Columns) -> tuple[Table, tuple[str, ...]]:
+def _offer_columns(table: Table, columns: Columns) -> tuple[Table, tuple[str, ...]]:
     """Add the columns that are computed where they are named, and take those away that are left out."""
     several = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak")}
     made = with_computed(table, [one for names in several.values() for one in split_names(names or ())])
@@ -186,7 +189,7 @@ def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, 
     rows = scored.unjudged
     if len(rows.row):
         # they have no outcome that could be missing
-        rows, _ = valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop)
+        rows, _ = _valid_rows(rows, replace(roles, correct=roles.confidence), inputs, drop=drop)
     values = encoder_values(inputs, rows.frame, rows.X)
     unjudged = UnjudgedRows(
         X=_transformed(encoder, values) if len(rows.row) else np.zeros((0, encoder.n_features), np.float32),
@@ -243,19 +246,8 @@ def options_of(source: dict[str, Any]) -> dict[str, Any]:
 def reread(source: dict[str, Any], **changed: Any) -> Triples:
     """Read the rows of a run again, from its ``Triples.source``.
 
-    Parameters
-    ----------
-    source : dict
-        As :func:`miscal.data.readers.provenance.found_in` returns it.
-    **changed
-        Options of :func:`read_triples` that are to be others than in the run.
-
-    Raises
-    ------
-    InputError
-        If the rows were given in memory and are not kept.
-    FileError, MismatchError
-        If a file is gone or has changed, or what makes inputs of text is another here.
+    `source`: as :func:`miscal.data.readers.provenance.found_in` returns it; `changed`: options of :func:`read_triples`
+    that are to be others than in the run.
     """
     refuse_changed(source)
     triples = read_triples(source["path"], **options_of(source) | changed)
@@ -266,6 +258,63 @@ def reread(source: dict[str, Any], **changed: Any) -> Triples:
             f"or discover again with {argument('embed_model')}"
         )
     return triples
+
+
+# --- rows that can be used ----------------------------------------------------------------------------------------
+
+
+def _valid_rows(rows: TableRows, roles: Roles, inputs: XSource, *, drop: bool) -> tuple[TableRows, tuple[str, ...]]:
+    """Refuse rows whose x is not complete, or drop these and those without confidence, outcome or weight."""
+    faults = RowFaults(rows.row)
+    if drop:
+        stated = {roles.confidence: _invalid_confidence(rows, roles), roles.correct: missing(rows, roles.correct)}
+        stated |= {} if roles.weight is None else {roles.weight: missing(rows, roles.weight)}
+        for column, bad in stated.items():
+            faults.add(f"column {column!r}", bad, "invalid", repr(column))
+    add_invalid_inputs(faults, rows, inputs)
+    if not drop:
+        faults.refuse(f"correct them, or {DROP}")
+    bad = faults.any()
+    if not bad.any():
+        return rows, ()
+    parts = ", ".join(f"{int(mask.sum())} by {column}" for _, mask, _, column in faults.found)
+    note = f"{int(bad.sum())} of {len(bad)} rows were dropped as invalid: {parts}"
+    if bad.all():
+        raise InputError(f"no valid row is left: {note}")
+    return rows.take(~bad), (note,)
+
+
+def _invalid_confidence(rows: TableRows, roles: Roles) -> np.ndarray:
+    bad = missing(rows, roles.confidence)
+    values = numbers(rows, roles.confidence, roles.labels[0])
+    if not bad.all() and other_unit(values[~bad]):
+        return bad  # a column in the wrong unit is refused as a whole, not dropped row by row
+    return bad | outside_unit(np.where(bad, 0.0, values))
+
+
+def _drop_weightless(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarray | None, tuple[str, ...]]:
+    """Leave out the rows of weight 0; the weights of the others."""
+    if roles.weight is None:
+        return rows, None, ()
+    values = numbers(rows, roles.weight, label("weight", roles.weight))
+    bad = ~(values >= 0) | np.isinf(values)
+    if bad.any():
+        raise InputError(
+            f"{label('weight', roles.weight)} must hold finite numbers of at least 0; {int(bad.sum())} of {len(bad)} "
+            f"are not ({row_list(bad, rows.row)}): correct them, or drop these rows with {argument('where')}"
+        )
+    if extreme_weights(values):
+        raise InputError(
+            f"{label('weight', roles.weight)} {EXTREME_WEIGHTS}; got a largest one of {values.max():.3g}: divide all "
+            "by their mean"
+        )
+    kept = values > 0
+    if not kept.any():
+        raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
+    if kept.all():
+        return rows, values, ()
+    said = f"{int((~kept).sum()):,} of {len(kept):,} rows were left out: their weight is 0"
+    return rows.take(kept), values[kept], (said,)
 
 
 # --- assembly -----------------------------------------------------------------------------------------------------

@@ -4,20 +4,188 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import column_of, value_list
+from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
-from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
-from miscal.data.columns import Columns
+from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, KINDS, Kind, Vocabulary, check_kind, vocabulary
+from miscal.data.columns import Columns, split_names
+from miscal.data.encoders.kinds import read_dates
+from miscal.data.periods import PERIODS, period_starts
 from miscal.data.readers.answers import NO_ANSWERS, AnswerColumns, answer_columns
 from miscal.data.readers.class_columns import CONFIDENCE, CORRECT, ClassColumns, find_classes
-from miscal.data.readers.grouping import NO_GROUPS, Grouping
-from miscal.data.readers.names import find, match, refuse_told, split_names, unreserved
-from miscal.data.readers.outcomes import Asked
-from miscal.data.readers.rows import AUTO, label, shown_text
+from miscal.data.readers.names import find, guess, match, refuse_told, unreserved
+from miscal.data.readers.rows import AUTO, TableRows, label, metadata_of, shown_text
 from miscal.data.readers.table import Table
+from miscal.data.triples import check_group, check_time
+
+NO_GROUPS = "none"
+"""As the option `group`: each row is counted by itself."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A column whose equal values make a group, or whose dates of one period do.
+
+    Attributes
+    ----------
+    column : str
+    period : str or None
+        One of `PERIODS`; None: equal values.
+
+    Examples
+    --------
+    >>> Grouping.of("seen:day", ["seen", "ward"]), Grouping.of("ward", ["seen", "ward"])
+    (Grouping(column='seen', period='day'), Grouping(column='ward', period=None))
+    """
+
+    column: str
+    period: str | None = None
+
+    @classmethod
+    def of(cls, named: str, columns: Sequence[str], *, what: str = "group") -> Self:
+        """Find the column that `named` means: its name, or its name with a colon and a period."""
+        column, colon, period = named.rpartition(":")
+        if named in columns or not colon or column not in columns:
+            return cls(find(named, columns, what=what))
+        if period not in PERIODS:
+            raise InputError(f"{what}: {column!r} can be cut into {', '.join(PERIODS)}; got {named!r}")
+        return cls(column, period)
+
+    @property
+    def name(self) -> str:
+        """What it is called by in options and messages."""
+        return self.column if self.period is None else f"{self.column}:{self.period}"
+
+    @property
+    def whole_column(self) -> str | None:
+        """The column, where its own values are the groups; a date of which only the day counts may play other parts."""
+        return self.column if self.period is None else None
+
+    def values(self, frame: pl.DataFrame) -> list[Any]:
+        """Return the group of each row, None where it is missing."""
+        series = column_of(frame, self.column)
+        if self.period is None:
+            return series.to_list()
+        dates = read_dates(series)
+        if dates is None:
+            raise InputError(
+                f"group: {self.name!r} asks for the {self.period} of {self.column!r}, which must hold dates; its type "
+                f"is {series.dtype}; if these are dates, {DATES}"
+            )
+        starts = period_starts(dates.dt.cast_time_unit("us").to_numpy(), self.period)
+        return [None if np.isnat(one) else str(one) for one in starts]
+
+
+def groups_of(rows: TableRows, grouping: Grouping) -> np.ndarray:
+    """Read and check the group of each row, object (n,)."""
+    values = np.array(grouping.values(rows.frame), dtype=object)
+    return check_group(values, name=label("group", grouping.name), rows=rows.row)
+
+
+def times_of(rows: TableRows, column: str) -> np.ndarray:
+    """Read and check when each row was predicted: datetime64[s] or float64 (n,)."""
+    return check_time(metadata_of(rows, column), name=label("time", column), rows=rows.row)
+
 
 ID = "id"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The columns of probability and outcome as they were asked for: of an answer, or of an event.
+
+    Parameters
+    ----------
+    kind : {"answer", "event", "judge"}
+    probability, outcome : str, optional
+        Columns; None where they are to be found by their names.
+    positive : optional
+        The value of the outcome's column that is the event; None where it is 1, true or yes.
+    """
+
+    kind: Kind
+    probability: str | None = None
+    outcome: str | None = None
+    positive: Any = None
+
+    OPTIONS: ClassVar = ("confidence", "correct", "probability", "event", "positive")
+    """Arguments of :meth:`of` that a study has: of answers and events."""
+
+    @classmethod
+    def of(cls, *, kind: Kind | None = None, positive: Any = None, **columns: str | None) -> Asked:
+        """Tell from the columns of each kind what the probability is of; by default that of an answer.
+
+        `positive` goes with an event and with a judge.
+
+        Examples
+        --------
+        >>> Asked.of(event="defaulted").kind, Asked.of().kind
+        ('event', 'answer')
+        >>> Asked.of(confidence="p", event="defaulted")
+        Traceback (most recent call last):
+        ...
+        miscal.base.errors.InputError: confidence and correct are of an answer; probability and event are ...
+        """
+        of_kinds = {one: vocabulary(one).columns for one in KINDS}
+        given = {name: columns[name] for names in of_kinds.values() for name in names if columns.get(name) is not None}
+        stated, outcome = (next((given[one[k]] for one in of_kinds.values() if one[k] in given), None) for k in (0, 1))
+        kinds = [one for one, names in of_kinds.items() if not given.keys().isdisjoint(names)]
+        if positive is not None:
+            given["positive"] = positive
+            kinds = kinds or [EVENT]
+        of_columns: Kind = kinds[0] if kinds else ANSWER
+        if len(kinds) > 1 or (positive is not None and of_columns == ANSWER):
+            raise InputError(
+                "confidence and correct are of an answer; probability and event are of an event; judge and human are "
+                "of a judge; positive goes with an event or a judge; and they do not mix: got "
+                f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
+            )
+        alone = set(given) == {"positive"}
+        if kind is not None and given and check_kind(kind) != of_columns and not (alone and kind == JUDGE):
+            words = vocabulary(kind)
+            raise InputError(
+                f"these are rows of {words.about}, whose columns are named by {' and '.join(words.columns)}; got "
+                f"{', '.join(f'{name} {value!r}' for name, value in given.items())}"
+            )
+        return cls(kind or of_columns, stated, outcome, positive)
+
+    @property
+    def words(self) -> Vocabulary:
+        """The words of this kind."""
+        return vocabulary(self.kind)
+
+    def refuse_beside(self, other: str) -> None:
+        """Refuse columns of one probability beside those of several classes."""
+        named = [one for one in (self.probability, self.outcome, self.positive) if one is not None]
+        if named or self.kind != ANSWER:
+            words = " and ".join(self.words.columns)
+            raise InputError(
+                f"{other} are of several classes, of which {argument('label')} is the right one; {words} are of one "
+                f"probability; give one of the two{f': got {value_list(named)}' if named else ''}"
+            )
+
+    def found(self, columns: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
+        """Find both columns, and say which were taken because none was named."""
+        roles = self.words.columns
+        named = [
+            column if column is None else find(column, columns, what=role)
+            for role, column in zip(roles, (self.probability, self.outcome), strict=True)
+        ]
+        found, said = [], []
+        for role, column in zip(roles, named, strict=True):
+            # a column called like this part that was named for the other is refused as both, below
+            taken = column or (role if role in named else guess(role, columns, taken=named))
+            if column is None and taken != role:
+                said.append(f"the column {taken!r} was taken as {role}, since none was named")
+            found.append(taken)
+        if found[0] == found[1]:
+            raise InputError(f"{roles[0]} and {roles[1]} must be two columns; both are {found[0]!r}")
+        return found[0], found[1], tuple(said)
 
 
 @dataclass(frozen=True)
@@ -95,18 +263,13 @@ class Roles:
         named |= dict.fromkeys(self.probabilities, "confidence") | {self.outcome: "correct"}
         return dict.fromkeys(self.names_only, "names_only") | dict.fromkeys(self.metadata, "metadata") | named
 
-    def without(self, columns: Container[str]) -> Roles:
+    def drop_naming(self, columns: Container[str]) -> Roles:
         """Return the roles without some of the naming columns."""
         kept = {part: tuple(c for c in getattr(self, part) if c not in columns) for part in ("metadata", "names_only")}
         return replace(self, **kept)
 
     def refuse_as_inputs(self, features: Sequence[str]) -> None:
-        """Refuse inputs that new rows will not have.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse inputs that new rows will not have."""
         both = [name for name in self.names_only if name in features]
         if both:
             raise InputError(
@@ -116,15 +279,7 @@ class Roles:
 
 
 def roles_of(table: Table, columns: Columns, kind: Kind | None) -> Roles:
-    """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called.
-
-    Raises
-    ------
-    MissingColumn
-        If one is not there.
-    InputError
-        If a column is asked to play two parts that exclude each other.
-    """
+    """Find the columns of a table that are no inputs, by name or, where none is named, by what they are called."""
     pair = {name: getattr(columns, name) for name in (*Asked.OPTIONS, "judge", "human")}
     asked = Asked.of(**pair, kind=kind)
     classes = find_classes(table, columns.probabilities, columns.label, columns.classes)
@@ -166,13 +321,7 @@ def roles_of(table: Table, columns: Columns, kind: Kind | None) -> Roles:
 
 
 def with_naming(roles: Roles, table: Table, columns: Columns) -> Roles:
-    """Add the columns that name what is found; either of `metadata` and `names_only` may be "auto".
-
-    Raises
-    ------
-    MissingColumn, InputError
-        If one is not there, or is the confidence or the outcome.
-    """
+    """Add the columns that name what is found; either of `metadata` and `names_only` may be "auto"."""
     features, names_only = columns.features, columns.names_only
     # of what a judge is wrong about, every column may tell
     metadata = AUTO if roles.kind == JUDGE and not columns.metadata and features is None else columns.metadata

@@ -48,11 +48,11 @@ class RowFaults:
         """Rows with a fault, bool (n,)."""
         return np.logical_or.reduce([bad for _, bad, *_ in self.found]) if self.found else np.zeros(len(self.row), bool)
 
-    def refuse(self) -> None:
+    def refuse(self, remedy: str = _REMEDY) -> None:
         """Raise for the first fault."""
         for name, bad, what, _ in self.found[:1]:
             raise InputError(
-                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {_REMEDY}"
+                f"{name}: {int(bad.sum())} of {len(bad)} values are {what} ({row_list(bad, self.row)}); {remedy}"
             )
 
     def reasons(self) -> np.ndarray:
@@ -79,7 +79,7 @@ def numbers_in(
     """Read a column as float64, NaN where it holds no number; `blanks` says that these are no faults."""
     dtype = series.dtype
     if dtype == pl.String and not typed:
-        return _parsed(series, name, faults, said, blanks=blanks)
+        return _parse_numbers(series, name, faults, said, blanks=blanks)
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
     values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
@@ -88,7 +88,7 @@ def numbers_in(
     return values
 
 
-def _parsed(series: pl.Series, name: str, faults: RowFaults, said: str, *, blanks: bool) -> np.ndarray:
+def _parse_numbers(series: pl.Series, name: str, faults: RowFaults, said: str, *, blanks: bool) -> np.ndarray:
     # truth values in any case: pandas writes True, R and Excel TRUE
     text = series.str.strip_chars().str.to_lowercase().replace({"true": "1", "false": "0"})
     values = text.cast(pl.Float64, strict=False)

@@ -21,7 +21,7 @@ from miscal.data.mapped import chosen_rows, held_rows
 from miscal.data.readers import where as conditions
 from miscal.data.readers.matrix import read_matrix
 from miscal.data.readers.names import find, listed, match, unreserved
-from miscal.data.readers.row_faults import lists_not_finite, words_among_numbers
+from miscal.data.readers.row_faults import RowFaults, lists_not_finite, words_among_numbers
 from miscal.data.readers.table import Table
 from miscal.data.splits import MIN_FIT_ROWS
 
@@ -119,13 +119,6 @@ def choose_inputs(
     """Decide where x comes from, from what was asked for and what is there.
 
     Columns of `metadata` are seen beside whatever else x is made of.
-
-    Raises
-    ------
-    InputError
-        If nothing says where x comes from, or two things do, or rows of embeddings are named that are not x.
-    MissingColumn
-        If a column named is not there.
     """
     embeddings, features, text, rows = columns.embeddings, columns.features, columns.text, columns.embedding_rows
     if text is not None:
@@ -157,17 +150,8 @@ def choose_inputs(
 def unseen_note(table: HasColumns, inputs: XSource, passed_over: Collection[str | None]) -> tuple[str, ...]:
     """Say which columns play no part beside embeddings or texts, and which option looks at them.
 
-    Parameters
-    ----------
-    table : Table
-    inputs : XSource
-    passed_over : collection of str
-        Columns that have another part, None among them standing for none.
-
-    Returns
-    -------
-    tuple of str
-        Empty where any column is an input, or there is none left.
+    `passed_over`: columns that have another part, None among them standing for none. Nothing is said where any column
+    is an input, or there is none left.
     """
     columns = [] if inputs.features else [one for one in table.columns if one not in passed_over]
     if not columns:
@@ -187,13 +171,7 @@ def shown_text(table: HasColumns, text: str | None) -> str | None:
 
 
 def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns that play no other part, in the order of the table.
-
-    Raises
-    ------
-    MissingColumn
-        If there are none, and none is metadata.
-    """
+    """Return the columns that play no other part, in the order of the table."""
     found = unreserved(table.columns, reserved)
     if not found and "metadata" not in reserved.values():
         raise MissingColumn(
@@ -206,13 +184,7 @@ def every_other(table: HasColumns, reserved: Mapping[str, str]) -> tuple[str, ..
 
 
 def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: str | None) -> TableRows:
-    """Read the columns and embeddings needed, and keep the rows that the condition keeps.
-
-    Raises
-    ------
-    InputError
-        If there are no rows, one alone or none is kept, or embeddings and data have different lengths.
-    """
+    """Read the columns and embeddings needed, and keep the rows that the condition keeps."""
     asked = conditions.columns_of(where, table.columns) if where is not None else ()
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
@@ -223,13 +195,13 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
         keep, note = conditions.kept(where, frame)
         rows = replace(rows.take(keep), notes=rows.notes + ((note,) if note else ()))
     if inputs.rows is not None:
-        rows = replace(rows, X=_picked(inputs.embeddings, rows, inputs.rows))
+        rows = replace(rows, X=_pick_embeddings(inputs.embeddings, rows, inputs.rows))
     if len(rows.row) == 1:
         raise InputError(f"too few rows: got 1; at least {MIN_FIT_ROWS} are needed, one per prediction")
     return rows if rows.X is None else replace(rows, X=held_rows(rows.X))
 
 
-def _picked(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
+def _pick_embeddings(embeddings: Any, rows: TableRows, column: str) -> np.ndarray:
     X = numbers_or_checked(read_matrix(embeddings))
     _refuse_no_matrix(X.shape)
     values = numbers(rows, column, label("embedding_rows", column))
@@ -280,13 +252,7 @@ def _refuse_no_matrix(shape: tuple[int, ...]) -> None:
 
 
 def numbers(rows: TableRows, column: str, name: str) -> np.ndarray:
-    """Read a column as float64 with NaN for missing.
-
-    Raises
-    ------
-    InputError
-        Naming the first values that are no numbers, and their rows.
-    """
+    """Read a column as float64 with NaN for missing."""
     series = column_of(rows.frame, column)
     try:
         return numeric(series, name).astype(np.float64)
@@ -356,14 +322,16 @@ def refuse_missing(rows: TableRows, columns: Sequence[str]) -> None:
             )
 
 
-def invalid_inputs(rows: TableRows, inputs: XSource) -> dict[str, np.ndarray]:
-    """Find rows whose x is not complete, by column."""
+def add_invalid_inputs(faults: RowFaults, rows: TableRows, inputs: XSource) -> None:
+    """Note rows whose x is not complete, by column."""
     bad = {column: unusable(rows, column) for column in inputs.features}
     if inputs.kind == "text":
         bad[str(inputs.text)] = missing(rows, str(inputs.text))
+    for column, mask in bad.items():
+        faults.add(f"column {column!r}", mask, "missing, NaN or infinite", repr(column))
     if inputs.kind == "embeddings":
-        bad["embeddings"] = non_finite_rows(rows.X)  # type: ignore[arg-type]
-    return bad
+        mask = non_finite_rows(rows.X)  # type: ignore[arg-type]
+        faults.add("embeddings", mask, "NaN, infinite or too large for float32", repr("embeddings"))
 
 
 def texts(rows: TableRows, column: str) -> tuple[str, ...]:
@@ -372,13 +340,7 @@ def texts(rows: TableRows, column: str) -> tuple[str, ...]:
 
 
 def texts_of(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
-    """Read a column as text; missing becomes the empty text.
-
-    Raises
-    ------
-    InputError
-        If the column holds lists or objects.
-    """
+    """Read a column as text; missing becomes the empty text."""
     series = column_of(frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
         raise InputError(f"text: column {column!r} must hold text; its type is {series.dtype}")
@@ -418,20 +380,6 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
             f"If the data hold several models, keep one with {argument('where')}; if the column tells which rows "
             "belong "
             f"together, name it with {argument('group')}; otherwise remove the duplicates or rename the column"
-        )
-
-
-def refuse_invalid_inputs(rows: TableRows, inputs: XSource) -> None:
-    """Refuse rows whose x is not complete, naming the column, the count and the rows."""
-    for column, bad in invalid_inputs(rows, inputs).items():
-        if not bad.any():
-            continue
-        if inputs.kind == "embeddings" and column not in inputs.features:
-            name, what = "embeddings", "rows hold NaN, infinity or a value too large for float32"
-        else:
-            name, what = f"column {column!r}", "values are missing, NaN or infinite"
-        raise InputError(
-            f"{name}: {int(bad.sum())} of {len(bad)} {what} ({row_list(bad, rows.row)}); correct them, or {DROP}"
         )
 
 

@@ -23,14 +23,7 @@ def accepts(source: Any) -> bool:
 
 
 def read(path: Path, *, encoding: str = "utf-8") -> Table:
-    """Open the folder; its embeddings are x unless others are named.
-
-    Raises
-    ------
-    CorruptFile
-        If a file is missing or differs from the sha256 that the manifest keeps: rows and embeddings may then no longer
-        belong together. A folder without a manifest is taken as it is.
-    """
+    """Open the folder; its embeddings are x unless others are named."""
     embeddings = path / EMBEDDINGS
     for name, wanted in _sums(path / MANIFEST).items():
         if not has_digest(path / name, wanted):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import os
@@ -15,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from miscal.base.arrays import nearest
-from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError
+from miscal.base.arrays import nearest, value_list
+from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError, argument
 from miscal.base.tables import read_parquet
 
 ROW_BYTES = 64
@@ -54,11 +55,7 @@ class Table:
 def exactly(names: Sequence[str], columns: Sequence[str]) -> pl.Expr:
     """Select columns by their exact names, which polars would take for patterns if they look like some.
 
-    Parameters
-    ----------
-    names : sequence of str
-    columns : sequence of str
-        All columns of the table, in order.
+    `columns`: all columns of the table, in order.
 
     Examples
     --------
@@ -75,11 +72,6 @@ def exactly(names: Sequence[str], columns: Sequence[str]) -> pl.Expr:
 
 def existing(path: Path, *, what: str = "data") -> Path:
     """Return a path that can be opened, or say why it cannot.
-
-    Raises
-    ------
-    FileError
-        If it is missing (a near name is suggested), or is neither a regular file nor a folder.
 
     Examples
     --------
@@ -150,13 +142,7 @@ def damage(path: Path, what: str) -> Iterator[None]:
 
 
 def own_parquet(path: Path) -> pl.DataFrame:
-    """Read a table that miscal itself wrote.
-
-    Raises
-    ------
-    CorruptFile
-        If it is damaged, or is not there.
-    """
+    """Read a table that miscal itself wrote."""
     with damage(path, "Parquet"):
         return read_parquet(path)
 
@@ -180,13 +166,7 @@ def _address_space() -> int:
 
 
 def fits(path: Path, n_rows: int, row_bytes: int) -> None:
-    """Refuse, before reading, a table or matrix that memory cannot hold.
-
-    Raises
-    ------
-    ResourceError
-        With both sizes. A small compressed file can unfold to any size, so its own size says nothing.
-    """
+    """Refuse, before reading, a table or matrix that memory cannot hold."""
     needed, allowed = n_rows * row_bytes, memory_limit()
     if needed > 0.8 * allowed:
         raise ResourceError(
@@ -201,3 +181,65 @@ def width(schema: dict[str, Any]) -> int:
         8 if dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean else ROW_BYTES
         for dtype in schema.values()
     )
+
+
+_BINARY = {b"PAR1": "a Parquet file", b"ARROW1": "an Arrow file", b"PK\x03\x04": "a ZIP archive", b"\x1f\x8b": "gzip"}
+
+
+def text_of(path: Path, encoding: str) -> str:
+    """Read and decode a whole text file, without its byte order mark."""
+    not_empty(path)
+    # a string takes up to four bytes for each character
+    fits(path, 1, 4 * path.stat().st_size)
+    refuse_binary(path)
+    return decoded(path.read_bytes(), encoding, path).removeprefix("\ufeff")
+
+
+def refuse_binary(path: Path) -> None:
+    """Refuse a file that begins as a known binary format does."""
+    with path.open("rb") as file:
+        head = file.read(max(map(len, _BINARY)))
+    for magic, what in _BINARY.items():
+        if head.startswith(magic):
+            raise CorruptFile(f"{path} is {what}, not text; rename it accordingly, or unpack it")
+
+
+def python_encoding(name: str) -> str:
+    """Return the name of an encoding that Python knows, or refuse it.
+
+    Examples
+    --------
+    >>> python_encoding("latin1")
+    'iso8859-1'
+    """
+    try:
+        # not all codecs turn bytes into text (hex), and not all that do can hold any text (idna)
+        "a..b".encode(name)
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):
+        raise InputError(
+            "the encoding must be one of texts that Python knows, e.g. utf-8, latin-1, cp1252 or utf-16; got "
+            f"{value_list([name])}"
+        ) from None
+
+
+def decoded(data: bytes, encoding: str, path: Path, begin: int = 0) -> str:
+    """Decode bytes that lie in a file from byte `begin` on; a fault is named with its line."""
+    try:
+        return data.decode(python_encoding(encoding))
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
+        line = line_of(path, begin) + data[:at].count(b"\n")
+        raise FileError(
+            f"{path}, line {line}: byte {data[at : at + 1]!r} at position {begin + at} is not {encoding}; "
+            f"save the file as UTF-8 or name its encoding ({argument('encoding')})"
+        ) from None
+
+
+def line_of(path: Path, place: int) -> int:
+    """Count the lines up to a byte: the number of its line, from 1."""
+    line = 1
+    with path.open("rb") as file:
+        while place > 0 and (block := file.read(min(place, 1 << 24))):
+            line, place = line + block.count(b"\n"), place - len(block)
+    return line

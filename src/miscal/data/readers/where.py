@@ -28,13 +28,6 @@ _PROBED = 8
 def columns_of(expression: str, columns: Sequence[str]) -> tuple[str, ...]:
     """Name the columns that a condition looks at.
 
-    Raises
-    ------
-    InputError
-        If the condition cannot be parsed or looks at no column.
-    MissingColumn
-        If it names a column that is not there.
-
     Examples
     --------
     >>> columns_of("a > 1 and b = 'x'", ["a", "b", "c"])
@@ -117,24 +110,15 @@ def _first_line(error: BaseException) -> str:
 def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     """Say which rows a condition keeps.
 
-    Returns
-    -------
-    keep : bool array of shape (n,)
-        Where a value is missing so that the condition is neither true nor false, the row is not kept.
-    note : str or None
-        How many rows were left out for that.
-
-    Raises
-    ------
-    InputError
-        If the condition does not fit the types, is not true or false row by row, or keeps no row.
+    Returns `keep`: where a value is missing so that the condition is neither true nor false, the row is not kept;
+    `note`: how many rows were left out for that.
 
     Examples
     --------
     >>> kept("n > 1", pl.DataFrame({"n": [1, 2, None]}))
     (array([False,  True, False]), 'where: 1 row was left out, because the value that decides is missing')
     """
-    keep, unknown = decided(expression, frame)
+    keep, unknown = decide(expression, frame)
     if not keep.any():
         raise InputError(
             f"where: {expression!r} keeps none of the {len(frame)} rows; correct the condition, or leave it out"
@@ -143,14 +127,8 @@ def kept(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, str | None]:
     return keep, f"where: {left}, because the value that decides is missing" if unknown else None
 
 
-def decided(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:
-    """Say which rows a condition keeps, and for how many the value that decides is missing.
-
-    Raises
-    ------
-    InputError
-        If the condition does not fit the types, or is not true or false row by row.
-    """
+def decide(expression: str, frame: pl.DataFrame) -> tuple[np.ndarray, int]:
+    """Say which rows a condition keeps, and for how many the value that decides is missing."""
     names = columns_of(expression, frame.columns)
     parsed, aliases = _parse(expression, frame.columns)
     known = {name: alias for alias, name in aliases.items()}

@@ -110,22 +110,22 @@ class DecisionDisplay(Display):
         lines = [f"Promised and observed {words.rate} of the rows at or above each threshold."]
         for one in self.decisions:
             side = one.before
-            told = f"Threshold {threshold_text(one.threshold)}: of {count(side.n)} rows at or above it"
+            line = f"Threshold {threshold_text(one.threshold)}: of {count(side.n)} rows at or above it"
             if side.n:
-                told += f", {rate(side.promised or 0.0)} are promised and {rate(side.observed.value or 0.0)} observed"
-                told += f" ({rate(side.low)} to {rate(side.high)}), {'broken' if side.broken else 'kept within chance'}"
-            lines.append(f"{told}.")
+                line += f", {rate(side.promised or 0.0)} are promised and {rate(side.observed.value or 0.0)} observed"
+                line += f" ({rate(side.low)} to {rate(side.high)}), {'broken' if side.broken else 'kept within chance'}"
+            lines.append(f"{line}.")
         return " ".join(lines)
 
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         words = self._words
         shades = {"before": colour["c0"], "after": colour["c2"]}
         for state in ("before", "after") if self.corrected else ("before",):
-            told = [(one.threshold, side) for one in self.decisions if (side := getattr(one, state)).n]
-            at, sides = [threshold for threshold, _ in told], [side for _, side in told]
+            drawn = [(one.threshold, side) for one in self.decisions if (side := getattr(one, state)).n]
+            at, sides = [threshold for threshold, _ in drawn], [side for _, side in drawn]
             ax.plot(at, [side.promised for side in sides], color=shades[state], lw=1, ls=(0, (4, 3)),
                     label=_STATES[state].replace("observed", "promised"))  # fmt: skip
-            for threshold, side in told:
+            for threshold, side in drawn:
                 ax.plot([threshold] * 2, [side.low, side.high], color=shades[state], lw=1, alpha=0.6)
                 hollow = {} if side.broken else {"mfc": colour["paper"]}
                 ax.plot(threshold, side.observed.value, "o", color=shades[state], ms=5, **hollow)

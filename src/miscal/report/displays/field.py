@@ -123,12 +123,12 @@ class FieldDisplay(Display):
     @property
     def alt_text(self) -> str:
         """Every value that is drawn, in words."""
-        told = "; ".join(
+        values = "; ".join(
             f"{one.value} ({count(one.n)} rows) {points(one.hidden.value)} points ({bounds(one.hidden.interval)}), "
             f"{one.told}"
             for one in self.values
         )
-        return f"{self.column}, hidden residual by value: {told}."
+        return f"{self.column}, hidden residual by value: {values}."
 
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         words = self._words

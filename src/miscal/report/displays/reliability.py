@@ -222,7 +222,7 @@ class ReliabilityDisplay(Display):
         """What the diagram shows, in whole sentences."""
         words = self._words
         lines = [f"Reliability diagram: {words.rate} against {words.probability}."]
-        lines += [f"{self._label(label)} ({count(c.n)} rows): {_told(c)}" for label, c in self.curves.items()]
+        lines += [f"{self._label(label)} ({count(c.n)} rows): {_in_words(c)}" for label, c in self.curves.items()]
         return " ".join(lines)
 
     def _label(self, label: str) -> str:
@@ -257,7 +257,7 @@ class ReliabilityDisplay(Display):
         ax.stairs(heights, curve.edges, color=shade, alpha=0.3 if filled else 0.7, fill=filled, lw=1)
 
 
-def _told(curve: SmoothReliabilityCurve) -> str:
+def _in_words(curve: SmoothReliabilityCurve) -> str:
     """Say how large the error is and where it is largest."""
     error = curve.smece
     low, high = error.interval

@@ -1,10 +1,10 @@
 """The field: how it is distributed over the evaluation rows, and the interactive map with its drawing for print."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from miscal.discovery.summary import Histogram
 from miscal.report import legend
-from miscal.report.drawing import Bar, Scale, round_ticks, stacked_bars
+from miscal.report.drawing import Bar, Chart, Scale, round_ticks, stacked_bars
 from miscal.report.formatting import points
 from miscal.report.map_data import map_payload, static_panes
 from miscal.report.source import Source
@@ -16,51 +16,37 @@ WIDTHS = {"wide": 660, "narrow": 350}
 LEFT, RIGHT = 46, 12
 
 
-class HistogramPlot(NamedTuple):
-    """The histogram drawn in one width."""
-
-    kind: str
-    width: int
-    bars: list[Bar]
-    x_ticks: list[tuple[float, str]]
-    y_ticks: list[tuple[float, str]]
-    marks: list[float]
-    left: int
-    right: int
-
-
 def histogram(source: Source) -> dict[str, Any]:
     """Return the histogram in two widths, none where there is nothing to draw, and how much the field varies."""
-    histogram = source.summary.histogram
-    counts = {kind: getattr(histogram, kind) for kind in ORDER}
-    full = all(len(values) == len(histogram.edges) - 1 for values in counts.values())
+    found = source.summary.histogram
+    edges, counts = found.edges, {kind: getattr(found, kind) for kind in ORDER}
+    full = all(len(values) == len(edges) - 1 for values in counts.values())
     rows = sum(sum(values) for values in counts.values()) if full else 0
-    drawn = rows and histogram.edges[0] < histogram.edges[-1]
+    drawn = rows and edges[0] < edges[-1]
     return {
-        "plots": [_plot(histogram, kind, width, source.epsilon) for kind, width in WIDTHS.items()] if drawn else [],
+        "plots": [_histogram(edges, counts, *one, source.epsilon or 0.0) for one in WIDTHS.items()] if drawn else [],
         "n": rows,
         "field": source.summary.field,
         "epsilon": source.epsilon,
     }
 
 
-def _plot(histogram: Histogram, kind: str, width: int, epsilon: float | None) -> HistogramPlot:
-    edges = histogram.edges
-    counts = {name: getattr(histogram, name) for name in ORDER}
+def _histogram(
+    edges: Sequence[float], counts: Mapping[str, Sequence[float]], kind: str, width: int, epsilon: float
+) -> tuple[Chart, list[Bar]]:
     highest = max(map(sum, zip(*counts.values(), strict=True)))
-    x = Scale(edges[0], edges[-1], LEFT, width - RIGHT)
-    y = Scale(0.0, highest, 200.0, 26.0)
-    marks = (-epsilon, epsilon) if epsilon else ()
-    return HistogramPlot(
-        kind=kind,
-        width=width,
-        bars=stacked_bars(edges, counts, ORDER, x, y),
-        x_ticks=[(x(v), points(v, 0)) for v in round_ticks(edges[0], edges[-1], width // 80)],
+    x, y = Scale(edges[0], edges[-1], LEFT, width - RIGHT), Scale(0.0, highest, 200.0, 26.0)
+    ends = [x(value) for value in (-epsilon, epsilon) if value and edges[0] < value < edges[-1]]
+    chart = Chart(
+        *(width, 246, x, y),
+        x_ticks=[(x(v), points(v, 0), "middle") for v in round_ticks(edges[0], edges[-1], width // 80)],
         y_ticks=[(y(v), f"{v:,.0f}") for v in round_ticks(0, highest, 4) if v == int(v)],
-        marks=[x(value) for value in marks if edges[0] < value < edges[-1]],
-        left=LEFT,
-        right=width - RIGHT,
+        marks=(),
+        lines=[("threshold", f"M{at} 20V200") for at in ends],
+        titles=("estimated field, percentage points", ""),
+        style=f"histogram {kind}",
     )
+    return chart, stacked_bars(edges, counts, ORDER, x, y)
 
 
 def atlas(source: Source) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _stages(timing: dict[str, float], terms: Vocabulary) -> list[tuple[str, floa
 
 
 def _columns(selection: Selection, terms: Vocabulary) -> dict[str, str]:
-    """Return what candidates are told by, with its head: settings first, scores last."""
+    """Return what candidates are listed by, with its head: settings first, scores last."""
     keys = dict.fromkeys(key for candidate in selection.candidates for key in candidate if key != "chosen")
     settings = [key for key in keys if key not in SCORES]
     return {key: key_label(key, terms) for key in (*settings, *(key for key in SCORES if key in keys))}

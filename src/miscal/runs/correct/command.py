@@ -157,8 +157,6 @@ def _run(
 def _said(resumed: int, done: int, n: int, seconds: float) -> str:
     """Say how far it is.
 
-    Examples
-    --------
     >>> _said(0, 1000, 4000, 0.5)
     'correcting: 1,000 of 4,000 rows, 2,000 rows a second, 2 s left'
     """

@@ -116,8 +116,6 @@ def _looked_at(rows: NewRows, saved: SavedEstimator, encoder: Encoder, n: int) -
 def total(parts: Iterable[Tally]) -> Tally:
     """Add tallies up.
 
-    Examples
-    --------
     >>> total([Tally(read=2, faults={"a": 1}), Tally(read=1, faults={"a": 2})]).faults
     {'a': 3}
     """

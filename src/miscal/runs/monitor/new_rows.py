@@ -17,9 +17,9 @@ from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers import open_table
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
 from miscal.data.readers.computed_columns import with_computed
-from miscal.data.readers.grouping import Grouping
 from miscal.data.readers.names import find, refuse_told
-from miscal.data.readers.outcomes import Asked, outcomes
+from miscal.data.readers.outcomes import outcomes
+from miscal.data.readers.roles import Asked, Grouping
 from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
 from miscal.data.triples import Triples

@@ -60,7 +60,7 @@ def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str
     summary, settings, regime = result.found.summary, result.settings, rows.regime
     y, f, least = rows.correct, rows.confidence, settings.min_rows
     raw, globally, local = (log_losses(y, confidence) for confidence in (f, result.globally_corrected, rows.corrected))
-    (at,) = threshold_sensitivity(y, f, rows.cut, epsilons=(settings.epsilon,), min_rows=least)
+    (at,) = threshold_sensitivity(y, f, rows.regimes_of, epsilons=(settings.epsilon,), min_rows=least)
     drawn = slice_bootstrap(
         y, f, regime, min_rows=least, groups=result.groups, n_draws=settings.bootstrap_draws, random_state=settings.seed
     )
@@ -246,7 +246,12 @@ def measure_thresholds(result: PairResult) -> TableRows:
     for geometry, seen in result.geometries.items():
         for by in ("smece", "brier"):
             for at in threshold_sensitivity(
-                seen.correct, seen.confidence, seen.cut, epsilons=settings.epsilons, min_rows=settings.min_rows, by=by
+                seen.correct,
+                seen.confidence,
+                seen.regimes_of,
+                epsilons=settings.epsilons,
+                min_rows=settings.min_rows,
+                by=by,
             ):
                 share = at.share_worst
                 rows.append(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from miscal.base.extras import installed
 from miscal.base.folds import row_groups
 from miscal.base.threads import one_thread
-from miscal.data.sampling import SAMPLE_ROWS, draw_rows
+from miscal.data.splits import SAMPLE_ROWS, draw_rows
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.layout import LEAST_ROWS, Layout, MapMethod, lay_out, shown_rows
 from miscal.estimators.field import MiscalibrationField

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -49,45 +49,6 @@ _OF_PAIRS = (
 )
 
 
-class Interval(NamedTuple):
-    """A bar of a picture: its words, where it lies in per cent of the width, and a link."""
-
-    name: str
-    text: str
-    low: float
-    high: float
-    at: float
-    side: str
-    href: str | None
-
-
-class Picture(NamedTuple):
-    """An interval for each row, around a line at 0, in per cent of the width."""
-
-    zero: float
-    rows: list[Interval]
-
-
-class Shade(NamedTuple):
-    """A cell of the matrix as drawn: its text before and after, its colour, what pointing says, and a link."""
-
-    text: str = ""
-    after: str = ""
-    kind: str = ""
-    marked: bool = False
-    hint: str = ""
-    href: str | None = None
-
-
-class DrawnMatrix(NamedTuple):
-    """A matrix as drawn: models with their reports, groups with their cells; `left` groups are in the table alone."""
-
-    dataset: str
-    models: Sequence[tuple[str, str | None]]
-    lines: Sequence[tuple[str, Sequence[Shade]]]
-    left: int
-
-
 def title(tables: Tables) -> str:
     """Say how many models were asked on which data sets.
 
@@ -103,21 +64,25 @@ def title(tables: Tables) -> str:
     return said if pairs.height == models * len(datasets) else f"{said}, {pairs.height} pairs"
 
 
-def picture(answer: Answer, method: str, out: Path) -> Picture | None:
-    """Place the bars of an answer on one axis that holds 0; None without any."""
+def picture(answer: Answer, method: str, out: Path) -> dict[str, Any] | None:
+    """Place the bars of an answer on one axis that holds 0, in per cent of its width; None without any."""
     if not answer.bars:
         return None
     low = min(0.0, *(one.low for one in answer.bars))
     width = max(max(0.0, *(one.high for one in answer.bars)) - low, 1e-9)
+    zero, *places = (
+        round(100 * (value - low) / width, 2)
+        for value in (0.0, *(end for one in answer.bars for end in (one.low, one.high, one.value)))
+    )
     write = points if answer.unit == "points" else metric if answer.ordered else change
     rows = []
-    for one in answer.bars:
+    for k, one in enumerate(answer.bars):
         side = "" if answer.ordered else "over" if one.high < 0 else "under" if one.low > 0 else ""
         text = f"{write(one.value)} ({write(one.low)} to {write(one.high)})" + (f", {one.aside}" if one.aside else "")
         href = None if one.pair is None else report_link(out, one.pair, method)
-        left, right, at = (round(100 * (value - low) / width, 2) for value in (one.low, one.high, one.value))
-        rows.append(Interval(one.name, text, left, right, at, side, href))
-    return Picture(round(100 * (0.0 - low) / width, 2), rows)
+        at = dict(zip(("low", "high", "at"), places[3 * k : 3 * k + 3], strict=True))
+        rows.append({"name": one.name, "text": text, "side": side, "href": href, **at})
+    return {"zero": zero, "rows": rows}
 
 
 def _name(line: GroupLine) -> str:
@@ -125,31 +90,33 @@ def _name(line: GroupLine) -> str:
     return line.name(50) + (" \N{BLACK DIAMOND}" if line.shared else "")
 
 
-def drawn(matrix: GroupMatrix, out: Path) -> DrawnMatrix:
-    """Write the cells of a matrix; a model links to the report of its pair, which each of its cells names."""
+def drawn(matrix: GroupMatrix, out: Path) -> dict[str, Any]:
+    """Write models and cells of a matrix; a model links to the report of its pair, which each of its cells names."""
     models = []
     for k, model in enumerate(matrix.models):
         pair = next(line.cells[k]["pair"] for line in matrix.lines if line.cells[k] is not None)
         models.append((short(model, 40), report_link(out, pair, matrix.method)))
     lines = [(_name(line), [_shade(one, out) for one in line.cells]) for line in matrix.lines[:MOST_DRAWN]]
-    return DrawnMatrix(matrix.dataset, models, lines, max(0, len(matrix.lines) - MOST_DRAWN))
+    left = max(0, len(matrix.lines) - MOST_DRAWN)
+    return {"dataset": matrix.dataset, "models": models, "lines": lines, "left": left}
 
 
-def _shade(cell: Cell | None, out: Path) -> Shade:
+def _shade(cell: Cell | None, out: Path) -> dict[str, Any]:
+    """Write a cell: its text before and after, its colour, what pointing says, and a link."""
+    blank = {"text": "", "after": "", "kind": "", "marked": False, "hint": "", "href": None}
     if cell is None or cell["hidden"] is None:
-        return Shade()
+        return blank
     value, tested = cell["hidden"], cell["p_value"] is not None
     depth = sum(abs(value) >= step for step in _STEPS)
     hint = f"{points(value)}, 95 % interval {points(cell['low'])} to {points(cell['high'])}, {cell['n']:,} rows"
     hint += f"; p {cell['p_adjusted']:.2g} after adjustment" if tested else "; too few rows to be tested"
-    after, link = "", None
-    if cell["after"] is not None:
-        hint += f"; {points(cell['after'])} after the correction"
-        after = points(cell["after"], 0)
-    if cell["finding"] is not None and (link := report_link(out, cell["pair"], cell["method"])) is not None:
-        link += f"#finding-{cell['finding']}"
     kind = f"{'over' if value < 0 else 'under'}-{depth}" if tested and depth else ""
-    return Shade(points(value, 0), after, kind, holds(cell), hint, link)
+    shade = blank | {"text": points(value, 0), "kind": kind, "marked": holds(cell), "hint": hint}
+    if cell["after"] is not None:
+        shade |= {"after": points(cell["after"], 0), "hint": f"{hint}; {points(cell['after'])} after the correction"}
+    if cell["finding"] is not None and (link := report_link(out, cell["pair"], cell["method"])) is not None:
+        shade["href"] = f"{link}#finding-{cell['finding']}"
+    return shade
 
 
 def write_board(out: str | Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple
 from typing import Any
 
 import polars as pl
@@ -38,10 +37,10 @@ def _null_grid(tables: Tables, method: str, null: str) -> Grid | None:
     columns = [
         *NAMES,
         *_beside("Std of field", lambda cited: score(cited.delta_std), score, "delta_std"),
-        *_beside("Std under the null", lambda cited: spread(*astuple(cited.null_delta_std)), spread,
+        *_beside("Std under the null", lambda cited: spread(*cited.null_delta_std), spread,
                  "delta_std_null_mean delta_std_null_std"),
         *_beside("Gap", lambda cited: score(cited.gap), score, "gap"),
-        *_beside("Gap under the null", lambda cited: spread(*astuple(cited.null_gap)), spread,
+        *_beside("Gap under the null", lambda cited: spread(*cited.null_gap), spread,
                  "gap_null_mean gap_null_std"),
         Column("p of std", p, "delta_std_p"), Column("p of gap", p, "gap_p"),
     ]  # fmt: skip
@@ -66,7 +65,7 @@ def seed_grid(tables: Tables, method: str) -> Grid | None:
     shown = {"correlation": "Correlation", "sign_agreement": "Equal signs", "gap": "Gap", "delta_std": "Std of field"}
     columns = [*NAMES]
     for name, title in shown.items():
-        columns += _beside(title, lambda cited, name=name: _briefly(*astuple(getattr(cited, name))), _briefly,
+        columns += _beside(title, lambda cited, name=name: _briefly(*getattr(cited, name)), _briefly,
                            f"{name}_mean {name}_std")  # fmt: skip
     columns += [
         Column("Seeds", whole, "n_seeds"),
@@ -100,10 +99,10 @@ def gap_grid(tables: Tables, method: str) -> Grid | None:
     rows = _with_cited(tables, of_method(tables["pairs"], method, LEARNED), _GAPS)
     columns = [
         *NAMES,
-        *_beside("Gap", lambda cited: score(*astuple(cited[0])), _cut_off,
+        *_beside("Gap", lambda cited: score(*cited[0]), _cut_off,
                  "gap_boot_mean_clipped gap_low gap_high"),
         *_beside("Share of rows in the worst slice",
-                 lambda cited: _sized(*astuple(cited[1])) if cited[1] else GridCell("none"),
+                 lambda cited: _sized(*cited[1]) if cited[1] else GridCell("none"),
                  _slice),
     ]  # fmt: skip
     note = (

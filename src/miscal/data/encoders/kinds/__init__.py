@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from miscal.data.encoders.kinds.category import CategoryColumn
+from miscal.data.encoders.kinds.category import CategoryColumn, OrderedColumn
 from miscal.data.encoders.kinds.date import DateColumn, read_dates
-from miscal.data.encoders.kinds.number import NumberColumn
-from miscal.data.encoders.kinds.ordered import OrderedColumn
+from miscal.data.encoders.kinds.number import NumberColumn, VectorColumn
 from miscal.data.encoders.kinds.protocol import ColumnKind
-from miscal.data.encoders.kinds.vector import VectorColumn
 
 if TYPE_CHECKING:
     import polars as pl

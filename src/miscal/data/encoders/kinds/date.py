@@ -124,7 +124,7 @@ class DateColumn:
         return np.stack(codes, 1) if codes else np.zeros((len(series), 0), dtype=np.int64)
 
     def unknown(self, series: pl.Series) -> np.ndarray:
-        """Any date can be told; a blank where there were none cannot."""
+        """Any date is known; a blank where there were none cannot."""
         return _seconds(series)[1] & (not self.blank)
 
     def values(self, numbers: np.ndarray, codes: np.ndarray) -> np.ndarray:

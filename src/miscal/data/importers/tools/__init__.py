@@ -13,8 +13,6 @@ from types import ModuleType
 def tool_names() -> tuple[str, ...]:
     """Return the tools whose logs can be imported, by name; no importer is loaded for it.
 
-    Examples
-    --------
     >>> tool_names()
     ('deepeval', 'helm', 'inspect', 'langfuse', 'lighteval', 'lm-eval', 'phoenix', 'promptfoo', 'uqlm')
     """
