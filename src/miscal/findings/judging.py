@@ -98,7 +98,9 @@ def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int
             name: bool(p_value <= SETTINGS.significance and sign and sign * one.value > 0)
             for name, one, p_value in zip(_PARTS, parts, adjusted, strict=True)
         }
-        judged.append(Judged(*parts, dict(zip(_PARTS, adjusted, strict=True)), Confirmed(**confirmed)))
+        residual, visible, hidden = parts
+        by_part = dict(zip(_PARTS, adjusted, strict=True))
+        judged.append(Judged(residual, visible, hidden, by_part, Confirmed(**confirmed)))
     return judged
 
 
