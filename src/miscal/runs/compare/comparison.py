@@ -27,7 +27,7 @@ from miscal.discovery.summary import Global
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups
-from miscal.runs.compare.compared_rows import RunRows, match_rows, names_of, read_rows
+from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
 from miscal.runs.compare.document import (
     ComparedRuns,
     CurveSides,
@@ -37,7 +37,6 @@ from miscal.runs.compare.document import (
     RunPair,
 )
 from miscal.runs.compare.estimates import Floats, Means
-from miscal.runs.compare.sides import Side, Sides, sides_of
 from miscal.runs.compare.wording import shown_comparison, verdict
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")

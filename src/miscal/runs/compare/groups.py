@@ -24,9 +24,9 @@ from miscal.findings.conditions import Condition
 from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Groups, named_groups
 from miscal.findings.ledger.groups import error_shares
 from miscal.findings.ledger.membership import RowLists, SideBySide
+from miscal.runs.compare.compared_rows import Side, Sides
 from miscal.runs.compare.document import GroupPair, GroupSide
 from miscal.runs.compare.estimates import Means, group_means, minus
-from miscal.runs.compare.sides import Side, Sides
 
 Floats = NDArray[np.float64]
 
