@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from miscal.base.document import Measure
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.folds import assign_folds, row_groups
+from miscal.base.json_values import interval, number
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import correlation
@@ -46,6 +47,14 @@ class Means:
             return None
         half = float(stdtrit(self.freedom[k], TAIL) * self.error[k])
         return float(self.value[k]) - half, float(self.value[k]) + half
+
+    def measure(self, k: int) -> Measure:
+        """Mean k with its interval."""
+        return Measure(value=number(self.value[k]), interval=interval(*(self.interval(k) or (None, None))))
+
+    def tested(self, k: int) -> MeasureAgainstNull:
+        """Mean k with its interval and p-value."""
+        return MeasureAgainstNull(**dict(self.measure(k)), p_value=float(self.p_value[k]))
 
     @property
     def p_value(self) -> Floats:
