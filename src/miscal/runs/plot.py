@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import InputError
 from miscal.discovery.run import RunContent
-
-if TYPE_CHECKING:
-    from miscal.report.displays import (
-        DecisionDisplay,
-        FieldDisplay,
-        FindingsDisplay,
-        MapDisplay,
-        ReliabilityDisplay,
-    )
+from miscal.findings.ledger import with_features
+from miscal.report.displays import (
+    DecisionDisplay,
+    FieldDisplay,
+    FindingsDisplay,
+    MapDisplay,
+    ReliabilityDisplay,
+)
 
 
 class RunPlot:
@@ -56,8 +55,6 @@ class RunPlot:
         name : str, optional
             Of the model, for the legend.
         """
-        from miscal.report.displays import ReliabilityDisplay
-
         content = self._content
         column = "corrected" if corrected else "confidence"
         evaluated = content.evaluated.to_numpy() & content.table[column].is_not_null().to_numpy()
@@ -77,20 +74,14 @@ class RunPlot:
 
     def findings(self, *, ax: Any = None) -> FindingsDisplay:
         """Draw the findings: how far each is off beyond what a reliability diagram shows."""
-        from miscal.report.displays import FindingsDisplay
-
         return FindingsDisplay.from_summary(self._content.summary, ax=ax)
 
     def field(self, column: str, *, ax: Any = None) -> FieldDisplay:
         """Draw the hidden residual by the values of a named column."""
-        from miscal.report.displays import FieldDisplay
-
         return FieldDisplay.from_tables(self._content.tables, column, kind=self._content.summary.kind, ax=ax)
 
     def decisions(self, *, ax: Any = None) -> DecisionDisplay:
         """Draw what acting at each threshold leads to."""
-        from miscal.report.displays import DecisionDisplay
-
         return DecisionDisplay.from_summary(self._content.summary, ax=ax)
 
     def map(self, *, colour: str = "hidden", pane: str = "learned", ax: Any = None) -> MapDisplay:
@@ -104,8 +95,6 @@ class RunPlot:
             The geometry that was learned, or that of the inputs.
         ax : matplotlib.axes.Axes, optional
         """
-        from miscal.report.displays import MapDisplay
-
         kind = self._content.summary.kind
         return MapDisplay(self._content.map, colour=colour, pane=pane, kind=kind).plot(ax)
 
@@ -113,8 +102,6 @@ class RunPlot:
         table = self._content.table
         if name in table.columns:
             return column_of(table, name).to_numpy()
-        from miscal.findings.ledger import with_features
-
         triples = self._content.triples()
         columns = with_features(triples.metadata, triples.X, triples.encoder)
         if name not in columns:

@@ -18,14 +18,14 @@ from miscal.runs.compare.compared_rows import (
     TEXT,
     Match,
     RunRows,
+    Side,
     has_column,
     kind_of,
     match_rows,
     read_rows,
     seen_in,
 )
-from miscal.runs.compare.estimates import together
-from miscal.runs.compare.sides import Side
+from miscal.runs.compare.estimates import equal_units
 from miscal.scoring.folder import MANIFEST
 from miscal.study.pair_result import Labels
 
@@ -159,4 +159,4 @@ def side(run: OpenRun, at: NDArray[np.int64], unit: np.ndarray | None = None) ->
         group = run.rows.group
         unit = np.arange(len(at)) if group is None else group[at].astype(str)
     known = Side(run.rows, at, np.unique(unit, return_inverse=True)[1])
-    return Side(run.rows, at, np.unique(together(known), return_inverse=True)[1])
+    return Side(run.rows, at, np.unique(equal_units(known), return_inverse=True)[1])

@@ -15,12 +15,11 @@ from miscal.discovery.run import RunContent
 from miscal.findings.conditions import Value
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
-from miscal.runs.compare.compared_rows import RunRows, match_rows
+from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, sides_of
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _measures, _of_rows, _pair, compare
 from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import recalibration_saving
 from miscal.runs.compare.groups import CandidateMeans, candidates, differing
-from miscal.runs.compare.sides import Side, Sides, sides_of
 
 KINDS = ("art", "law", "sums", "sport", "film")
 

@@ -1,4 +1,4 @@
-"""The rows of runs: read again from their data, and matched."""
+"""The rows of runs: read again from their data, matched, and put side by side for comparison."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command, either
 from miscal.base.folds import row_groups
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
@@ -20,6 +23,8 @@ from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata
+
+Floats = NDArray[np.float64]
 
 LEAST = 0.1
 """Share of the smaller run's rows below which rows that happen to be equal are no match: the runs are of two sets."""
@@ -100,15 +105,7 @@ class RunRows:
 
 
 def read_rows(run: RunContent, name: str) -> RunRows:
-    """Read the rows of a run again.
-
-    Raises
-    ------
-    InputError
-        If the run was made from arrays, or with evidence "time".
-    FileError, MismatchError
-        If its data are gone, or are no longer what they were.
-    """
+    """Read the rows of a run again; it is refused if it has evidence over time, or its data are gone or changed."""
     if run.summary.evidence == TIME:
         raise InputError(
             f"run {name} was made of evidence over time, so its earliest rows have no field to compare: compare a "
@@ -156,16 +153,9 @@ def _again(run: RunContent, name: str) -> Triples:
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Rows of two runs that belong together.
+    """Rows of two runs that belong together: their places in each run, and how they were matched, in words.
 
-    Attributes
-    ----------
-    a, b : int64 arrays of shape (m,)
-        Their places in each run.
-    by : str
-        How the rows were matched, in words.
-    unit : int64 array of shape (m,)
-        Pairs of rows with one number count as one: rows of a named group, or with the same id.
+    Pairs of rows with one number in `unit` count as one: rows of a named group, or with the same id.
     """
 
     a: np.ndarray
@@ -175,26 +165,10 @@ class Match:
 
 
 def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | None:
-    """Find the rows that two runs share.
+    """Find the rows that two runs share; None where next to nothing matches, so that they are of two sets.
 
-    Parameters
-    ----------
-    a, b : RunRows
-    column : str, optional
-        A column of both data whose equal values mean the same row. Without it: equal row numbers of one file, equal
-        values of `id`, equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
-
-    Returns
-    -------
-    Match or None
-        None where next to nothing matches, so that the runs are of two sets.
-
-    Raises
-    ------
-    MissingColumn
-        If `column` is not in the data of both.
-    InputError
-        If it matches no row.
+    Rows with equal values of `column` are the same. Without it: equal row numbers of one file, equal values of `id`,
+    equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
     """
     if column is not None:
         found = _joined(_values(a, column), _values(b, column), f"the column {column!r}", a, b)
@@ -211,21 +185,10 @@ def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | Non
 
 
 def seen_in(a: RunRows, some: np.ndarray, b: RunRows) -> np.ndarray:
-    """Mark the rows of one run that are the same as some rows of another, by any way of telling.
+    """Mark the rows of `b`, (len(b),), that are the same as `some` rows of `a`, (len(a),), by any way of telling.
 
     Unlike :func:`match_rows`, one such row is enough, and every copy of it is marked: what taught a field must not
     judge it.
-
-    Parameters
-    ----------
-    a : RunRows
-    some : bool array of shape (len(a),)
-        The rows of `a` that count.
-    b : RunRows
-
-    Returns
-    -------
-    bool array of shape (len(b),)
     """
     seen = np.zeros(len(b), dtype=bool)
     for left, right, _ in _ways(a, b):
@@ -328,3 +291,135 @@ def names_of(runs: list[RunContent]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     raise InputError("the same run was given twice; give runs to compare with each other")
+
+
+# --- side by side -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One run's values of the rows compared; arrays of shape (n,), as in :class:`RunRows`.
+
+    Rows with one `unit` count as one in every interval; `at` is the place of each row in its run. `weight` says how
+    much each row counts; None: all count alike.
+    """
+
+    rows: RunRows
+    at: np.ndarray
+    unit: np.ndarray
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @property
+    def correct(self) -> Floats:
+        """Outcomes, 0 or 1."""
+        return self.rows.correct[self.at]
+
+    @property
+    def confidence(self) -> Floats:
+        """Confidences, in [0, 1]."""
+        return self.rows.confidence[self.at]
+
+    def labelled(self) -> LabelledRows:
+        """Return outcomes and confidences, with groups and weights."""
+        group = take_rows(self.rows.group, self.at)
+        return LabelledRows.of(self.correct, self.confidence, group=group, weight=self.weight)
+
+    @property
+    def residual(self) -> Floats:
+        """Outcomes minus confidences."""
+        return self.rows.residual[self.at]
+
+    @property
+    def hidden(self) -> Floats:
+        """Outcomes minus those expected at their confidences."""
+        return self.rows.hidden[self.at]
+
+    @property
+    def local_saving(self) -> Floats:
+        """Brier score that the local correction saves beyond the global map; both learned from other rows."""
+        y, rows = self.correct, self.rows
+        visible = (rows.confidence + rows.visible)[self.at]
+        return (y - visible) ** 2 - (y - rows.corrected[self.at]) ** 2
+
+    @property
+    def stratum(self) -> np.ndarray:
+        """Strata of near-equal confidence, numbered from 0 without gaps."""
+        return np.unique(self.rows.stratum[self.at], return_inverse=True)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Two runs beside each other; where `match` is given, row i of `a` and row i of `b` belong together."""
+
+    a: Side
+    b: Side
+    match: Match | None
+
+    @property
+    def paired(self) -> bool:
+        """Whether the rows are the same."""
+        return self.match is not None
+
+    @property
+    def same_answers(self) -> bool:
+        """Whether confidences and outcomes are equal row by row."""
+        return self.paired and bool(
+            np.array_equal(self.a.correct, self.b.correct) and np.array_equal(self.a.confidence, self.b.confidence)
+        )
+
+    def columns(self) -> tuple[dict[str, np.ndarray], list[str]]:
+        """Return the columns that name groups of both sides, and those that cannot.
+
+        Of matched rows, a column that differs between the runs says something of the runs, not of the rows; (n,) values
+        each. Of two sets, a column must be in both; values of `a`, then of `b`.
+        """
+        one, two = self.a.rows.columns, self.b.rows.columns
+        if self.match is None:
+            shared = [name for name in one if name in two and one[name].dtype.kind == two[name].dtype.kind]
+            others = [name for name in (one | two) if name not in shared]
+            return {name: np.concatenate([one[name], two[name]]) for name in shared}, others
+        known: dict[str, np.ndarray] = {}
+        for side in (self.a, self.b):
+            for name, values in side.rows.columns.items():
+                known.setdefault(name, values[side.at])
+        differing = [name for name in one if name in two and not _equal(one[name][self.a.at], two[name][self.b.at])]
+        return {name: values for name, values in known.items() if name not in differing}, differing
+
+    def text(self) -> tuple[str, ...] | None:
+        """Return the texts whose terms name groups: of two sets, those of `a`, then of `b`.
+
+        None where either run has no texts, or keeps them to itself.
+        """
+        one, two = self.a.rows.named_text, self.b.rows.named_text
+        if one is None or two is None:
+            return None
+        return (*one, *two) if self.match is None else tuple(one[i] for i in self.a.at)
+
+
+def sides_of(a: RunRows, b: RunRows, match: Match | None) -> Sides:
+    """Take the rows to compare: those matched, or all of both runs.
+
+    Rows count by their weights where both runs have weights; matched rows by those of the first.
+    """
+    weighed = a.weight is not None and b.weight is not None
+    if match is not None:
+        weight = a.weight[match.a] if weighed else None
+        first, second = (Side(one, at, match.unit, weight) for one, at in ((a, match.a), (b, match.b)))
+        return Sides(first, second, match)
+    first, second = (Side(one, np.arange(len(one)), _units(one), one.weight if weighed else None) for one in (a, b))
+    return Sides(first, second, None)
+
+
+def _units(rows: RunRows) -> np.ndarray:
+    if rows.group is None:
+        return np.arange(len(rows))
+    return np.unique(rows.group.astype(str), return_inverse=True)[1]
+
+
+def _equal(one: np.ndarray, two: np.ndarray) -> bool:
+    same = one == two
+    # what is missing is not equal to itself
+    return bool(np.all(same | ((one != one) & (two != two))))

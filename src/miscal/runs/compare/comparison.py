@@ -14,7 +14,7 @@ from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import FileError, InputError, command
 from miscal.base.files import whole_folder
-from miscal.base.json_values import clean_text, interval, number
+from miscal.base.json_values import clean_text, number
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
@@ -27,7 +27,7 @@ from miscal.discovery.summary import Global
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups
-from miscal.runs.compare.compared_rows import RunRows, match_rows, names_of, read_rows
+from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
 from miscal.runs.compare.document import (
     ComparedRuns,
     CurveSides,
@@ -36,8 +36,7 @@ from miscal.runs.compare.document import (
     RunNumbers,
     RunPair,
 )
-from miscal.runs.compare.estimates import Floats, Means
-from miscal.runs.compare.sides import Side, Sides, sides_of
+from miscal.runs.compare.estimates import Floats
 from miscal.runs.compare.wording import shown_comparison, verdict
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
@@ -45,7 +44,6 @@ LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 SPARE = 1.0
 """One row whose saving is off by this much is added to the variance of savings: they may agree by chance. Intervals are
 a few percent wider for it where the savings are large. Not tuned."""
-NONE = (None, None)
 LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "polars")
 COMPARISON_FILES = frozenset({"compare.json", "compare.html"})
 """What a folder of a comparison holds."""
@@ -173,7 +171,9 @@ def compare(
     check_seed(seed)
     tell = progress or (lambda name: None)
     opened = _opened(runs)
-    called = [clean_text(name) for name in (names_of(opened) if names is None else _checked_names(names, opened))]
+    if names is not None and (isinstance(names, str) or not len(set(names)) == len(names) == len(opened)):
+        raise InputError(f"names must be {len(opened)} different names, one for each run; got {names!r}")
+    called = [clean_text(str(name)) for name in (names_of(opened) if names is None else names)]
     rows = []
     for run, name in zip(opened, called, strict=True):
         tell(f"reading {name}")
@@ -211,24 +211,14 @@ def _opened(runs: Sequence[Any]) -> list[RunContent]:
             )
         seen[content] = run
         opened.append(run)
-    _refuse_two_kinds(opened)
-    return opened
-
-
-def _checked_names(names: Sequence[str], runs: Sequence[RunContent]) -> list[str]:
-    if isinstance(names, str) or len(set(names)) != len(runs) or len(names) != len(runs):
-        raise InputError(f"names must be {len(runs)} different names, one for each run; got {names!r}")
-    return [str(name) for name in names]
-
-
-def _refuse_two_kinds(runs: Sequence[RunContent]) -> None:
-    first, *others = runs
-    for run in others:
+    first = opened[0]
+    for run in opened[1:]:
         if run.summary.kind != first.summary.kind:
             one, other = (vocabulary(each.summary.kind).about for each in (first, run))
             raise InputError(
                 f"runs must be of one kind of probability; {first.name} is of {one}, {run.name} of {other}"
             )
+    return opened
 
 
 def _read(folder: Path) -> RunContent:
@@ -305,7 +295,9 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
         "log_loss": [log_losses(side.correct, side.confidence) for side in each],
     }
     means = {
-        name: _beside(getattr(one, name), getattr(two, name), estimates.mean_difference(sides, *values))
+        name: MeasurePair(
+            a=getattr(one, name), b=getattr(two, name), difference=estimates.mean_difference(sides, *values).tested(0)
+        )
         for name, values in rows.items()
     }
     error = _of_rows(sides, *(estimates.recalibration_saving(side, seed) for side in each))
@@ -316,8 +308,7 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
         b=Measure(value=two.smece.value, interval=two.smece.interval),
         difference=MeasureAgainstNull(value=number(one.smece.value - two.smece.value)),
     )
-    first = {"calibration_error": error, "smece": smece}
-    return first | means | {"local_saving": local}
+    return {"calibration_error": error, "smece": smece, **means, "local_saving": local}
 
 
 def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:
@@ -328,20 +319,10 @@ def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:
 
 def _of_rows(sides: Sides, a: Floats, b: Floats) -> MeasurePair:
     """Compare the means of values that were learned from other rows."""
-    values = (estimates.mean_of(side, one, spare=SPARE) for side, one in ((sides.a, a), (sides.b, b)))
-    one, two = (Measure(value=number(mean.value[0]), interval=interval(*(mean.interval(0) or NONE))) for mean in values)
-    return _beside(one, two, estimates.mean_difference(sides, a, b, spare=SPARE))
-
-
-def _beside(a: Measure, b: Measure, means: Means) -> MeasurePair:
-    value, ends = float(means.value[0]), means.interval(0)
-    return MeasurePair(
-        a=Measure(value=a.value, interval=a.interval),
-        b=Measure(value=b.value, interval=b.interval),
-        difference=MeasureAgainstNull(
-            value=number(value), interval=interval(*(ends or NONE)), p_value=number(means.p_value[0])
-        ),
+    one, two = (
+        estimates.mean_of(side, values, spare=SPARE).measure(0) for side, values in ((sides.a, a), (sides.b, b))
     )
+    return MeasurePair(a=one, b=two, difference=estimates.mean_difference(sides, a, b, spare=SPARE).tested(0))
 
 
 def _fields(sides: Sides, seed: int) -> FieldAgreement:

@@ -18,11 +18,10 @@ from miscal.base.threads import one_thread
 from miscal.calibration.metrics.decisions import risk_coverage_area, risk_coverage_areas
 from miscal.calibration.metrics.scores import log_losses
 from miscal.data.readers.pieces import open_table
-from miscal.runs.compare.compared_rows import RunRows, match_rows, read_rows
+from miscal.runs.compare.compared_rows import RunRows, match_rows, read_rows, sides_of
 from miscal.runs.compare.comparison import RunComparison, compare
 from miscal.runs.compare.document import ConfidenceDifference, ConfidenceNumbers
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.runs.compare.sides import sides_of
 from miscal.runs.discover import discover
 
 FEWEST, MOST = 2, 8

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from miscal.base.document import Measure
+from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.folds import assign_folds, row_groups
+from miscal.base.json_values import interval, number
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import correlation
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.findings.ledger.membership import Columns, RowLists
-from miscal.runs.compare.sides import Side, Sides
+from miscal.runs.compare.compared_rows import Side, Sides
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +48,14 @@ class Means:
         half = float(stdtrit(self.freedom[k], TAIL) * self.error[k])
         return float(self.value[k]) - half, float(self.value[k]) + half
 
+    def measure(self, k: int) -> Measure:
+        """Mean k with its interval."""
+        return Measure(value=number(self.value[k]), interval=interval(*(self.interval(k) or (None, None))))
+
+    def tested(self, k: int) -> MeasureAgainstNull:
+        """Mean k with its interval and p-value."""
+        return MeasureAgainstNull(**dict(self.measure(k)), p_value=float(self.p_value[k]))
+
     @property
     def p_value(self) -> Floats:
         """Two-sided, against 0; 1 where it is undefined."""
@@ -59,24 +68,11 @@ class Means:
 def group_means(
     values: Floats, member: Columns, unit: np.ndarray, *, spare: float = 1.0, weight: Floats | None = None
 ) -> Means:
-    """Mean of the values of each group, rows of one unit counting as one.
+    """Mean of the values (n,) of each group of `member`, rows of one `unit` (n,) counting as one.
 
     The variance is that of sums over units (Liang and Zeger, 1986). One row whose value is off by `spare` is added to
-    it: rows that all agree do not prove that the next one would agree too.
+    it: rows that all agree do not prove that the next one would agree too. `weight` (n,) says how much each row counts.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-    member : Columns
-        Of m groups: 1 where a row is in one.
-    unit : int array of shape (n,)
-        Numbers from 0 without gaps.
-    spare : float, default 1.0
-    weight : array of shape (n,), optional
-        How much each row counts; all alike by default.
-
-    Examples
-    --------
     >>> found = group_means(np.array([0.0, 1.0, 0.0, 1.0]), everything(4), np.arange(4), spare=0.0)
     >>> found.value.tolist(), found.error.round(3).tolist()
     ([0.5], [0.289])
@@ -143,16 +139,8 @@ def mean_of(side: Side, values: Floats, *, spare: float = 0.0) -> Means:
 
 
 def clustered_mean(values: Floats, unit: np.ndarray) -> Means:
-    """Mean of values of rows, as the only entry, rows of one unit counting as one.
+    """Mean of the values (n,) of rows, as the only entry, rows of one unit counting as one.
 
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-    unit : int array of shape (n,)
-        Numbers from 0 without gaps.
-
-    Examples
-    --------
     >>> values, pairs = np.repeat([0.0, 1.0, 2.0], 2), np.repeat([0, 1, 2], 2)
     >>> [clustered_mean(values, unit).error.round(3).tolist() for unit in (np.arange(6), pairs)]
     [[0.365], [0.577]]
@@ -170,20 +158,11 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
     which is 0 on average but for what they share (Newey and Robins, 2018, call this double cross-fitting). So it is not
     larger for being noisy, as sums of absolute values are, and differences between runs have Student's interval.
 
-    Parameters
-    ----------
-    side : Side
-        Rows of one unit, or with equal inputs, are never on both sides of a fit.
-    seed : int
-        Of the deals of rows into folds.
-
-    Returns
-    -------
-    float64 array of shape (n,)
-        Means over the deals; negative where recalibration would harm the row. NaN where the rows are fewer than 30, or
-        make up fewer than five units.
+    Rows of one unit, or with equal inputs, are never on both sides of a fit. Returned are (n,) means over the deals,
+    negative where recalibration would harm the row; NaN where the rows are fewer than 30, or make up fewer than five
+    units.
     """
-    equal = together(side)
+    equal = equal_units(side)
     if len(side) < MIN_SLICE_ROWS or len(np.unique(equal)) < FOLDS:
         return np.full(len(side), np.nan)
     rng = np.random.default_rng((seed, _DEALS))
@@ -196,8 +175,8 @@ def recalibration_saving(side: Side, seed: int) -> Floats:
     return saved / DEALS
 
 
-def together(side: Side) -> np.ndarray:
-    """Tell which rows say the same: those of one unit, or with equal inputs where each row is a unit; (n,) of int."""
+def equal_units(side: Side) -> np.ndarray:
+    """Give rows of one unit, or with equal inputs where each row is a unit, one number; (n,) of int."""
     if side.rows.group is not None or len(np.unique(side.unit)) < len(side):
         return side.unit
     inputs = row_groups(side.rows.X[side.at])
@@ -222,25 +201,10 @@ def _saved(side: Side, inside: np.ndarray, first: np.ndarray, second: np.ndarray
 def correlation_with_interval(
     a: Floats, b: Floats, unit: np.ndarray, seed: int, weight: Floats | None = None
 ) -> Measure:
-    """Pearson correlation of two values of the same rows, with the central 95 % of draws of units of rows.
+    """Pearson correlation of two values (n,) of the same rows, with the central 95 % of draws of units of rows.
 
-    Parameters
-    ----------
-    a, b : float64 arrays of shape (n,)
-    unit : int array of shape (n,)
-        Rows with one number are drawn together.
-    seed : int
-        Of the draws.
-    weight : float64 array of shape (n,), optional
-        How much each row counts; all alike by default.
+    It is null where a or b is constant.
 
-    Returns
-    -------
-    Measure
-        Null where a or b is constant.
-
-    Examples
-    --------
     >>> correlation_with_interval(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]), np.arange(3), seed=0).value
     1.0
     >>> correlation_with_interval(np.zeros(3), np.arange(3.0), np.arange(3), seed=0)

@@ -14,8 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.base.json_values import interval, number
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
@@ -24,9 +22,9 @@ from miscal.findings.conditions import Condition
 from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Groups, named_groups
 from miscal.findings.ledger.groups import error_shares
 from miscal.findings.ledger.membership import RowLists, SideBySide
+from miscal.runs.compare.compared_rows import Side, Sides
 from miscal.runs.compare.document import GroupPair, GroupSide
 from miscal.runs.compare.estimates import Means, group_means, minus
-from miscal.runs.compare.sides import Side, Sides
 
 Floats = NDArray[np.float64]
 
@@ -159,8 +157,8 @@ class CandidateMeans:
             share=self._share(k),
             a=self._side(0, k),
             b=self._side(1, k),
-            residual=_tested(self.residual_difference, k) if comparable else None,
-            hidden=_tested(self.hidden_difference, k) if comparable else None,
+            residual=self.residual_difference.tested(k) if comparable else None,
+            hidden=self.hidden_difference.tested(k) if comparable else None,
             p_adjusted=p if comparable else None,
             both=self.both[k],
             aliases=tuple(one.words for one in (*self.groups.also[k], *aliases)),
@@ -197,17 +195,9 @@ class CandidateMeans:
             n=int(inside.sum()),
             accuracy=average(side.correct[inside], weight),
             confidence=average(side.confidence[inside], weight),
-            residual=_measured(self.residual[place], k),
-            hidden=_measured(self.hidden[place], k),
+            residual=self.residual[place].measure(k),
+            hidden=self.hidden[place].measure(k),
         )
-
-
-def _measured(means: Means, k: int) -> Measure:
-    return Measure(value=number(means.value[k]), interval=interval(*(means.interval(k) or (None, None))))
-
-
-def _tested(means: Means, k: int) -> MeasureAgainstNull:
-    return MeasureAgainstNull(**dict(_measured(means, k)), p_value=float(means.p_value[k]))
 
 
 # --- which groups to show -----------------------------------------------------------------------------------------

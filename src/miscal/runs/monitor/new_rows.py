@@ -159,10 +159,15 @@ def read_labelled(
     keep = _labelled(beside, roles, blanks_alone, drop=on_invalid == "drop" or roles.kind == JUDGE)
     named_outcome = roles.correct
     if model.classes is not None:
-        keep &= _of_known_class(beside, roles, model.classes.read.names, keep, drop=on_invalid == "drop")
-        beside, roles = _with_top_label(beside, roles, new.probability, model.classes.read.names, run)
+        names = model.classes.read.names
+        codes = _codes(beside, roles, names, keep, drop=on_invalid == "drop")
+        keep &= codes >= 0
+        beside, roles = _with_top_label(beside, roles, new.probability, codes, names, run)
     if roles.id is not None:
-        _refuse_no_ids(beside.take(keep), roles.id)
+        if beside.frame[roles.id].dtype.is_nested():
+            raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
+        refuse_missing(beside.take(keep), [roles.id])
+        refuse_repeated(beside.take(keep), roles.id)
     fitted = model.estimator.fitted
     corrected = correct_rows(fitted, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, piece.rows)
@@ -170,7 +175,7 @@ def read_labelled(
     beside = beside.take(keep)
     values = column_of(beside.frame, roles.correct)
     outcome, _ = outcomes(values, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
-    names, unit = _units(beside, roles.grouping, new.X[keep] if equal_inputs else None)
+    groups, unit = _units(beside, roles.grouping, new.X[keep] if equal_inputs else None)
     order = np.argsort(unit, kind="stable")
     at = np.flatnonzero(keep)[order]
     text = None if roles.text is None else texts(beside, roles.text)
@@ -182,7 +187,7 @@ def read_labelled(
         visible=np.clip(fitted.global_map_.apply(new.confidence[at]), 0.0, 1.0),
         supported=corrected["supported"].to_numpy()[at],
         unit=unit[order],
-        group=None if names is None else names[order],
+        group=None if groups is None else groups[order],
         columns={name: metadata_of(beside, name)[order] for name in roles.named},
         text=None if text is None else tuple(text[i] for i in order),
         id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
@@ -265,39 +270,29 @@ def _labelled(beside: TableRows, roles: _Roles, blanks_alone: bool, *, drop: boo
     return keep
 
 
-def _of_known_class(
-    beside: TableRows, roles: _Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool
-) -> NDArray[np.bool_]:
-    """Mark the rows whose label is one of the classes; without `drop`, refuse others among those that are kept."""
-    known = ClassColumns(names, roles.correct).codes(beside) >= 0
-    strange = keep & ~known
-    if strange.any() and (not drop or not known.any()):
+def _codes(beside: TableRows, roles: _Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
+    """Return the class of each label, below 0 where it is none; without `drop`, refuse such among those kept."""
+    codes = ClassColumns(names, roles.correct).codes(beside)
+    strange = keep & (codes < 0)
+    if strange.any() and (not drop or (codes < 0).all()):
         raise InputError(
             f"{what_is_called('label', roles.correct)} holds no class of the model in {int(strange.sum())} of "
             f"{len(keep)} rows ({row_list(strange, beside.row)}): correct them, or leave such rows out with "
             f"{argument('on_invalid', 'drop')}. The classes are {value_list(names)}"
         )
-    return known
+    return codes
 
 
 def _with_top_label(
-    beside: TableRows, roles: _Roles, probability: Any, names: tuple[str, ...], run: RunContent
+    beside: TableRows, roles: _Roles, probability: Any, codes: Ints, names: tuple[str, ...], run: RunContent
 ) -> tuple[TableRows, _Roles]:
     """Add the columns of the top label: whether it is right, which is the outcome, and what it is."""
     top = np.nan_to_num(probability).argmax(axis=1)
-    right = ClassColumns(names, roles.correct).codes(beside) == top
     predicted = PREDICTED if run.summary.classes is None else run.summary.classes.predicted_column
-    columns = {CORRECT: right.astype(np.int64), predicted: np.array(names, dtype=object)[top]}
+    columns = {CORRECT: (codes == top).astype(np.int64), predicted: np.array(names, dtype=object)[top]}
     frame = beside.frame.with_columns(pl.Series(name, values.tolist()) for name, values in columns.items())
     named = tuple(dict.fromkeys((*roles.named, predicted)))
     return replace(beside, frame=frame), replace(roles, correct=CORRECT, named=named)
-
-
-def _refuse_no_ids(beside: TableRows, column: str) -> None:
-    if beside.frame[column].dtype.is_nested():
-        raise InputError(f"column {column!r} must hold text or numbers, one value for each row, or have another name")
-    refuse_missing(beside, [column])
-    refuse_repeated(beside, column)
 
 
 def _units(beside: TableRows, grouping: Grouping | None, X: np.ndarray | None) -> tuple[np.ndarray | None, Ints]:

@@ -112,9 +112,7 @@ class Question(Part):
         if len(starts) == 0:
             return None
         since = np.cumsum(history[::-1], axis=0)[::-1][starts]
-        later = np.arange(2, len(starts) + 1)
-        error = self.error * np.r_[FROM_FIRST, (1 - FROM_FIRST) / (later * (later - 1))]
-        cut = len(SUMS)
+        error, cut = self._errors(np.arange(1, len(starts) + 1)), len(SUMS)
         mean, radius = running_interval(since[:, :cut], history[starts, :cut], error, self.factor)
         low, high = self.allowed
         off = (mean - radius > high) | (mean + radius < (-np.inf if low is None else low))
@@ -125,14 +123,16 @@ class Question(Part):
         sums = np.cumsum(self.history[first - 1 : last], axis=0)
         # before the first rows nothing is known; they are what the interval is tuned to
         tuned = self.history[np.argmax(self.history[first - 1 :, 0] > 0) + first - 1, : len(SUMS)]
-        error = self.error * FROM_FIRST
-        if first > 1:
-            nth = int((self.history[:first, 0] > 0).sum())
-            error = self.error * (1 - FROM_FIRST) / max(nth * (nth - 1), 1)
-        mean, radius = running_interval(
-            sums[:, : len(SUMS)], np.broadcast_to(tuned, (len(sums), len(SUMS))), error, self.factor
-        )
+        # of the start among the looks with rows; before the first of these, it is the first
+        nth = np.array(max((self.history[:first, 0] > 0).sum(), 1))
+        first_sums = np.broadcast_to(tuned, (len(sums), len(SUMS)))
+        mean, radius = running_interval(sums[:, : len(SUMS)], first_sums, self._errors(nth), self.factor)
         return sums, mean, radius
+
+    def _errors(self, nth: NDArray[np.integer]) -> Floats:
+        """Return the error for the rows since the nth look, from 1; together they are that of the question."""
+        later = (1 - FROM_FIRST) / np.maximum(nth * (nth - 1), 1)
+        return self.error * np.where(nth == 1, FROM_FIRST, later)
 
     @property
     def state(self) -> State:
