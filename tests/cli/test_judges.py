@@ -9,6 +9,8 @@ import pytest
 
 import miscal
 from miscal.cli.commands.label_next import plan_lines
+from miscal.evidence.judged_rows import JudgedRows
+from miscal.evidence.rate_baselines import labelled_rate
 from miscal.runs.label_next import LabelPlan, label_next
 
 from .conftest import run
@@ -61,10 +63,12 @@ def test_terminal_and_page_tell_of_people_and_judge(discovered, files):
 def test_rates_are_near_what_people_would_say_and_narrower_than_labels_alone(discovered, files):
     judge = json.loads((files / "run" / "summary.json").read_text())["judge"]
     low, high = judge["whole"]["rate"]["interval"]
-    alone = judge["whole"]["labelled"]["interval"]
-    truth = _table()["would"].mean()
+    table = _table()
+    verdicts = [None if one is None else float(one == "approve") for one in table["human"]]
+    alone = labelled_rate(JudgedRows.of(np.full(len(table), 0.5), verdicts))
+    truth = table["would"].mean()
     assert low <= truth <= high
-    assert high - low <= 1.02 * (alone[1] - alone[0])
+    assert high - low <= 1.02 * (alone.high - alone.low)
     assert judge["whole"]["rate"]["n"] == 1500
     lenient = next(one for one in judge["groups"] if one["finding"] is not None)
     assert lenient["judge"]["estimate"] > lenient["rate"]["interval"][1]

@@ -19,7 +19,7 @@ from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScaleP
 from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import pass_rate, rate_influences
 from miscal.evidence.rankings import rank
-from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
+from miscal.evidence.rate_baselines import judge_rate
 from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger import SHIFT
 
@@ -54,15 +54,14 @@ def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     if found.triples.kind != JUDGE or reading is None:
         return None
     scored = _scored(found, reading)
-    passes = reading.scale is not None and len(reading.scale.scores) == 2
     everything = np.full(len(scored.score), True)
-    groups = [_rate(scored, inside, passes=passes, **about) for about, inside in _groups(found, scored)]
+    groups = [_rate(scored, inside, **about) for about, inside in _groups(found, scored)]
     model = next((name for name in MODELS if name in scored.frame.columns), None)
     groups = groups if model is None else _ranked(groups, model, scored, seed)
     return JudgeNumbers(
         scale=() if reading.scale is None else _points(reading.scale),
         n_unjudged=len(reading.unjudged),
-        whole=_rate(scored, everything, passes=passes, name="all answers"),
+        whole=_rate(scored, everything, name="all answers"),
         groups=tuple(groups),
         model_column=model,
     )
@@ -143,18 +142,16 @@ def _ranked(groups: list[GroupRate], model: str, scored: _Scored, seed: int) -> 
     ]  # fmt: skip
 
 
-def _rate(scored: _Scored, inside: NDArray[np.bool_], *, passes: bool, **about: object) -> GroupRate:
+def _rate(scored: _Scored, inside: NDArray[np.bool_], **about: object) -> GroupRate:
     rows, score = scored.rows.take(inside), scored.score[inside]
     return GroupRate(
         **about,  # type: ignore[arg-type]
-        rate=_told(pass_rate(rows)),
-        judge=_told(judge_rate(rows, score)),
-        labelled=_told(labelled_rate(rows)),
-        rogan_gladen=_told(rogan_gladen(rows, score > score.min())) if passes and len(np.unique(score)) == 2 else None,
+        rate=_stored(pass_rate(rows)),
+        judge=_stored(judge_rate(rows, score)),
     )
 
 
-def _told(rate: PassRate) -> Rate:
+def _stored(rate: PassRate) -> Rate:
     known = rate.low is not None and rate.high is not None
     interval = (rate.low, rate.high) if known else None
     about = {"n_labelled": rate.n_labelled, "n": rate.n}

@@ -120,12 +120,11 @@ class Rate(Part):
 
 
 class GroupRate(Part):
-    """How often people would approve the answers of a group, estimated in several ways.
+    """How often people would approve the answers of a group, beside what the judge says.
 
     ``name`` says what the group is; ``column`` and ``value`` name it where it is a value of a column, ``finding`` is
     its place among the findings, from 1. ``rate`` is of prediction-powered inference, ``judge`` the mean of the judge's
-    scores, ``labelled`` of the rows with a verdict alone, and ``rogan_gladen`` of a judge that passes or fails.
-    ``ranks`` are of models: the best and the worst rank that one may have, 1 the best; at 95 %, all hold at once.
+    scores. ``ranks`` are of models: the best and the worst rank that one may have, 1 the best; at 95 %, all hold.
     """
 
     name: Text
@@ -134,8 +133,6 @@ class GroupRate(Part):
     finding: NonNegativeInt | None = None
     rate: Rate
     judge: Rate
-    labelled: Rate
-    rogan_gladen: Rate | None = None
     ranks: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
 

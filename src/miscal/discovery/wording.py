@@ -31,7 +31,6 @@ _MENDING = {
 LACKING = {
     "labels": "fewer than 20 answers have a verdict of people",
     "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
-    "signal": "the judge tells good answers from bad ones no better than chance",
 }
 """Why a rate has no interval."""
 
@@ -163,7 +162,7 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
     --------
     >>> known = {"n_labelled": 200, "n": 2000}
     >>> rate, judge = Rate(estimate=0.61, interval=(0.57, 0.65), **known), Rate(estimate=0.74, **known)
-    >>> whole = GroupRate(name="all answers", rate=rate, judge=judge, labelled=Rate(estimate=0.6, **known))
+    >>> whole = GroupRate(name="all answers", rate=rate, judge=judge)
     >>> print(rate_sentence(JudgeNumbers(n_unjudged=1800, whole=whole)))
     People would approve 61 % of all 2,000 answers (57 to 65 %), of which they have judged 200; the judge says 74 %.
     """
@@ -183,7 +182,7 @@ def group_sentence(one: GroupRate) -> str:
     --------
     >>> known = {"n_labelled": 90, "n": 700}
     >>> rate, judge = Rate(estimate=0.5, interval=(0.4, 0.6), **known), Rate(estimate=0.7, **known)
-    >>> group_sentence(GroupRate(name="model = B", rate=rate, judge=judge, labelled=Rate(estimate=0.4, **known)))
+    >>> group_sentence(GroupRate(name="model = B", rate=rate, judge=judge))
     'model = B: people would approve 50 % (40 to 60 %) of 700, the judge says 70 %'
     """
     known = "no verdict of people" if one.rate.estimate is None else (
@@ -198,7 +197,7 @@ def ranks(one: GroupRate) -> str:
 
     Examples
     --------
-    >>> known = dict.fromkeys(("rate", "judge", "labelled"), Rate(estimate=0.5, n_labelled=9, n=9))
+    >>> known = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, n_labelled=9, n=9))
     >>> ranks(GroupRate(name="model = A", ranks=(1, 3), **known)), ranks(GroupRate(name="model = B", **known))
     ('1 to 3', '')
     """
@@ -216,7 +215,7 @@ def scale_sentence(numbers: JudgeNumbers) -> str:
     >>> from miscal.discovery.summary_parts import ScalePoint
     >>> points = ScalePoint(score="fail", approval=0.1), ScalePoint(score="pass", approval=0.7)
     >>> known = {"n_labelled": 9, "n": 9}
-    >>> rates = dict.fromkeys(("rate", "judge", "labelled"), Rate(estimate=0.5, **known))
+    >>> rates = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, **known))
     >>> scale_sentence(JudgeNumbers(scale=points, n_unjudged=0, whole=GroupRate(name="all", **rates)))
     'Scores stand for how often people approve at each, so that both agree on average: fail 10 %, pass 70 %.'
     """

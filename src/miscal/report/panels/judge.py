@@ -8,9 +8,8 @@ from miscal.discovery.wording import LACKING, ranks, rate_sentence, scale_senten
 from miscal.report.printed import model_rates
 from miscal.report.source import Source
 
-HEADS = {"rate": "People would approve", "judge": "The judge says", "labelled": "Verdicts of people alone"}
-PASSES = {"rogan_gladen": "Rogan and Gladen"}
-"""Estimates of a row by their names, with their headings: of every judge, and of one that passes or fails answers."""
+HEADS = {"rate": "People would approve", "judge": "The judge says"}
+"""Estimates of a row by their names, with their headings."""
 
 
 class Estimate(NamedTuple):
@@ -32,14 +31,13 @@ def judge(source: Source) -> dict[str, Any] | None:
     others = [one for one in numbers.groups if one.finding is None and one not in models]
     titled = {"All answers": [numbers.whole], "By model": models, "Where the judge errs": findings}
     tables = {name: rows for name, rows in {**titled, "By value of the other columns": others}.items() if rows}
-    heads = HEADS if numbers.whole.rogan_gladen is None else HEADS | PASSES
-    rates = [getattr(row, name) for rows in tables.values() for row in rows for name in heads]
+    rates = [getattr(row, name) for rows in tables.values() for row in rows for name in HEADS]
     return {
         "lead": rate_sentence(numbers),
         "scale": scale_sentence(numbers),
-        "heads": heads.values(),
+        "heads": HEADS.values(),
         "tables": {
-            title: [(row, [_estimate(head, getattr(row, name)) for name, head in heads.items()]) for row in rows]
+            title: [(row, [_estimate(head, getattr(row, name)) for name, head in HEADS.items()]) for row in rows]
             for title, rows in tables.items()
         },
         "models": "By model",
