@@ -18,8 +18,7 @@ from miscal.base.tables import read_parquet
 from miscal.scoring.answer_confidences import SOURCES
 from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
-from miscal.scoring.layers import LAST
-from miscal.scoring.model_source import ModelSpec
+from miscal.scoring.model_source import LAST, ModelSpec
 from miscal.scoring.open_ended import check_verdict, confidence_sources, open_ended
 from miscal.scoring.open_ended import notes as answer_notes
 from miscal.scoring.prompts import DEFAULTS, read_template
@@ -136,7 +135,7 @@ def run(
     text : str, default "text"
         Column of the texts for ``embed_only``.
     layer : {"last", "middle", "mean"} or int, default "last"
-        Which hidden state is kept (:func:`miscal.scoring.layers.layer_of`); confidences do not depend on it.
+        Which hidden state is kept (:func:`miscal.scoring.model_source.layer_of`); confidences do not depend on it.
     embeddings_dtype : {"float32", "float16"}, default "float32"
         Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
     confidence_from : str or sequence of str, default "letters"
