@@ -28,12 +28,11 @@ from miscal.discovery.run import RunContent, read_run
 from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
 from miscal.study.cells import StudyCell, name_of, pairs_of_cell
-from miscal.study.dataset_split import draw_split
 from miscal.study.folder import StudyFolder
 from miscal.study.outcome_kind import outcome_of
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
-from miscal.study.questions import AskedRows, digests
+from miscal.study.questions import AskedRows, digests, draw_split, same_questions
 from miscal.study.table_columns import TABLES
 
 ID = "id"
@@ -242,7 +241,6 @@ def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
     from miscal.study.measures import COMPARING, TOGETHER
     from miscal.study.pairs_together import model_rows
-    from miscal.study.questions import same_questions
 
     folder, method = job.folder, job.cell.method
     fitted = [
@@ -256,7 +254,7 @@ def together(job: CellJob) -> CellResult:
 
 
 def _asked(folder: StudyFolder, pair: StudyPair) -> AskedRows:
-    """Read what tells the questions of a pair."""
+    """Read what tells apart the questions of a pair."""
     table = own_parquet(folder.keys(pair.pair))
     content, group = (None if table[name].null_count() else table[name].to_numpy() for name in ("content", "group"))
     return AskedRows(folder.load(name_of("read", pair.pair))["facts"]["keys"], table["key"].to_numpy(), content, group)
