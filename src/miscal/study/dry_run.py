@@ -232,8 +232,8 @@ def _size_of_file(source: str, where: str | None = None, embeddings: str | None 
         table = open_table(source, **options)
         rows = table.load(list(columns_of(where, table.columns) if where else table.columns[:1]))
         n = int(kept(where, rows)[0].sum()) if where else len(rows)
-        embeddings = embeddings or table.embeddings
-        return PairSize(n, None if embeddings is None else int(matrix_shape(embeddings)[1]))
+        x = embeddings or table.embeddings
+        return PairSize(n, None if x is None else int(matrix_shape(x)[1]))
     except InputError:
         # a benchmark of the hub, or what is wrong with a pair, which is said when it is read
         return PairSize(None, None)
