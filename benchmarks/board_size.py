@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from _script import options, show, target
-from miscal.study.matrix import adjusted
+from miscal.study.matrix import adjust
 from miscal.study.measures.models import RANKED
 from miscal.study.pages import write_pages
 from miscal.study.table_columns import TABLES
@@ -116,7 +116,7 @@ def saved_study(out: Path, models: int, datasets: int, groups: int) -> Path:
     (out / "tables").mkdir(parents=True)
     for name, some in rows.items():
         table = frame(name, some)
-        (adjusted(table) if name == "groups" else table).write_parquet(out / "tables" / f"{name}.parquet")
+        (adjust(table) if name == "groups" else table).write_parquet(out / "tables" / f"{name}.parquet")
     for pair in {row["pair"] for row in rows["pairs"]}:
         place = out / "pairs" / pair / "auto"
         place.mkdir(parents=True)

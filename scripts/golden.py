@@ -36,7 +36,9 @@ import numpy as np
 import polars as pl
 
 TOLERANCE = 1e-9
-UNTIMED = re.compile(r"seconds|started|version|created|timing|elapsed|peak|host|memory|bytes|digest|sha256|fingerprint")
+UNTIMED = re.compile(
+    r"seconds|cpu|started|version|created|timing|elapsed|peak|host|memory|bytes|digest|sha256|fingerprint"
+)
 """Keys and columns that differ between two runs of one checkout."""
 DURATION = re.compile(r"\b\d+(\.\d+)? (s|ms|seconds|min|minutes)\b")
 HASH = re.compile(r"[0-9a-f]{64}")

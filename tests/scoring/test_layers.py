@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, Auto
 
 from miscal.base.errors import InputError
 from miscal.scoring import HuggingFaceModel, ModelSpec
-from miscal.scoring.layers import layer_of
+from miscal.scoring.model_source import layer_of
 from miscal.scoring.scorer import as_items, evaluate_items
 
 from .conftest import make_questions

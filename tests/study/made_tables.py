@@ -12,22 +12,17 @@ import polars as pl
 
 from miscal.study import paper48, paper_numbers
 from miscal.study.table_columns import TABLES
+from miscal.study.tables import frame
 
-TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 FAMILIES = {"qwen3": "Qwen3", "ministral": "Ministral 3", "llama": "Llama 3", "gemma": "Gemma 3"}
 REGIONS, CALIBRATORS = ("all", "over", "under", "good"), ("raw", "miscal", "isotonic", "temperature", "platt")
 EPSILONS = (0.01, 0.05, 0.1, 0.15)
 HOSTILE = "</script><img src=x onerror=\"window.hit=1\"><svg onload='window.hit=1'>{{1}} " + "long" * 30
 
 
-def schema(name: str) -> dict[str, Any]:
-    """Columns and types of a table."""
-    return {column: TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()}
-
-
 def frames(rows: dict[str, list[dict[str, Any]]]) -> dict[str, pl.DataFrame]:
     """Every table of the contract, with these rows; a row may leave columns out, which are null then."""
-    return {name: pl.DataFrame(rows.get(name, []), schema=schema(name), orient="row") for name in TABLES}
+    return {name: frame(name, rows.get(name, [])) for name in TABLES}
 
 
 def papers_pairs(n: int) -> list[dict[str, Any]]:

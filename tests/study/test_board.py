@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from miscal.findings.residuals import holm
 from miscal.study.answers import answers
-from miscal.study.matrix import adjusted, matrices
+from miscal.study.matrix import adjust, matrices
 from miscal.study.measures.models import measure_groups
 from miscal.study.measures.pairs import measure_board
 from miscal.study.pages import write_pages
@@ -74,7 +74,7 @@ def made(**more):
         for model, value in zip("abc", (-0.1, 0.01, 0.06), strict=True)
     ]  # fmt: skip
     found = frames({"pairs": pairs, "board": board, "groups": CELLS, "shared_findings": SHARED} | more)
-    return found | {"groups": adjusted(found["groups"])}
+    return found | {"groups": adjust(found["groups"])}
 
 
 def sentence(name, found=None):
@@ -90,7 +90,7 @@ def test_all_tested_cells_of_a_method_are_one_family(p_values, data):
         {"method": method, "p_value": p_values, "p_adjusted": [None] * len(p_values)},
         schema={name: schema("groups")[name] for name in ("method", "p_value", "p_adjusted")},
     )
-    found = adjusted(table)
+    found = adjust(table)
     for one in ("auto", "paper"):
         own = found.filter(method=one)
         tested = own.drop_nulls("p_value")

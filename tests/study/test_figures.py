@@ -7,8 +7,10 @@ import polars as pl
 import pytest
 
 from miscal.study.aggregates import improvements, raw_against_learned
-from miscal.study.drawing import look, write
+from miscal.study.drawing import RULE, look, write
 from miscal.study.figures import FIGURES, labels
+from miscal.study.figures.labels import CATEGORIES
+from miscal.study.figures.points import colours_of
 from miscal.study.paper_numbers import GAPS
 
 from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
@@ -223,6 +225,26 @@ def test_corrections_elsewhere_show_every_teacher(made):
     axes = drawn("corrections-elsewhere", made)["corrections-elsewhere-auto"].axes[0]
     saved = made["transfer_corrections"].filter(method="auto")["saved"]
     assert sorted(x for x, _ in points(axes, "o")) == pytest.approx(sorted(saved))
+
+
+def test_spaces_are_drawn_for_each_interpreted_pair_and_method(made):
+    numbers = {method: made["layouts"].filter(method=method)["pair"].n_unique() for method in ("paper", "auto")}
+    expected = [f"layouts-{method}-{i + 1}" for method, n in numbers.items() for i in range(n)]
+    assert list(drawn("layouts", made)) == expected
+    shown = drawn("purity", made)
+    assert list(shown) == [f"purity-{method}" for method in ("paper", "auto") if numbers[method]]
+    for method, figure in ((name.removeprefix("purity-"), figure) for name, figure in shown.items()):
+        assert len([axes for axes in figure.axes if axes.lines]) == numbers[method]
+
+
+def test_the_commonest_categories_have_colours_and_the_rest_is_grey():
+    values = pl.Series("category", ["b"] * 5 + ["a"] * 3 + [f"rare {i}" for i in range(8)])
+    colours = colours_of(values)
+    assert list(colours)[:2] == ["b", "a"]
+    assert list(colours)[-1] is None
+    assert len(set(colours.values())) == len(colours) == len(CATEGORIES) + 1
+    assert colours_of(pl.Series("category", [None, None], dtype=pl.String)) == {None: RULE}
+    assert None not in colours_of(pl.Series("category", ["a", "b"]))
 
 
 @pytest.mark.parametrize("name", list(BY_NAME))

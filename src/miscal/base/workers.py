@@ -35,26 +35,11 @@ GRACE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class WorkItem:
-    """A piece of work.
+    """A piece of work: a function, which other processes import by its name, and its arguments, which are pickled.
 
-    Attributes
-    ----------
-    name : str
-        What errors call it.
-    function : callable
-        What computes it; other processes import it by its name.
-    arguments : tuple
-        Of the function; other processes are sent them, pickled.
-    key : object
-        What the caller knows it by.
-    one_thread : bool, default True
-        Whether its arithmetic is kept to one thread, because the number of threads changes last bits.
-    gpu : bool, default False
-        Whether it is faster on a GPU.
-    cpus : int, default 1
-        Processors of a cluster that it takes.
-    instead : WorkItem, optional
-        What is computed in its place if its process is ended from outside.
+    ``name`` is what errors call it, ``key`` what the caller knows it by. ``one_thread`` keeps its arithmetic to one
+    thread, because the number of threads changes last bits; ``gpu`` says that it is faster on a GPU, ``cpus`` how many
+    processors of a cluster it takes. ``instead`` is computed in its place if its process is ended from outside.
     """
 
     name: str
@@ -97,14 +82,8 @@ class LostWorker(ResourceError):
 class Workers(ABC):
     """Computes tasks for the length of a ``with`` block.
 
-    Attributes
-    ----------
-    room : int
-        How many tasks can be begun before one has ended.
-    gpus : int
-        GPUs that its workers have one each of; 0 where they see what there is.
-    elsewhere : bool
-        Whether other processes compute.
+    ``room`` is how many tasks can be begun before one has ended, ``gpus`` how many GPUs its workers have one each of (0
+    where they see what there is), and ``elsewhere`` says whether other processes compute.
     """
 
     room = 1
@@ -122,13 +101,8 @@ class Workers(ABC):
     def run(self, tasks: Iterable[WorkItem | None]) -> Iterator[Ended]:
         """Begin tasks as there is room, and yield how they ended, in the order in which they do.
 
-        Parameters
-        ----------
-        tasks : iterable of WorkItem or None
-            Asked for as there is room. None says that no task can begin before another one has ended.
+        None in place of a task says that no task can begin before another one has ended.
 
-        Examples
-        --------
         >>> [ended.value for ended in InProcess().run(WorkItem("a square", pow, (n, 2)) for n in range(3))]
         [0, 1, 4]
         """

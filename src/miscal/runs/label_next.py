@@ -198,5 +198,5 @@ def _texts(rows: TableRows, run: RunContent, chosen: NDArray) -> dict[int, str]:
     column = run.summary.data.columns.text
     if column not in rows.frame.columns or run.summary.settings.get(SETTING):
         return {}
-    told = texts(rows, column)
-    return {int(rows.row[place]): told[place] for place in chosen.tolist()}
+    every = texts(rows, column)
+    return {int(rows.row[place]): every[place] for place in chosen.tolist()}

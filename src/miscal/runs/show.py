@@ -163,7 +163,7 @@ def _measured(size: Measure, decimals: int) -> str:
     low, high = size.interval or (None, None)
     if size.value is None or low is None or high is None:
         return "-"
-    # ends are told in whole points, so that a line stays short; those near zero in tenths, to show their side of it;
+    # ends are written in whole points, so that a line stays short; those near zero in tenths, to show their side of it;
     # where sizes are so small that they need more decimals, ends have as many
     short = 0 if decimals == 1 else decimals
     ends = (points(end, short + int(abs(end) < 0.0095 * 10.0**-short)) for end in (low, high))

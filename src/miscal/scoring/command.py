@@ -18,8 +18,7 @@ from miscal.base.tables import read_parquet
 from miscal.scoring.answer_confidences import SOURCES
 from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
-from miscal.scoring.layers import LAST
-from miscal.scoring.model_source import ModelSpec
+from miscal.scoring.model_source import LAST, ModelSpec
 from miscal.scoring.open_ended import check_verdict, confidence_sources, open_ended
 from miscal.scoring.open_ended import notes as answer_notes
 from miscal.scoring.prompts import DEFAULTS, read_template
@@ -35,22 +34,12 @@ ALLOWED_FAILURES = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ScoringSummary:
-    """What to tell of a finished run.
+    """What is said of a finished run.
 
-    Attributes
-    ----------
-    out : str
-        Folder with triples.parquet, embeddings.safetensors and manifest.json.
-    n_scored, n_failed, n_truncated : int
-    accuracy, confidence, candidate_mass : float or None
-        Means over the scored rows that have them; None where none has, as in a run that asked for hidden states alone.
-    confidences : mapping of str to float or None
-        Of open-ended questions: mean of each column of confidences; otherwise empty.
-    notes : tuple of str
-        What is left out of a data set, and what differs from what was asked for, a sentence each.
-    seconds : float
-    questions_per_second : float
-        Rows computed by this call over its seconds, loading the model included; 0 where all were there before.
+    ``accuracy``, ``confidence`` and ``candidate_mass`` are means over the scored rows that have them, None where none
+    has; ``confidences``, of open-ended questions, the mean of each column of confidences. ``notes`` say what is left
+    out and what differs from what was asked for. ``questions_per_second`` counts the rows computed by this call over
+    its seconds, loading the model included; 0 where all were there before.
     """
 
     out: str
@@ -97,70 +86,12 @@ def run(
     verdict: str | None = None,
     without_options: bool = False,
 ) -> ScoringSummary:
-    """Score a task into a folder.
+    """Score a task into a folder; an unfinished run there is resumed.
 
-    Parameters
-    ----------
-    model : str
-        Hub id, folder, ``.gguf`` file or short name (`miscal.scoring.registry`).
-    task : str
-        See `miscal.scoring.tasks.read_task`; with ``embed_only`` a parquet, jsonl or csv table or a folder that an
-        importer wrote.
-    out : str or Path
-        Folder to write; an unfinished run there is resumed.
-    engine : {"local", "ray"}, default "local"
-    ray_address : str, optional
-        Of an existing Ray cluster.
-    workers : int, optional
-        CPU processes of the local engine.
-    dtype : {"auto", "float32", "bfloat16"}, default "auto"
-    device : str, default "auto"
-    revision, task_revision : str, optional
-        Commit, branch or tag of the model and of a data set of the hub.
-    trust_remote_code : bool, default False
-    form : {"letter", "text", "text_per_token", "text_per_byte"}, optional
-        Default: the task's, which is "letter" unless a task file says otherwise.
-    prompt_file : str or Path, optional
-        Prompt template.
-    limit : int, optional
-        Score a random sample of so many rows, each category in proportion (:func:`miscal.scoring.sampling.draw`);
-        default: all rows.
-    seed : int, default 0
-        Of that sample, of the coin that deals the slots of preference pairs, and of the samples of an answer.
-    batch_tokens : int, optional
-        Padded tokens per batch; default 1024 on a CPU, 32768 on a GPU.
-    threads : int, optional
-        CPU threads per process.
-    embed_only : bool, default False
-        Take the hidden state of the texts in column ``text`` and leave the table's other columns as they are.
-    text : str, default "text"
-        Column of the texts for ``embed_only``.
-    layer : {"last", "middle", "mean"} or int, default "last"
-        Which hidden state is kept (:func:`miscal.scoring.layers.layer_of`); confidences do not depend on it.
-    embeddings_dtype : {"float32", "float16"}, default "float32"
-        Precision of the hidden states on disk; float32 all the same, with a note, where a number does not fit float16.
-    confidence_from : str or sequence of str, default "letters"
-        "letters" for multiple choice and preferences; of open-ended questions one or several of
-        `miscal.scoring.answer_confidences.SOURCES`, of which the first is the column ``confidence``.
-    answer : {"greedy", "most-frequent"}, optional
-        Of open-ended questions: the answer that is judged. Default: greedy.
-    samples : int, optional
-        Samples of each answer, where some are needed. Default: 10.
-    temperature : float, optional
-        Of the samples. Default: 1.
-    max_new_tokens : int, optional
-        Tokens of an answer at most. Default: 32.
-    verdict : {"exact", "later"}, optional
-        Compare answers with the accepted ones (default), or leave ``correct`` null.
-    without_options : bool, default False
-        Ask multiple-choice questions as open-ended ones, whose accepted answer is the right option.
-
-    Raises
-    ------
-    InputError
-        Besides wrong arguments: if more than 1 % of the rows failed. The folder is finished then all the same.
-    MiscalError
-        See `miscal.scoring.folder.score_folder`.
+    The arguments are the options of ``miscal score``, and None stands for a default. `task` is what
+    `miscal.scoring.tasks.read_task` reads; with `embed_only` it is a table, whose column `text` is given to the model
+    and whose other columns stay as they are. If more than 1 % of the rows failed, an `InputError` says so; the folder
+    is finished then all the same.
     """
     if limit is not None and limit < 1:
         raise InputError(f"limit must be at least 1; got {limit}")

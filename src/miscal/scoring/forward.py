@@ -2,8 +2,8 @@
 
 The output layer is called on the needed positions only: a hook on its input picks them, so that whatever a model does
 to its logits afterwards (soft caps, scales) is its own code, and the hidden state kept is the very input of the output
-layer, after the final norm where there is one, unless another layer is asked for (:mod:`miscal.scoring.layers`). It
-computes in float32 whatever the precision of the model.
+layer, after the final norm where there is one, unless another layer is asked for. It computes in float32 whatever the
+precision of the model.
 """
 
 from __future__ import annotations

@@ -18,19 +18,18 @@ from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, Generated, Stream, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate
 from miscal.scoring.generating import write
-from miscal.scoring.layers import layer_of
 from miscal.scoring.model_source import (
     ATTEMPTS,
     ModelSpec,
     asks_for_code,
     choose_dtype,
     first_line,
+    layer_of,
     locate,
     redact,
     retried,
 )
-from miscal.scoring.placing import spread_over, weight_bytes
-from miscal.scoring.weights import refuse_incomplete, refuse_unused_gguf
+from miscal.scoring.weights import refuse_incomplete, refuse_unused_gguf, spread_over, weight_bytes
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Find a model by hub id, folder or .gguf file, pin its revision, and refuse one that brings code."""
+"""Find a model by hub id, folder or .gguf file, pin its revision, refuse one that brings code, and choose its layer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from miscal.base.errors import FileError, InputError, MiscalError, TrustError
 from miscal.base.extras import need
-from miscal.scoring.layers import LAST, check_layer
 from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
 
 if TYPE_CHECKING:
     import torch
 
+LAST, MEAN, MIDDLE = "last", "mean", "middle"
 DTYPES = ("auto", "float32", "bfloat16")
 ATTEMPTS = 5
 _SECRETS = re.compile(r"(hf_[A-Za-z0-9]{4,}|(?:(?<=://)|(?<=:/))[^/\s@]+@|(?<=[Bb]earer )\S+)")
@@ -48,7 +48,7 @@ class ModelSpec:
     threads : int, optional
         Threads of torch on the CPU; default: as torch is set.
     layer : {"last", "middle", "mean"} or int, default "last"
-        The hidden state that is kept (:func:`miscal.scoring.layers.layer_of`).
+        The hidden state that is kept (:func:`miscal.scoring.model_source.layer_of`).
 
     Raises
     ------
@@ -247,3 +247,65 @@ def _pin(name: str, revision: str | None) -> str:
         raise FileError(
             f"{error}; it is not in the cache either: check the name, the connection and your access"
         ) from None
+
+
+# --- which hidden state is kept --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A choice of hidden state: the output of a block, from 1, or by None the input of the output layer after its norm.
+
+    With ``mean`` the tokens of the prompt are averaged; otherwise the last one is taken.
+    """
+
+    block: int | None = None
+    mean: bool = False
+
+    def describe(self, n_blocks: int) -> str:
+        """Say what is taken, for a manifest.
+
+        >>> Layer(12).describe(24)
+        'output of block 12 of 24 at the last prompt token'
+        """
+        what = "input of the output layer (after the final norm)"
+        what = what if self.block is None else f"output of block {self.block} of {n_blocks}"
+        return what + (", mean over the prompt's tokens" if self.mean else " at the last prompt token")
+
+
+def check_layer(layer: str | int) -> None:
+    """Refuse what names no layer of any model."""
+    if layer not in (LAST, MIDDLE, MEAN) and _number(layer) < 1:
+        raise InputError(f"layer must be last, middle, mean, or the number of a block, from 1; got {layer!r}")
+
+
+def layer_of(layer: str | int, n_blocks: int) -> Layer:
+    """Choose the hidden state of a model.
+
+    Parameters
+    ----------
+    layer : {"last", "middle", "mean"} or int
+        "last": the input of the output layer at the last token of the prompt. "middle": the output of the block
+        in the middle, there. "mean": the input of the output layer, averaged over all tokens of the prompt, special
+        ones included. A number: the output of that block, from 1, at the last token.
+    n_blocks : int
+        Transformer blocks of the model.
+
+    >>> layer_of("middle", 25), layer_of("3", 25).block
+    (Layer(block=13, mean=False), 3)
+    """
+    check_layer(layer)
+    if layer == LAST:
+        return Layer()
+    if layer == MEAN:
+        return Layer(mean=True)
+    block = (n_blocks + 1) // 2 if layer == MIDDLE else _number(layer)
+    if block > n_blocks:
+        raise InputError(f"layer must be at most {n_blocks}, the number of blocks of the model; got {layer}")
+    return Layer(block)
+
+
+def _number(layer: str | int) -> int:
+    """Read a whole number; 0 where it is none."""
+    text = str(layer)
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,4 +1,8 @@
-"""Scored rows put together: numbers of the batches joined to the items, as a table and as triples."""
+"""From the log-probabilities of candidates to confidence and outcome, and scored rows as a table and as triples.
+
+Source: arXiv 2605.13484, appendix on real data: log p(v | prompt) is the sum over the tokens of v, renormalised over
+the candidates by a softmax.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,69 @@ from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.outcomes import Outcome, outcome, scale
 from miscal.scoring.questions import Item, metadata_columns
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the model answered.
+
+    ``probs``, (n_candidates,), sum to 1 over the candidates; ``predicted`` is the position of the most probable one,
+    the first of equals, and ``tied`` whether another is exactly as probable. ``confidence`` is by the rule "top" that
+    of the predicted candidate, by "first" that of the first one; ``correct`` is whether this candidate is right.
+    ``mass`` in [0, 1] is the probability of all candidates before renormalising, whatever the length normalisation.
+    """
+
+    probs: np.ndarray
+    predicted: int
+    confidence: float
+    correct: int
+    mass: float
+    tied: bool
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    """Return exp(v) / sum exp(v), computed from the largest value down."""
+    shifted = np.exp(values - values.max())
+    return shifted / shifted.sum()
+
+
+def scale(form: str, candidates: tuple[str, ...], n_tokens: np.ndarray) -> np.ndarray:
+    """Return what each log-probability is divided by: 1, its number of tokens, or its number of UTF-8 bytes.
+
+    The bytes are those of the answer, without the blank before it.
+    """
+    if form == "text_per_token":
+        return n_tokens.astype(np.float64)
+    if form == "text_per_byte":
+        return np.array([max(1, len(text.removeprefix(" ").encode())) for text in candidates], dtype=np.float64)
+    return np.ones(len(candidates))
+
+
+def outcome(log_probs: np.ndarray, *, gold: int, rule: str, divisor: np.ndarray | None = None) -> Outcome:
+    """Judge one row.
+
+    Parameters
+    ----------
+    log_probs : ndarray of float64, shape (n_candidates,)
+        Sum of the token log-probabilities of each candidate, <= 0 up to rounding.
+    gold : int
+        Position of the right candidate.
+    rule : {"top", "first"}
+        Whose probability is the confidence (see `Outcome`).
+    divisor : ndarray of float64, shape (n_candidates,), optional
+        Length normalisation (see `scale`); default none.
+
+    >>> result = outcome(np.log([0.1, 0.3, 0.1]), gold=1, rule="top")
+    >>> round(result.confidence, 6), result.correct, round(result.mass, 6)
+    (0.6, 1, 0.5)
+    """
+    probs = softmax(log_probs if divisor is None else log_probs / divisor)
+    predicted = int(np.argmax(probs))
+    spoken = predicted if rule == "top" else 0
+    mass = float(min(1.0, np.exp(log_probs).sum()))
+    tied = int((probs == probs[predicted]).sum()) > 1
+    return Outcome(probs, predicted, float(min(1.0, probs[spoken])), int(spoken == gold), mass, tied)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,18 +70,7 @@ def as_items(
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the model said, before it is judged.
-
-    Attributes
-    ----------
-    encoded : tuple of Encoded
-    log_probs : dict of int to ndarray of float64
-        Row number to the log-probabilities of its candidates.
-    hidden : dict of int to ndarray of float32, shape (width,)
-        Row number to hidden state.
-    failed : dict of int to str
-        Row number to reason.
-    """
+    """What the model said, before it is judged; by row, ``hidden`` is float32 (width,)."""
 
     encoded: tuple[Encoded, ...]
     log_probs: dict[int, np.ndarray]
@@ -96,15 +85,7 @@ def evaluate_items(
     batch_tokens: int | None = None,
     on_batch: Callable[[int], None] | None = None,
 ) -> Answers:
-    """Put items to a model, all in memory.
-
-    Parameters
-    ----------
-    batch_tokens : int, optional
-        Padded tokens per batch; default: what suits the model's device (`default_batch_tokens`).
-    on_batch : callable, optional
-        Told the number of rows of every batch that is done.
-    """
+    """Put items to a model, all in memory; `on_batch` is called with the number of rows of every batch that is done."""
     encoded, failed = encode(items, model.tokenize, max_length=model.max_length, n_lead=model.n_lead)
     runner, log_probs, hidden = Runner(model), {}, {}
     if batch_tokens is None:

@@ -201,8 +201,11 @@ def rows_to_questions(
     _refuse_twins(ids, f"{name}: column {key!r}")
     made = []
     for row, row_id in zip(rows, ids, strict=True):
-        metadata = {column: row[column] for column in beside}
-        made.append(kind(id=row_id, metadata=metadata, **_read_row(read, row, kind)))
+        try:
+            asked = read(row)
+        except ValueError as error:  # an unreadable row is marked when it is scored
+            asked = _EMPTY[kind] | {"problem": str(error)}
+        made.append(kind(id=row_id, metadata={column: row[column] for column in beside}, **asked))
     return tuple(made)
 
 
@@ -217,25 +220,12 @@ def without_options(task: Task) -> Task:
     """Return the questions of a multiple-choice task as open-ended ones: the right option is the accepted answer."""
     if task.kind != "choice":
         raise InputError(f"task {task.name}: without_options needs multiple-choice questions; leave it out")
-    asked = tuple(
-        OpenQuestion(one.id, one.question, _right(one), one.metadata, one.problem)
-        for one in task.questions
-        if isinstance(one, Question)
-    )
-    return replace(task, questions=asked, template=None)
-
-
-def _right(question: Question) -> tuple[str, ...]:
-    """Return the right option; none where the position is outside the options."""
-    at = question.answer_index
-    return question.choices[at : at + 1] if at >= 0 else ()
-
-
-def _read_row(read: Callable[[TaskRow], dict[str, Any]], row: TaskRow, kind: type) -> dict[str, Any]:
-    try:
-        return read(row)
-    except ValueError as error:  # an unreadable row is marked when it is scored
-        return _EMPTY[kind] | {"problem": str(error)}
+    asked = []
+    for one in task.questions:
+        # none where the position is outside the options
+        right = one.choices[one.answer_index :][:1] if one.answer_index >= 0 else ()
+        asked.append(OpenQuestion(one.id, one.question, right, one.metadata, one.problem))
+    return replace(task, questions=tuple(asked), template=None)
 
 
 def _refuse_twins(ids: Sequence[str], what: str) -> None:

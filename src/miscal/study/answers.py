@@ -23,7 +23,7 @@ from miscal.study.tables import (
     Tables,
     of_method,
 )
-from miscal.study.vocabulary import StudyVocabulary, counted
+from miscal.study.vocabulary import StudyVocabulary, count_of
 
 NARROW = 0.02
 """Half-width of the interval of a mean residual at which a pair has rows enough to say how much it promises."""
@@ -53,21 +53,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question and its answer.
+    """A question and its answer, with the name of its place on the page.
 
-    Attributes
-    ----------
-    name : str
-        Of its place on the page.
-    question, sentence : str
-    bars : tuple of Bar
-        Its picture; empty where there is nothing to show.
-    unit : {"points", "log loss"}
-        Of the bars.
-    note : str
-        What is presumed.
-    ordered : bool
-        Whether its bars are sizes of which less is better, not differences.
+    `bars` are its picture, in "points" or in "log loss"; they are sizes of which less is better where it is `ordered`,
+    else differences. The note says what is presumed.
     """
 
     name: str
@@ -101,7 +90,7 @@ def label(tables: Tables, row: dict[str, Any]) -> str:
     return model if tables["pairs"]["dataset"].n_unique() < 2 else f"{model} on {short(row['dataset'], 30)}"
 
 
-def listed(names: Sequence[str], between: str = ", ") -> str:
+def list_names(names: Sequence[str], between: str = ", ") -> str:
     """List names; beyond the first few, count them. Names that hold commas take something else in between."""
     first = list(names[:_NAMED])
     last = " and " if between == ", " else f"{between}and "
@@ -130,12 +119,14 @@ def _promises(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
             verb = f"promises more than it keeps,{more[0].removeprefix(bars[0].name)}"
         said = f"{bars[0].name} {verb}."
     elif not more:
-        said = f"None of the {counted(len(bars), 'pair')} promises more than it keeps, beyond chance."
+        said = f"None of the {count_of(len(bars), 'pair')} promises more than it keeps, beyond chance."
     else:
         verb = "promises more than it keeps" if len(more) == 1 else "promise more than they keep"
-        said = f"{len(more)} of {counted(len(bars), 'pair')} {verb}: {listed(more)}."
+        said = f"{len(more)} of {count_of(len(bars), 'pair')} {verb}: {list_names(more)}."
     if less:
-        said += f" {listed(less)} {'keeps more than it promises' if len(less) == 1 else 'keep more than they promise'}."
+        said += (
+            f" {list_names(less)} {'keeps more than it promises' if len(less) == 1 else 'keep more than they promise'}."
+        )
     return Answer(
         "promises", "Which models promise more than they keep, and by how much?", said, tuple(bars),
         note=f"The {words.rate} less the mean {words.probability}, in points, with the 95 % interval of each by "
@@ -211,7 +202,10 @@ def _ahead(parts: list[pl.DataFrame], subject: str, cost: str) -> str:
     wins = Counter(model for own in parts for model in own.filter(best_rank=1, worst_rank=1)["model"])
     if not wins:
         return f"On none of {len(parts)} data sets is one model shown to be ahead of all others {subject}."
-    named, left = listed([f"{short(model, 40)} on {n}" for model, n in wins.most_common()]), len(parts) - wins.total()
+    named, left = (
+        list_names([f"{short(model, 40)} on {n}" for model, n in wins.most_common()]),
+        len(parts) - wins.total(),
+    )
     said = f"On {wins.total()} of {len(parts)} data sets one model is shown to be ahead of all others"
     return f"{said} {subject}: {named}." + (f" On the other {left} the first place is tied." if left else "")
 
@@ -226,7 +220,7 @@ def _standing(own: pl.DataFrame, cost: str) -> str:
         )
     if tied.height == 1:
         return f"{short(tied['model'][0], 40)} comes first, but is not shown to be ahead of all others"
-    said = f"{listed([short(model, 40) for model in tied['model']])} tie for the first place"
+    said = f"{list_names([short(model, 40) for model in tied['model']])} tie for the first place"
     if not others:
         return f"{said}, none of them shown to be behind another"
     each = "the other one is" if others == 1 else f"each of the {count(others)} others is"
@@ -244,7 +238,7 @@ def _best(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
     if not wins:
         said = f"In none of {n} groups is one model shown to be better calibrated than all others: each is a tie."
     else:
-        named = listed([f"{short(model, 40)} in {times}" for model, times in wins.most_common()])
+        named = list_names([f"{short(model, 40)} in {times}" for model, times in wins.most_common()])
         said = f"In {wins.total()} of {n} groups one model is shown to be better calibrated than all others: {named}."
         if tied:
             said += " The other one is a tie." if tied == 1 else f" The other {tied} are ties."
@@ -292,7 +286,7 @@ def _together(tables: Tables, method: str, matrices: Sequence[GroupMatrix], word
     said += [_err_together(shared, many, words), _differ([one for one in found if one.differs], many)]
     if alone := [line for line in lines if len(line.marked) == 1 and not line.shared]:
         named = [f"{line.name(40)} ({short(line.marked[0]['model'], 30)})" for line in alone]
-        said.append(f"Beyond chance for one model by itself: {listed(named)}.")
+        said.append(f"Beyond chance for one model by itself: {list_names(named)}.")
     bars = [Bar(_named(one, many), *one.reported, aside=one.agreement) for one in shared]
     cells = sum(one is not None and one["p_value"] is not None for line in lines for one in line.cells)
     picture = (
@@ -327,7 +321,7 @@ def _err_together(found: Sequence[SharedLine], many: bool, words: StudyVocabular
         )
     return (
         f"Taken together, {whose} err on {count(len(found))} group{'' if len(found) == 1 else 's'}, beyond chance. "
-        f"Beside {words.rows} of equal {words.probability}, the {words.rate} is {listed(sizes, '; ')}."
+        f"Beside {words.rows} of equal {words.probability}, the {words.rate} is {list_names(sizes, '; ')}."
     )
 
 
@@ -339,7 +333,7 @@ def _differ(found: Sequence[SharedLine], many: bool) -> str:
         sides = (one.models[0], one.models[-1])
         ends = " to ".join(f"{points(end['model_effect'])} ({short(end['model'], 30)})" for end in sides)
         named.append(f"{_named(one, many)}, from {ends}")
-    return f"They differ from each other on {listed(named, '; ')}."
+    return f"They differ from each other on {list_names(named, '; ')}."
 
 
 def _named(one: SharedLine, many: bool) -> str:
@@ -360,14 +354,14 @@ def _corrected(tables: Tables, method: str) -> Answer:
         said = f"The correction {verb} the log loss of {bars[0].name}, beyond chance."
     else:
         said = (
-            f"The correction lowers the log loss of {helped or 'none'} of {counted(len(bars), 'pair')} and raises that "
-            f"of {harmed or 'none'}, beyond chance."
+            f"The correction lowers the log loss of {helped or 'none'} of {count_of(len(bars), 'pair')} and raises "
+            f"that of {harmed or 'none'}, beyond chance."
         )
     if marked := [one for one in of_method(tables["groups"], method).iter_rows(named=True) if holds(one)]:
         left = sum(one["after_low"] is not None and not one["after_low"] <= 0 <= one["after_high"] for one in marked)
         said += (
-            f" Of {counted(len(marked), 'marked cell')} of the matrix, the interval of what it leaves excludes 0 in "
-            f"{left or 'none'}."
+            f" Of {count_of(len(marked), 'marked cell')} of the matrix, the interval of what it leaves excludes 0 "
+            f"in {left or 'none'}."
         )
     return Answer(
         name, question, said, tuple(sorted(bars, key=lambda one: -one.value)), "log loss",
@@ -392,7 +386,7 @@ def _elsewhere(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
             f"{words.rows} in {better.height or 'none'} of {_tries(shifts)}, and harms in {harmed or 'none'}."
         )
         if 0 < better.height < shifts.height:
-            said.append(f"Most of all {listed(_names(tables, better.sort('saved', descending=True)))}.")
+            said.append(f"Most of all {list_names(_names(tables, better.sort('saved', descending=True)))}.")
         own = int((shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum())
         said.append(f"A model's own correction does at least as well in {own}.")
         note = (
@@ -463,7 +457,7 @@ def _mean_error(tables: Tables, method: str) -> str:
             more = roughly(int(np.ceil(one["n"] * ((half / NARROW) ** 2 - 1))))
             named.append(f"{label(tables, one)} (about {more} more rows)")
     if named:
-        return f"Whether they promise too much cannot be said to within {percent(NARROW, 0)} of {listed(named)}."
+        return f"Whether they promise too much cannot be said to within {percent(NARROW, 0)} of {list_names(named)}."
     return (
         "Every pair has rows enough to say whether it promises too much: its interval excludes 0, or is narrower than "
         f"{percent(NARROW, 0)} either way."
@@ -483,7 +477,7 @@ def _hidden(tables: Tables, pairs: pl.DataFrame) -> Iterator[str]:
             f"{named}; one of {brief_points(SOUGHT)} takes about {rows} rows."
         )
     if blind.height:
-        named = listed([label(tables, one) for one in blind.iter_rows(named=True)])
+        named = list_names([label(tables, one) for one in blind.iter_rows(named=True)])
         yield f"No hidden error in a tenth of the rows, however large, would surely be found in {named}."
 
 

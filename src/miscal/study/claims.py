@@ -19,7 +19,7 @@ from miscal.report.formatting import MINUS, metric
 from miscal.study import aggregates
 from miscal.study import paper_numbers as paper
 from miscal.study.tables import LEARNED, RAW, Tables, of_method
-from miscal.study.vocabulary import BEYOND_CHANCE, counted, of_pairs, vocabulary_of
+from miscal.study.vocabulary import BEYOND_CHANCE, count_of, of_pairs, vocabulary_of
 
 FEWEST_PAIRS = 5
 """Pairs from which on a direction is stated at all."""
@@ -104,7 +104,7 @@ def claims(tables: Tables, method: str) -> list[PaperClaim]:
 
 def too_few(n: int, what: str = "pair") -> Direction:
     """Leave a direction open, because n pairs are too few."""
-    return Direction(None, f"cannot be said from {counted(n, what)}")
+    return Direction(None, f"cannot be said from {count_of(n, what)}")
 
 
 def enough(holds: bool, n: int) -> Direction:
@@ -140,12 +140,12 @@ def in_most(k: int, n: int, what: str = "pair", of: int | None = None) -> Direct
     return Direction(2 * k > n)
 
 
-def rising(value: float | None, n: int) -> Direction:
+def is_rising(value: float | None, n: int) -> Direction:
     """Say whether a correlation is above 0, by Fisher's interval for n independent pairs.
 
     There may be fewer of these than rows that were correlated.
 
-    >>> rising(0.9, 20).holds, rising(0.9, 4).undecided
+    >>> is_rising(0.9, 20).holds, is_rising(0.9, 4).undecided
     (True, 'cannot be said from 4 pairs')
     """
     if value is None or n < FEWEST_PAIRS:
@@ -166,10 +166,10 @@ def higher(some: Sequence[float], others: Sequence[float]) -> Direction:
     return Direction(bool(np.mean(some) > np.mean(others)))
 
 
-def ranged(values: Sequence[float], digits: int = 3) -> str:
+def write_range(values: Sequence[float], digits: int = 3) -> str:
     """Write the ends of some numbers.
 
-    >>> ranged([0.79, 0.912], 2), ranged([3, 3], 0)
+    >>> write_range([0.79, 0.912], 2), write_range([3, 3], 0)
     ('0.79 to 0.91', '3')
     """
     low, high = metric(min(values), digits), metric(max(values), digits)
@@ -290,7 +290,7 @@ def _improvements(tables: Tables, method: str) -> Iterator[PaperClaim]:
     ):  # fmt: skip
         means = table.filter(pl.col("calibrator").is_in(calibrators), pl.col("region").is_in(regions))["mean"].to_list()
         if means:
-            here = f"{ranged(means)}; {_harmed(means)} of {len(means)} means are below {least}"
+            here = f"{write_range(means)}; {_harmed(means)} of {len(means)} means are below {least}"
             yield PaperClaim("improvements", "figure 6", says, published, here, n, meaning, *enough(holds(means), n))
 
 
@@ -363,14 +363,14 @@ def _seeds(tables: Tables, method: str) -> Iterator[PaperClaim]:
     more = sum(one > other for one, other in zip(agreed, chance, strict=True))
     yield PaperClaim(
         "seeds", "table 3", "Fields of different seeds correlate.",
-        ranged([row.correlation.mean for row in paper.SEEDS.values()], 2),
-        f"{ranged(correlations, 2)}{left_out}", table.height,
+        write_range([row.correlation.mean for row in paper.SEEDS.values()], 2),
+        f"{write_range(correlations, 2)}{left_out}", table.height,
         f"The mean correlation is above {AGREEING:g} in every audited pair.", *in_every(same, table.height),
     )  # fmt: skip
     yield PaperClaim(
         "seeds", "table 3", "Their signs agree.",
-        ranged([row.sign_agreement.mean for row in paper.SEEDS.values()], 2),
-        f"{ranged(agreed, 2)}, where unrelated fields would give {ranged(chance, 2)}", table.height,
+        write_range([row.sign_agreement.mean for row in paper.SEEDS.values()], 2),
+        f"{write_range(agreed, 2)}, where unrelated fields would give {write_range(chance, 2)}", table.height,
         "They agree more often than those of unrelated fields with as many rows of each sign would, in every "
         "audited pair.", *in_every(more, table.height),
     )  # fmt: skip
@@ -384,13 +384,14 @@ def _thresholds(tables: Tables, method: str) -> Iterator[PaperClaim]:
     n, above, cited = int(table["n_pairs"].to_numpy().max()), table["n"].to_list(), paper.THRESHOLDS.values()
     yield PaperClaim(
         "thresholds", "table 4", "Pairs with a gap above 0.06 are found at every threshold.",
-        f"{ranged([row.n_pairs for row in cited], 0)} of {paper.N_PAIRS} pairs", f"{ranged(above, 0)} of {n} pairs", n,
+        f"{write_range([row.n_pairs for row in cited], 0)} of {paper.N_PAIRS} pairs",
+        f"{write_range(above, 0)} of {n} pairs", n,
         "There is at least one at every threshold.", *enough(min(above) > 0, n),
     )  # fmt: skip
     if medians := table["brier_gap"].drop_nulls().to_list():
         yield PaperClaim(
             "thresholds", "table 4", "On the worst slices of these pairs the Brier score is worse, too: median gaps.",
-            ranged([row.brier_gap for row in cited]), ranged(medians), max(above),
+            write_range([row.brier_gap for row in cited]), write_range(medians), max(above),
             "The median Brier gap is above 0 at every threshold that has such pairs.",
             *enough(min(medians) > 0, max(above)),
         )  # fmt: skip
@@ -413,7 +414,7 @@ def _correlations(tables: Tables, method: str) -> Iterator[PaperClaim]:
                 "thresholds", "appendix F.4", says, f"{paper.CORRELATIONS[name]:.2f} (kind not said)",
                 f"Pearson {values[0]:.2f}, Spearman {values[1]:.2f}".replace("-", MINUS), n,
                 "The weaker of both, over pairs and thresholds, is above 0 by an interval that counts each pair once. "
-                "Gaps keep their sign; the paper's are probably cut off at 0.", *rising(min(values, key=abs), n),
+                "Gaps keep their sign; the paper's are probably cut off at 0.", *is_rising(min(values, key=abs), n),
             )  # fmt: skip
 
 

@@ -18,8 +18,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from miscal.base.files import replace_file
+from miscal.report.legend import COLOURS
+from miscal.report.legend import FIELD as SHADES
 
-INK, MUTED, RULE = "#1a1e23", "#5b6570", "#dfe3e7"
+INK, MUTED, RULE = (COLOURS[name][0] for name in ("ink", "muted", "rule"))
 
 OKABE_ITO = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#000000", "#f0e442")
 """Okabe and Ito's colours for categories."""
@@ -27,9 +29,7 @@ OKABE_ITO = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "
 OVER, UNDER = OKABE_ITO[3], OKABE_ITO[0]
 """Over- and under-confident, as everywhere in the project."""
 
-FIELD = LinearSegmentedColormap.from_list(
-    "field", ["#8c2d04", "#c4500f", "#e58a4b", "#f2c09a", "#e6e7e8", "#a9cbe6", "#5e9dcd", "#2470b2", "#083f7a"]
-)
+FIELD = LinearSegmentedColormap.from_list("field", [COLOURS[name][0] for name in SHADES])
 """Signed values: orange is over-confident, blue under-confident, as in the report."""
 
 RECOVERY, LOSS = "viridis", "cividis_r"

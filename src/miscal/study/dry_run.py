@@ -215,37 +215,27 @@ def _size_of(pair: StudyPair, folder: StudyFolder) -> PairSize:
         facts = folder.load(name)["facts"]
         return PairSize(facts["n"], facts["d"])
     if pair.score is None:
-        return _size_of_files(pair)
-    n, d = paper48.DATASET_ROWS.get(pair.score.task), paper48.STATE_WIDTHS.get(pair.score.model)
-    n = _rows_of_file(pair.score.task) if n is None else n
-    return PairSize(n if n is None or pair.score.limit is None else min(n, pair.score.limit), d)
+        return _size_of_file(
+            pair.data, pair.where, pair.embeddings, encoding=pair.encoding, csv_escape=pair.csv_escape
+        )  # fmt: skip
+    n = paper48.DATASET_ROWS.get(pair.score.task) or _size_of_file(pair.score.task).n
+    limited = n if n is None or pair.score.limit is None else min(n, pair.score.limit)
+    return PairSize(limited, paper48.STATE_WIDTHS.get(pair.score.model))
 
 
-def _rows_of_file(task: str) -> int | None:
-    from miscal.data.readers.pieces import open_table
-
-    try:
-        table = open_table(task)
-        return len(table.load(list(table.columns[:1])))
-    except InputError:
-        # another benchmark of the hub, or a file that is missed when it is scored
-        return None
-
-
-def _size_of_files(pair: StudyPair) -> PairSize:
+def _size_of_file(source: str, where: str | None = None, embeddings: str | None = None, **options: Any) -> PairSize:
     from miscal.data.readers.matrix import matrix_shape
     from miscal.data.readers.pieces import open_table
     from miscal.data.readers.where import columns_of, kept
 
     try:
-        table = open_table(pair.data, encoding=pair.encoding, csv_escape=pair.csv_escape)
-        needed = columns_of(pair.where, table.columns) if pair.where else table.columns[:1]
-        rows = table.load(list(needed))
-        n = int(kept(pair.where, rows)[0].sum()) if pair.where else len(rows)
-        embeddings = pair.embeddings or table.embeddings
-        return PairSize(n, None if embeddings is None else int(matrix_shape(embeddings)[1]))
+        table = open_table(source, **options)
+        rows = table.load(list(columns_of(where, table.columns) if where else table.columns[:1]))
+        n = int(kept(where, rows)[0].sum()) if where else len(rows)
+        x = embeddings or table.embeddings
+        return PairSize(n, None if x is None else int(matrix_shape(x)[1]))
     except InputError:
-        # what is wrong with a pair is said when it is read
+        # a benchmark of the hub, or what is wrong with a pair, which is said when it is read
         return PairSize(None, None)
 
 

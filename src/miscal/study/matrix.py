@@ -69,11 +69,11 @@ def holds(cell: Cell) -> bool:
     return cell["p_adjusted"] is not None and cell["p_adjusted"] <= SIGNIFICANCE
 
 
-def adjusted(groups: pl.DataFrame) -> pl.DataFrame:
+def adjust(groups: pl.DataFrame) -> pl.DataFrame:
     """Fill in ``p_adjusted``: Holm (1979) over all cells of one method that have a p-value, whatever their data set.
 
     >>> table = pl.DataFrame({"method": ["auto"] * 3, "p_value": [0.01, 0.04, None], "p_adjusted": [None] * 3})
-    >>> adjusted(table)["p_adjusted"].to_list()
+    >>> adjust(table)["p_adjusted"].to_list()
     [0.02, 0.04, None]
     """
     values = np.full(groups.height, np.nan)

@@ -193,7 +193,7 @@ and other splits by more."""
 def reproduced(row: Mapping[str, Any]) -> PaperPair | None:
     """Return which of the paper's pairs a row of the table ``pairs`` is of, or None.
 
-    It is told by its names, and by a number of rows within 5 % of the paper's.
+    What counts are its names, and a number of rows within 5 % of the paper's.
 
     Examples
     --------

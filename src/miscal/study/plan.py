@@ -125,7 +125,7 @@ class StudyPair(PairSettings, ReadOptions):
             raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
         if self.encoder is not None and self.embeddings is None:
             raise ValueError("encoder says what made the embeddings of a file: name the file with embeddings, too")
-        # which columns an answer or an event is read from is told in one place
+        # which columns an answer or an event is read from is decided in one place
         asked = Asked.of(**self.columns_as(self.outcome))
         if asked.kind == EVENT and self.outcome == ANSWER:
             raise ValueError("outcome: answer does not go with probability, event and positive: leave one of them out")

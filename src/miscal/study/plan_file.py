@@ -156,9 +156,7 @@ def _checked(content: dict[str, Any], folder: Path) -> StudyPlan:
         # what names the model and the task is the pair's
         _build(ScoreOptions, {"model": "m", "task": "t"} | score, "score")
     pairs = [_pair(entry, common, score, where, folder) for where, entry in _entries(entries)]
-    _refuse_twins(pairs)
-    _refuse_alike_datasets(pairs)
-    _refuse_two_revisions(pairs)
+    _refuse_clashes(pairs)
     plan = _build(StudyPlan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
@@ -263,37 +261,28 @@ def _refuse_unknown(content: Mapping[Any, Any], allowed: Sequence[str], where: s
             )
 
 
-def _refuse_twins(pairs: Sequence[StudyPair]) -> None:
-    seen: dict[str, str] = {}
+def _refuse_clashes(pairs: Sequence[StudyPair]) -> None:
+    """Refuse pairs of one id, data sets of one file, and pairs of a data set that are asked different questions."""
+    ids: dict[str, str] = {}
+    datasets: dict[str, str] = {}
+    asked: dict[tuple[str, str], StudyPair] = {}
     for pair in pairs:
         # some file systems do not tell upper from lower case
-        other = seen.setdefault(pair.pair.lower(), pair.pair)
-        if other is not pair.pair:
-            raise InputError(f"two pairs of the plan have the id {other!r}: give one of them another with the key pair")
-
-
-def _refuse_alike_datasets(pairs: Sequence[StudyPair]) -> None:
-    seen: dict[str, str] = {}
-    for pair in pairs:
-        other = seen.setdefault(safe_name(pair.dataset).lower(), pair.dataset)
-        if other != pair.dataset:
+        known = ids.setdefault(pair.pair.lower(), pair.pair)
+        if known is not pair.pair:
+            raise InputError(f"two pairs of the plan have the id {known!r}: give one of them another with the key pair")
+        known = datasets.setdefault(safe_name(pair.dataset).lower(), pair.dataset)
+        if known != pair.dataset:
             raise InputError(
-                f"the data sets {other!r} and {pair.dataset!r} would share a file of the split: rename one of them"
+                f"the data sets {known!r} and {pair.dataset!r} would share a file of the split: rename one of them"
             )
-
-
-def _refuse_two_revisions(pairs: Sequence[StudyPair]) -> None:
-    """Refuse to ask models on one data set different questions."""
-    seen: dict[tuple[str, str], StudyPair] = {}
-    for pair in pairs:
-        if pair.score is not None:
-            other = seen.setdefault((pair.dataset, pair.score.task), pair)
-            if other.score.task_revision != pair.score.task_revision:
-                raise InputError(
-                    f"the pairs {other.pair!r} and {pair.pair!r} on {pair.dataset} ask different revisions of "
-                    f"{pair.score.task} (task_revision {other.score.task_revision} and {pair.score.task_revision}), "
-                    "but all pairs of a data set share its questions: give both the same, or name the data sets apart"
-                )
+        other = asked.setdefault((pair.dataset, pair.score.task), pair) if pair.score else pair
+        if pair.score and other.score.task_revision != pair.score.task_revision:
+            raise InputError(
+                f"the pairs {other.pair!r} and {pair.pair!r} on {pair.dataset} ask different revisions of "
+                f"{pair.score.task} (task_revision {other.score.task_revision} and {pair.score.task_revision}), "
+                "but all pairs of a data set share its questions: give both the same, or name the data sets apart"
+            )
 
 
 def _refuse_strangers(plan: StudyPlan) -> None:

@@ -24,30 +24,17 @@ _TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
 
 
 def plan_from(source: str | Path, by: str | None = None, *, keys: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Make the content of a plan from a folder or a file.
+    """Make the content of a plan, what a YAML file would hold, from a folder or a file; paths are absolute.
 
-    Parameters
-    ----------
-    source : str or Path
-        A file with a column of models, or a folder that holds folders of ``miscal score``, runs of ``miscal discover``,
-        or tables. A table without a column of models is one pair: ``DATASET.MODEL.parquet``, or ``MODEL.parquet``.
-    by : str, optional
-        Column that names the model. By default ``model`` for a file, and none for the tables of a folder.
-    keys : mapping, optional
-        Keys of the plan that hold for all pairs, for example ``{"embeddings": "x.npy"}``. Those that a pair takes from
-        its folder come first.
-
-    Returns
-    -------
-    dict
-        What a YAML file would hold; paths are absolute.
+    `source` is a file with a column of models, or a folder that holds folders of ``miscal score``, runs of ``miscal
+    discover``, or tables. `by` is the column that names the model: by default ``model`` for a file, and none for the
+    tables of a folder, each of which is one pair then: ``DATASET.MODEL.parquet``, or ``MODEL.parquet``. `keys`
+    of the plan hold for all pairs; those that a pair takes from its folder come first.
 
     Raises
     ------
-    FileError
-        If there is no such file or folder, or it cannot be read.
-    InputError
-        If nothing is found in it, or there is no such column.
+    FileError, InputError
+        If there is no such file, or it cannot be read; if nothing is found in it, or there is no such column.
 
     Examples
     --------

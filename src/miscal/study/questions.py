@@ -1,9 +1,9 @@
-"""Which rows of several pairs on one data set are answers to the same question."""
+"""Which rows of several pairs on one data set are answers to the same question, and the split that models share."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.folds import linked
+from miscal.data.splits import permuted_split, split_by
 from miscal.data.triples import Triples
+from miscal.study.plan import SplitKind
 
 LEAST = 0.1
 """Share of the rows that must have a partner in another pair, or a way of telling questions is not believed."""
@@ -100,3 +102,55 @@ def _shared(number: NDArray[np.int64], pair: NDArray[np.int64]) -> float:
     """Share of the rows whose question another pair has, too."""
     both = np.unique(np.column_stack([number, pair]), axis=0)
     return float(np.mean(np.bincount(both[:, 0])[number] > 1))
+
+
+# --- the split ----------------------------------------------------------------------------------------------------
+
+PairKeys = tuple[Sequence[str], np.ndarray]
+"""Of one pair: the key of each row, and numbers, equal where rows must stay together."""
+
+
+def draw_split(
+    parts: Sequence[PairKeys], *, kind: SplitKind, seed: int, known: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Split the keys of a data set 80/10/10: 'train', 'val' or 'test' by key, whatever the order of the pairs.
+
+    "permutation" is the paper's: every key by itself. "grouped" keeps together the keys whose rows hang together in any
+    pair. Keys that are `known` stay on their sides, and new ones that hang together with one of them go to its side.
+
+    Examples
+    --------
+    >>> keys = [str(number) for number in range(200)]
+    >>> sides = draw_split([(keys, np.arange(200))], kind="permutation", seed=0)
+    >>> [list(sides.values()).count(name) for name in ("train", "val", "test")]
+    [160, 20, 20]
+    """
+    keys = sorted({key for names, _ in parts for key in names})
+    at = {key: number for number, key in enumerate(keys)}
+    known = {key: side for key, side in (known or {}).items() if key in at}
+    alone = np.arange(len(keys))
+    units = alone if kind == "permutation" else _linked_units([(_at(names, at), own) for names, own in parts])
+    if kind == "permutation" and not known:
+        return dict(zip(keys, permuted_split(len(keys), seed).tolist(), strict=True))
+    # the first key of a unit decides for its new ones
+    of_unit: dict[int, str] = {}
+    for key, side in sorted(known.items()):
+        of_unit.setdefault(int(units[at[key]]), side)
+    sides = np.array([known.get(key) or of_unit.get(int(units[at[key]]), "") for key in keys], dtype="<U5")
+    fresh = np.flatnonzero(sides == "")
+    if len(fresh):
+        sides[fresh] = split_by(fresh[:, None].astype(np.float64), units[fresh], seed=seed)[0]
+    return dict(zip(keys, sides.tolist(), strict=True))
+
+
+def _at(names: Sequence[str], at: Mapping[str, int]) -> np.ndarray:
+    return np.array([at[name] for name in names], dtype=np.int64)
+
+
+def _linked_units(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Give keys that hang together in some pair, or by way of others, the same number."""
+    codes, first = [], 0
+    for _, units in parts:
+        codes.append(first + np.unique(units, return_inverse=True)[1])
+        first = int(codes[-1].max()) + 1
+    return linked(np.concatenate([keys for keys, _ in parts]), np.concatenate(codes))

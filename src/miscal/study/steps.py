@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,15 @@ from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
-from miscal.discovery.run import RunContent, read_run
+from miscal.discovery.run import read_run
 from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
 from miscal.study.cells import StudyCell, name_of, pairs_of_cell
-from miscal.study.dataset_split import draw_split
 from miscal.study.folder import StudyFolder
 from miscal.study.outcome_kind import outcome_of
 from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
-from miscal.study.questions import AskedRows, digests
+from miscal.study.questions import AskedRows, digests, draw_split, same_questions
 from miscal.study.table_columns import TABLES
 
 ID = "id"
@@ -174,38 +174,29 @@ def split(job: CellJob) -> CellResult:
 def fit(job: CellJob) -> CellResult:
     """Learn the field and leave a run folder with its report."""
     pair, method = job.pair, job.cell.method
-    triples = split_triples(job, pair)
-
-    def make() -> RunContent:
-        return discover(
-            triples,
-            method=method,
-            options=_options(job),
-            seed=pair.seed,
-            epsilon=pair.epsilon,
-            min_rows=pair.min_rows,
-            evidence=pair.evidence_under(method),
-            device=pair.device,
-            n_jobs=job.n_jobs,
-        )
-
+    make = partial(
+        discover,
+        split_triples(job, pair),
+        method=method,
+        options=_options(job),
+        seed=pair.seed,
+        epsilon=pair.epsilon,
+        min_rows=pair.min_rows,
+        evidence=pair.evidence_under(method),
+        device=pair.device,
+        n_jobs=job.n_jobs,
+    )
     # what a killed run left is whole, but it is not known to be of these settings
     write_run(make, job.folder.run(pair.pair, method), overwrite=True)
     return CellResult()
 
 
 def measure(job: CellJob) -> CellResult:
-    """Compute the numbers that every pair has."""
-    from miscal.study.measures import MEASURES
+    """Compute the numbers that every pair has, or those that take long, which a plan has to ask for."""
+    from miscal.study.measures import INTERPRETING, MEASURES
 
-    return CellResult(_measured(job, MEASURES))
-
-
-def interpret(job: CellJob) -> CellResult:
-    """Compute the numbers that take long, which a plan has to ask for."""
-    from miscal.study.measures import INTERPRETING
-
-    return CellResult(_measured(job, INTERPRETING))
+    result = pair_result(job)
+    return CellResult(_gathered(way(result) for way in (MEASURES if job.cell.kind == "measure" else INTERPRETING)))
 
 
 def audit(job: CellJob) -> CellResult:
@@ -242,7 +233,6 @@ def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
     from miscal.study.measures import COMPARING, TOGETHER
     from miscal.study.pairs_together import model_rows
-    from miscal.study.questions import same_questions
 
     folder, method = job.folder, job.cell.method
     fitted = [
@@ -256,7 +246,7 @@ def together(job: CellJob) -> CellResult:
 
 
 def _asked(folder: StudyFolder, pair: StudyPair) -> AskedRows:
-    """Read what tells the questions of a pair."""
+    """Read what tells apart the questions of a pair."""
     table = own_parquet(folder.keys(pair.pair))
     content, group = (None if table[name].null_count() else table[name].to_numpy() for name in ("content", "group"))
     return AskedRows(folder.load(name_of("read", pair.pair))["facts"]["keys"], table["key"].to_numpy(), content, group)
@@ -268,7 +258,7 @@ STEPS: dict[str, Callable[[CellJob], CellResult]] = {
     "split": split,
     "discover": fit,
     "measure": measure,
-    "interpret": interpret,
+    "interpret": measure,
     "audit": audit,
     "duel": duel,
     "transfer": transfer,
@@ -343,11 +333,6 @@ def _options(job: CellJob) -> dict[str, Any] | None:
 def labels_of(pair: StudyPair) -> Labels:
     """Return what a pair is called."""
     return Labels(pair.pair, pair.dataset, pair.model, pair.family, pair.billions)
-
-
-def _measured(job: CellJob, ways: tuple[Callable[[PairResult], TableRows], ...]) -> TableRows:
-    about = pair_result(job)
-    return _gathered(way(about) for way in ways)
 
 
 def _gathered(parts: Iterable[TableRows]) -> TableRows:

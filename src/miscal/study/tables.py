@@ -14,7 +14,7 @@ from miscal.base.tables import read_parquet
 from miscal.data.writing import defused
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
-from miscal.study.matrix import adjusted
+from miscal.study.matrix import adjust
 from miscal.study.plan import METHODS
 from miscal.study.table_columns import TABLES, Kind
 
@@ -94,7 +94,7 @@ def write_tables(folder: StudyFolder, cells: Sequence[StudyCell], failures: Sequ
     for name, some in rows.items():
         table = frame(name, some)
         if name == "groups":
-            table = adjusted(table)
+            table = adjust(table)
         write_whole(place / f"{name}.parquet", table.write_parquet)
         write_whole(place / f"{name}.csv", defused(table).write_csv)
 

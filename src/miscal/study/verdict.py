@@ -19,7 +19,7 @@ from miscal.study.matrix import GroupMatrix, matrices
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, differing, reproduced
 from miscal.study.plan import StudyPlan
 from miscal.study.tables import LEARNED, Tables, methods_of, of_method
-from miscal.study.vocabulary import BEYOND_CHANCE, StudyVocabulary, counted, of_pairs, vocabulary_of
+from miscal.study.vocabulary import BEYOND_CHANCE, StudyVocabulary, count_of, of_pairs, vocabulary_of
 
 SCHEMA_VERSION = 1
 
@@ -265,7 +265,7 @@ def _opening(n: int, n_paper: int, note: str) -> str:
         return f"These are {n} of the paper's {N_PAIRS} pairs, {by}."
     if not n_paper:
         return (
-            f"These are not the paper's pairs: none of the {counted(n, 'pair')} here joins one of its models with one "
+            f"These are not the paper's pairs: none of the {count_of(n, 'pair')} here joins one of its models with one "
             "of its data sets. Its numbers stand beside ours for orientation: directions can be compared, values "
             "cannot."
         )

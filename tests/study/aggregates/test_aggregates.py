@@ -5,7 +5,6 @@ import statistics
 from itertools import product
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
 
@@ -25,16 +24,14 @@ from miscal.study.aggregates import (
     threshold_numbers,
 )
 from miscal.study.table_columns import TABLES
+from miscal.study.tables import frame
 
 DATASETS, MODELS = ("mmlu", "hh"), tuple(f"m{k}" for k in range(6))
-TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
 
 
 def table(name, rows):
     """A table with all columns of the study's, those that a test does not need null."""
-    columns = TABLES[name].columns
-    complete = [{column: row.get(column) for column in columns} for row in rows]
-    return pl.DataFrame(complete, schema={column: TYPES[kind] for column, (kind, _) in columns.items()})
+    return frame(name, [{column: row.get(column) for column in TABLES[name].columns} for row in rows])
 
 
 def keys():

@@ -5,14 +5,8 @@ import polars as pl
 import pytest
 
 from miscal.study.aggregates import correction_transfer, forgetting, forgetting_sentence
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import frame
 from miscal.study.vocabulary import ANSWERS
-
-TYPES = {"text": pl.String, "whole": pl.Int64, "number": pl.Float64, "truth": pl.Boolean}
-
-
-def empty(name):
-    return pl.DataFrame(schema={column: TYPES[kind] for column, (kind, _) in TABLES[name].columns.items()})
 
 
 def rows_of(pair, values, *, null=0.5, std=0.01, p=0.001, method="auto"):
@@ -60,9 +54,9 @@ def test_the_first_column_is_compared_above_chance():
 
 
 def test_empty_tables_say_that_nothing_is_known():
-    assert forgetting(empty("purity"), "auto") == []
+    assert forgetting(frame("purity", []), "auto") == []
     assert "nothing is known" in forgetting_sentence([])
-    said = correction_transfer(empty("transfer_corrections"), "auto", ANSWERS)
+    said = correction_transfer(frame("transfer_corrections", []), "auto", ANSWERS)
     assert said == "No correction was judged on another pair."
 
 

@@ -15,31 +15,31 @@ from miscal.estimators.paper.phi import TrainingData
 from miscal.study.synthetic import paper_numbers
 from miscal.study.synthetic.experiments import ExperimentCell
 from miscal.study.synthetic.fits import compute, draw, epochs_trained
-from miscal.study.synthetic.resreg import Problem, fit_network
+from miscal.study.synthetic.resreg import fit_network
 from miscal.study.synthetic.tables import choice_of, judge_choice
 
 from .conftest import toy
 
 
-def problem(n: int = 150, seed: int = 0) -> Problem:
+def problem(n: int = 150, seed: int = 0) -> dict:
     rng = np.random.default_rng(seed)
     X = rng.random((n + 60, 2)).astype(np.float32)
     r = (np.sin((seed + 3) * X[:, 0]) + 0.5 * rng.standard_normal(n + 60)).astype(np.float32)
-    return Problem(X[:n], r[:n], X[n:], r[n:], seed)
+    return {"X": X[:n], "residual": r[:n], "X_val": X[n:], "residual_val": r[n:], "seed": seed}
 
 
 def test_the_kept_epoch_is_that_of_the_smallest_validation_error():
     data = problem()
-    network = fit_network(data, depth=1, width=16, max_epochs=40, patience=5)
+    network = fit_network(**data, depth=1, width=16, max_epochs=40, patience=5)
     assert network.epoch <= network.n_epochs <= network.epoch + 5
-    error = np.mean(np.square(network.predict(data.X_val) - data.residual_val, dtype=np.float64))
+    error = np.mean(np.square(network.predict(data["X_val"]) - data["residual_val"], dtype=np.float64))
     assert error == pytest.approx(network.error, rel=1e-5)
 
 
 def test_regression_learns():
     data = problem(n=600)
-    network = fit_network(data, depth=2, width=32, max_epochs=300, learning_rate=1e-2)
-    assert correlation(network.predict(data.X_val), np.sin(3 * data.X_val[:, 0])) > 0.9
+    network = fit_network(**data, depth=2, width=32, max_epochs=300, learning_rate=1e-2)
+    assert correlation(network.predict(data["X_val"]), np.sin(3 * data["X_val"][:, 0])) > 0.9
 
 
 def test_settings_that_share_a_run_count_once():

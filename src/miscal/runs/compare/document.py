@@ -107,7 +107,7 @@ class RunPair(Part):
     compared as two samples. ``n_a`` and ``n_b`` are the rows compared, ``left_out_a`` and ``left_out_b`` those without
     a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
     groups in which the hidden residuals differ, strongest first; ``groups`` are the shifts of both ledgers.
-    ``not_found`` are findings whose rows could not be told from the data.
+    ``not_found`` are findings whose rows the data do not give.
     """
 
     a: str

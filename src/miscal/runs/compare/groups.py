@@ -45,7 +45,7 @@ class Candidates:
     found : dict of int to tuple of str
         Groups of the ledgers: place among the candidates, and which of "a" and "b" list it.
     not_found : tuple of str
-        Descriptions of the findings whose rows cannot be told.
+        Descriptions of the findings whose rows the data do not give.
     """
 
     conditions: tuple[Condition, ...]
@@ -73,7 +73,7 @@ def candidates(sides: Sides) -> Candidates:
         for finding in (one for one in side.rows.run.summary.findings if one.effect == SHIFT):
             condition = finding.condition
             if condition not in place:
-                # told by the groups of its own run: of matched rows both runs have it, of two sets only that run
+                # as its own run names it: of matched rows both runs have it, of two sets only that run
                 own = _named(side.rows.columns, side.rows.named_text, len(side.rows)) if own is None else own
                 at = own.places.get(condition)
                 if at is None:

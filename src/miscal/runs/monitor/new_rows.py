@@ -39,7 +39,7 @@ ID = "id"
 ON_INVALID = ("error", "drop")
 """What may be done about rows that cannot be used."""
 MOST_TRIED = 1_000
-"""Rows by which it is told whether the saved model corrects at all. Not tuned."""
+"""Rows by which it is found out whether the saved model corrects at all. Not tuned."""
 UNMOVED = 1e-9
 """Correction of a confidence that is none."""
 

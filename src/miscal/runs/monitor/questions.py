@@ -156,7 +156,7 @@ def questions_of(
 ) -> tuple[Question, ...]:
     """Decide what is asked, and what counts as right, before the first new outcome.
 
-    `known` are the rows of the run, and `new` the first new rows: findings that cannot be told among both are left out,
+    `known` are the rows of the run, and `new` the first new rows: findings whose rows one lacks are left out,
     and `left` gets what cannot be asked, and why. `tolerance` is the distance from the corrected confidences that the
     user takes for right; None: 2 points or so, or what the run could be off by.
     """

@@ -29,7 +29,7 @@ from miscal.study.tables import (
     read_tables,
 )
 from miscal.study.verdict import StudySummary, summarise
-from miscal.study.vocabulary import counted
+from miscal.study.vocabulary import count_of
 
 MARKDOWN, CSV = "board.md", "board.csv"
 MOST_LINES, MOST_DRAWN = 20, 120
@@ -60,7 +60,7 @@ def title(tables: Tables) -> str:
     if not models:
         return "No pair is finished yet"
     on = short(datasets[0], 60) if len(datasets) == 1 else f"{len(datasets)} data sets"
-    said = f"{counted(models, 'model')} on {on}"
+    said = f"{count_of(models, 'model')} on {on}"
     return said if pairs.height == models * len(datasets) else f"{said}, {pairs.height} pairs"
 
 
@@ -90,7 +90,7 @@ def _name(line: GroupLine) -> str:
     return line.name(50) + (" \N{BLACK DIAMOND}" if line.shared else "")
 
 
-def drawn(matrix: GroupMatrix, out: Path) -> dict[str, Any]:
+def draw_matrix(matrix: GroupMatrix, out: Path) -> dict[str, Any]:
     """Write models and cells of a matrix; a model links to the report of its pair, which each of its cells names."""
     models = []
     for k, model in enumerate(matrix.models):

@@ -14,7 +14,7 @@ from miscal.base.vocabulary import EVENT
 from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
 from miscal.report.texts import short
 from miscal.study.aggregates import deferral_numbers
-from miscal.study.answers import firsts, listed, ranks, roughly
+from miscal.study.answers import firsts, list_names, ranks, roughly
 from miscal.study.plan import METHODS
 from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LEARNED, LOG_LOSS, SOUGHT, Tables, of_method
 from miscal.study.verdict import certificates
@@ -79,7 +79,7 @@ def text(value: Any, href: str | None = None) -> GridCell:
     return GridCell(DASH) if value is None else GridCell(str(value), str(value).lower(), href)
 
 
-def named(value: str | None, href: str | None = None) -> GridCell:
+def name_cell(value: str | None, href: str | None = None) -> GridCell:
     """Write a name that a user gave."""
     return text(None if value is None else short(value, 60), href)
 
@@ -133,7 +133,7 @@ def spread(mean: float | None, std: float | None) -> GridCell:
 
 def words_column(title: str, names: str, hint: str = "") -> Column:
     """Describe a column of names that a user gave."""
-    return Column(title, named, names, hint, number=False)
+    return Column(title, name_cell, names, hint, number=False)
 
 
 NAMES = (words_column("Model", "model"), words_column("Data set", "dataset"))
@@ -151,7 +151,7 @@ def _learned(tables: Tables) -> list[Row]:
 
 def _of_pairs(out: Path, words: StudyVocabulary, accuracy: Callable[[Row], GridCell]) -> list[Column]:
     """Describe the columns that say which pair it is and what its rows are like."""
-    link = lambda row: named(row["model"], report_link(out, row["pair"], row["method"]))  # noqa: E731
+    link = lambda row: name_cell(row["model"], report_link(out, row["pair"], row["method"]))  # noqa: E731
     return [
         Column("Model", link, hint="links to the report of the pair", number=False),
         NAMES[1],
@@ -205,7 +205,7 @@ def board_grid(tables: Tables, out: Path, words: StudyVocabulary) -> Grid | None
 def firsts_grid(tables: Tables, method: str) -> Grid | None:
     """List who is first in each group; None where no group has rows enough of two models."""
     return grid("First in each group", firsts(of_method(tables["group_rankings"], method)).to_dicts(), [
-        Column("Group", lambda row: named(f"{row['column']} = {row['value']}"), number=False),
+        Column("Group", lambda row: name_cell(f"{row['column']} = {row['value']}"), number=False),
         NAMES[1],
         words_column("First", "first", "the smallest difference"),
         Column("Tied with", _tied, hint="models that no other is shown to be ahead of", number=False),
@@ -214,7 +214,9 @@ def firsts_grid(tables: Tables, method: str) -> Grid | None:
 
 
 def _tied(row: Row) -> GridCell:
-    return text("nobody: it is ahead of all" if row["clear"] else listed(row["tied"]) if row["tied"] else "not shown")
+    return text(
+        "nobody: it is ahead of all" if row["clear"] else list_names(row["tied"]) if row["tied"] else "not shown"
+    )
 
 
 def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path, words: StudyVocabulary) -> Grid | None:
@@ -320,7 +322,7 @@ def deferral_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid |
 def fields_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid | None:
     """List the correlations of fields over models, the highest first."""
     models = dict(tables["pairs"].select("pair", "model").iter_rows())
-    model = lambda pair: named(models.get(pair))  # noqa: E731
+    model = lambda pair: name_cell(models.get(pair))  # noqa: E731
     rows, note = _most(tables["transfer_fields"], method, "correlation")
     return grid(f"Fields of two models, method {method}", rows, [
         Column("One model", model, "pair_a", number=False), Column("Other model", model, "pair_b", number=False),
@@ -335,7 +337,7 @@ def fields_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid | N
 def elsewhere_grid(tables: Tables, method: str) -> Grid | None:
     """List what corrections save on other pairs than their own, the most first."""
     labels = {row["pair"]: f"{row['model']}, {row['dataset']}" for row in tables["pairs"].iter_rows(named=True)}
-    pair = lambda pair: named(labels.get(pair))  # noqa: E731
+    pair = lambda pair: name_cell(labels.get(pair))  # noqa: E731
     rows, note = _most(tables["transfer_corrections"], method, "saved")
     return grid(f"Corrections elsewhere, method {method}", rows, [
         Column("Learned on", pair, "pair_from", number=False), Column("Judged on", pair, "pair_to", number=False),

@@ -115,7 +115,7 @@ def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Pa
         n_planned=summary.n_planned,
         words=summary.words,
         answers=[(one, board.picture(one, summary.method, out)) for one in summary.answers],
-        matrices=[board.drawn(one, out) for one in summary.matrices],
+        matrices=[board.draw_matrix(one, out) for one in summary.matrices],
         firsts=grids.firsts_grid(tables, summary.method),
         board=grids.board_grid(tables, out, summary.words),
         sheets=names,

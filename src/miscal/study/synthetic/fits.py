@@ -18,7 +18,7 @@ from miscal.estimators.paper.field import BANK_SIZE, draw_training
 from miscal.estimators.paper.grid import ROUND, search
 from miscal.estimators.paper.phi import Training
 from miscal.study.synthetic.experiments import ExperimentCell, Record, Settings, layers
-from miscal.study.synthetic.resreg import Problem, fit_network
+from miscal.study.synthetic.resreg import fit_network
 from miscal.study.synthetic.worlds import World, known_coordinate_limit, random_split, sinusoid, three_clusters
 
 _DIGITS = 6
@@ -124,7 +124,7 @@ def _regression(cell: ExperimentCell, world: World, split: np.ndarray, settings:
     depth, width = layers(cell.capacity)
     train, val, r = split == "train", split == "val", world.residual.astype(np.float32)
     network = fit_network(
-        Problem(world.X[train], r[train], world.X[val], r[val], cell.seed), depth=depth, width=width,
+        world.X[train], r[train], world.X[val], r[val], seed=cell.seed, depth=depth, width=width,
         max_epochs=settings.resreg_epochs, patience=settings.resreg_patience, learning_rate=settings.resreg_rate,
     )  # fmt: skip
     facts = {"epoch": network.epoch, "n_epochs": network.n_epochs, "validation_error": network.error}

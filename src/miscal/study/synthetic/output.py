@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from miscal.base.arrays import counted
-from miscal.base.files import digest, replace_file
+from miscal.base.files import replace_file
 from miscal.base.number_wording import duration
 from miscal.data.writing import write_table
 from miscal.report.frame import render_page
@@ -41,7 +41,7 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
             continue
         records |= {cell: folder.load(cell) for cell in cells if cell not in records}
         section = build([records[cell] for cell in cells])
-        sections.append((section, _keep(folder.path, section, redraw=name == asked.experiment)))
+        sections.append((section, _keep(folder.path, section)))
     own = list(records.values())
     _keep_tables(folder.path, {"costs": tables.costs(own)})
     page = folder.path / "index.html"
@@ -76,34 +76,26 @@ def _finished(folder: ExperimentFolder) -> list[Settings]:
     return [settings for settings in found if settings is not None]
 
 
-def _keep(folder: Path, section: ExperimentSection, *, redraw: bool) -> list[dict[str, Any]]:
-    """Write a section's tables and figures; return its figures for the page. Those of unchanged tables are kept."""
-    redraw = _keep_tables(folder, section.tables) or redraw
+def _keep(folder: Path, section: ExperimentSection) -> list[dict[str, Any]]:
+    """Write a section's tables and figures; return its figures for the page."""
+    _keep_tables(folder, section.tables)
     place = folder / "figures"
     place.mkdir(exist_ok=True)
     shown = []
     for drawing in section.drawings:
-        path = place / f"{drawing.name}.svg"
-        if redraw or not path.exists():
-            with look():
-                write(drawing.draw(), place, drawing.name)
-        data = base64.b64encode(path.read_bytes()).decode()
+        with look():
+            write(drawing.draw(), place, drawing.name)
+        data = base64.b64encode((place / f"{drawing.name}.svg").read_bytes()).decode()
         shown.append({"caption": drawing.caption, "data": data, "name": drawing.name})
     return shown
 
 
-def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> bool:
-    """Write tables; whether any differs from the one that was there."""
+def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> None:
     place = folder / "tables"
     place.mkdir(exist_ok=True)
-    changed = False
     for name, table in kept.items():
-        paths = [place / f"{name}.{ending}" for ending in ("parquet", "csv")]
-        before = [digest(path) if path.exists() else None for path in paths]
-        for path in paths:
-            write_table(table, path)
-        changed |= before != [digest(path) for path in paths]
-    return changed
+        for ending in ("parquet", "csv"):
+            write_table(table, place / f"{name}.{ending}")
 
 
 def _page(sections: list, cost_rows: list[dict[str, Any]], folder: ExperimentFolder, finished: list[Settings]) -> str:

@@ -22,21 +22,6 @@ _INIT, _ORDER = 3, 4
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows to fit and rows to choose the epoch by.
-
-    ``X`` (n, d), ``X_val`` (v, d) and the residuals r = y - f (n,), (v,), positive where under-confident; float32.
-    ``seed`` draws starting weights and batches.
-    """
-
-    X: np.ndarray
-    residual: np.ndarray
-    X_val: np.ndarray
-    residual_val: np.ndarray
-    seed: int
-
-
-@dataclass(frozen=True)
 class Network:
     """A fitted network: weights (in, out) and biases (1, out) in turn, of epoch `epoch` out of `n_epochs`.
 
@@ -55,15 +40,22 @@ class Network:
 
 
 def fit_network(
-    problem: Problem,
+    X: np.ndarray,
+    residual: np.ndarray,
+    X_val: np.ndarray,
+    residual_val: np.ndarray,
     *,
+    seed: int,
     depth: int,
     width: int,
     max_epochs: int = 300,
     patience: int = 300,
     learning_rate: float = 1e-3,
 ) -> Network:
-    """Fit a network of `depth` hidden layers of `width` to a problem; its weights are of the best validation epoch.
+    """Fit a network of `depth` hidden layers of `width`; its weights are those of the best validation epoch.
+
+    Rows are float32: inputs (n, d) and (v, d), residuals r = y - f (n,) and (v,), positive where under-confident. The
+    seed draws starting weights and batches.
 
     300 epochs are the paper's; training stops after `patience` epochs without a smaller validation error. The paper
     gives no learning rate for these networks; see :class:`miscal.study.synthetic.experiments.Settings`.
@@ -72,21 +64,21 @@ def fit_network(
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 1)).astype("float32")
-    >>> network = fit_network(Problem(X[:40], X[:40, 0], X[40:], X[40:, 0], seed=0), depth=1, width=8, max_epochs=2)
+    >>> network = fit_network(X[:40], X[:40, 0], X[40:], X[40:, 0], seed=0, depth=1, width=8, max_epochs=2)
     >>> network.predict(X).shape, network.n_epochs
     ((60,), 2)
     """
-    X, r, X_val, r_val = map(torch.from_numpy, (problem.X, problem.residual, problem.X_val, problem.residual_val))
-    parameters = _starting(problem.seed, X.shape[1], depth, width)
+    inputs, r, inputs_val, r_val = map(torch.from_numpy, (X, residual, X_val, residual_val))
+    parameters = _starting(seed, X.shape[1], depth, width)
     adam = torch.optim.Adam(parameters, lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True)
     best, epoch = Network((), 0, 0, float("inf")), 0
     while epoch < max_epochs and epoch - best.epoch < patience:
-        order = torch.from_numpy(_stream(problem.seed, _ORDER, epoch).permutation(len(r)))
+        order = torch.from_numpy(_stream(seed, _ORDER, epoch).permutation(len(r)))
         for rows in order.split(BATCH):
-            _step(parameters, adam, X[rows], r[rows])
+            _step(parameters, adam, inputs[rows], r[rows])
         epoch += 1
         with torch.no_grad():
-            error = (_forward(parameters, X_val) - r_val).square().mean(dtype=torch.float64).item()
+            error = (_forward(parameters, inputs_val) - r_val).square().mean(dtype=torch.float64).item()
         if error < best.error:
             best = Network(tuple(p.detach().clone() for p in parameters), epoch, epoch, error)
     return Network(best.parameters, best.epoch, epoch, best.error)

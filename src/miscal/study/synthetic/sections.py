@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import polars as pl
@@ -37,8 +37,8 @@ class ExperimentSection:
     said: str
     found: list[str]
     drawings: list[Drawing]
-    shown: tuple[list[str], list[list[str]]] = field(default_factory=lambda: ([], []))
-    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    shown: tuple[list[str], list[list[str]]]
+    tables: dict[str, pl.DataFrame]
 
 
 _FEWEST_CHOICES = 5
