@@ -9,8 +9,7 @@ from miscal.calibration.metrics import worst_slice
 from miscal.calibration.survey_design import correlation
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import certificate, unseen_rows
-from miscal.evidence.claim import Claim, claim
+from miscal.evidence.certificates import Claim, certificate, claim, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON

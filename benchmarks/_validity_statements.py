@@ -42,10 +42,9 @@ from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.anytime import running_interval, unit_sums
 from miscal.evidence.certificates import certificate, unseen_rows
-from miscal.evidence.conditional import outcome_given_confidence
+from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.drift import drift
 from miscal.evidence.kernel_score import kernel_score
-from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame

@@ -46,7 +46,7 @@ RATE, MEGABYTES, COLD, WARM, DIGESTS = 20_000, 2_000, 1.5, 0.5, 0.05
 
 ANSWER = """
 import sys, time
-import numpy, miscal.runs.correct, miscal.estimators.auto.field
+import numpy, miscal.runs.correct, miscal.estimators.auto.estimator
 start = time.perf_counter()
 from miscal.discovery.saved_model import load_model
 saved = load_model(sys.argv[1]).estimator

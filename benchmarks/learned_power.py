@@ -34,7 +34,7 @@ from _script import limit_threads, mean, options, results, show, target
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.evidence.combination import needed
+from miscal.evidence.blocks import needed
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.learned_power import clusters, detectable_places, halves, planted
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE

@@ -13,7 +13,7 @@ from miscal.base.errors import InputError
 from miscal.data.readers import read_triples
 from miscal.discovery.saved_model import SavedModel
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.saved import load_estimator
+from miscal.estimators.registry import load_estimator
 
 from .new_rows import N, embedded, rows, set_cells
 

@@ -8,8 +8,7 @@ from miscal.base.document import MeasureAgainstNull
 from miscal.discovery.discover import discover
 from miscal.discovery.summarise import gated_parts, gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
-from miscal.evidence.certificates import Certificate
-from miscal.evidence.claim import Claim
+from miscal.evidence.certificates import Certificate, Claim
 from miscal.evidence.limits import Bound
 from miscal.findings import Subregime
 from miscal.findings.conditions import Trend

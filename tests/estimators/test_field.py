@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from miscal.base.errors import InputError, LockedError
 from miscal.base.files import locked
 from miscal.data.triples import Triples
-from miscal.estimators.auto.field import AutoField
+from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import fit_honest, honest_field
 from miscal.study.synthetic.worlds import three_clusters

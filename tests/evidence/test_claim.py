@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from miscal.evidence.certificates import Certificate, unseen_rows
-from miscal.evidence.claim import Claim, claim
+from miscal.evidence.certificates import Certificate, Claim, claim, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import Bound
 from miscal.evidence.settings import EvidenceSettings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from miscal.evidence.combination import either, rank_among_draws
+from miscal.evidence.blocks import either, rank_among_draws
 
 p_values = st.floats(1e-12, 1)
 

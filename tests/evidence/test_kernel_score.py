@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, kstest
 
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.combination import needed, together
+from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import given_count, strata
 from miscal.evidence.kernel_score import _factors, kernel_score, shuffles, smoothers_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings

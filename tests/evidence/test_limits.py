@@ -7,8 +7,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.certificates import certificate, unseen_rows
-from miscal.evidence.claim import claim
+from miscal.evidence.certificates import certificate, claim, unseen_rows
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import LIMITS, NOTHING_CLAIMED, Bound
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings

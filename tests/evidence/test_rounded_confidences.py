@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.evidence.conditional import permutation_p_value, strata
-from miscal.evidence.rounded_confidences import rare_values_warning
+from miscal.evidence.conditional import permutation_p_value, rare_values_warning, strata
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.exact import cut_into_strata
 

@@ -182,7 +182,7 @@ def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
         shuffled[np.argsort(stratum, kind="stable")] = residual[order]
         totals.append(one.columns.sums(mass * centred(shuffled, stratum, mass)))
     assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.1)
-    one._take(0)
+    one.take(0)
     given = np.cov(np.array(totals).T)[0]
     assert given == pytest.approx(one.covariance[0], rel=0.15, abs=0.05)
 

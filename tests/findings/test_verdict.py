@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.evidence.certificates import Certificate
-from miscal.evidence.claim import Claim
+from miscal.evidence.certificates import Certificate, Claim
 from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.limits import Bound
 from miscal.findings import Place, verdict

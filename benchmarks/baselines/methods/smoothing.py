@@ -12,7 +12,7 @@ from baselines.protocol import Baseline, Floats
 from miscal.calibration.metrics import log_losses
 from miscal.data.triples import Triples
 from miscal.estimators.kernel import median_distance, smooth
-from miscal.estimators.paper.correction import range_aware
+from miscal.estimators.paper.readout import range_aware
 
 SCALES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 2.0)
 """Bandwidths, in units of the median distance between two rows."""

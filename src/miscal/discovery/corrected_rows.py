@@ -12,7 +12,7 @@ from miscal.data.readers import NewRows
 
 if TYPE_CHECKING:
     from miscal.discovery.saved_model import SavedClasses
-    from miscal.estimators.protocol import Estimator
+    from miscal.estimators.registry import Estimator
 
 FAR = "far from all rows that the model was fitted on"
 """Reason of a row that the field has no local estimate for."""

@@ -18,7 +18,7 @@ from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.data.readers.class_columns import ModelClasses
-from miscal.estimators.saved import SavedEstimator, load_estimator
+from miscal.estimators.registry import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
     from miscal.data.triples import Triples

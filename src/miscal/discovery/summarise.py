@@ -29,14 +29,13 @@ from miscal.discovery.several_classes import ClassRun, class_numbers
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import Certificate
-from miscal.evidence.claim import Claim, claim
-from miscal.evidence.combination import needed
+from miscal.evidence.blocks import needed
+from miscal.evidence.certificates import Certificate, Claim, claim
+from miscal.evidence.conditional import rare_values_warning
 from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.learned_power import detectable_places
 from miscal.evidence.limits import NOTHING_CLAIMED
-from miscal.evidence.rounded_confidences import rare_values_warning
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings import Subregime, places
 from miscal.findings.decisions import Thresholds, decide

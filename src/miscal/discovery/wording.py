@@ -8,7 +8,7 @@ from miscal.base.number_wording import percent
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, JudgeNumbers, Rate
-from miscal.evidence.claim import Claim
+from miscal.evidence.certificates import Claim
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decisions import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE

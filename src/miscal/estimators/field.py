@@ -34,9 +34,7 @@ from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples, check_group, check_split
 from miscal.estimators.estimate import Correction, FieldEstimate, regimes_of
 from miscal.estimators.input_profile import learn_profile, look, refusal, warning
-from miscal.estimators.protocol import Estimator
-from miscal.estimators.registry import estimator_class, make_estimator
-from miscal.estimators.saved import SavedEstimator, load_estimator
+from miscal.estimators.registry import Estimator, SavedEstimator, estimator_class, load_estimator, make_estimator
 from miscal.estimators.shown_field import shown_field
 
 

@@ -17,8 +17,7 @@ from miscal.data.splits import MIN_SPLIT
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
 from miscal.estimators.field import MiscalibrationField, checked_seed
-from miscal.estimators.protocol import Estimator
-from miscal.estimators.registry import estimator_class
+from miscal.estimators.registry import Estimator, estimator_class
 
 # more folds leave more to learn from and cost as many fits: ten of few rows, fewer of many
 _FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 10, 4, 3

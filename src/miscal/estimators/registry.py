@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-
-if TYPE_CHECKING:
-    from miscal.estimators.protocol import Estimator
+from miscal.base.state_folder import load_state, rebuilding, save_state, under, with_prefix
+from miscal.calibration.calibrators import Calibrator
+from miscal.data.triples import Triples
+from miscal.estimators.estimate import Correction, FieldEstimate
+from miscal.estimators.input_profile import InputProfile
 
 ESTIMATORS = {
-    "auto": "miscal.estimators.auto.field:AutoField",
+    "auto": "miscal.estimators.auto.estimator:AutoField",
     "paper": "miscal.estimators.paper.field:PaperField",
 }
-"""Name of a method: the module and the class that meets :class:`miscal.estimators.protocol.Estimator`."""
+"""Name of a method: the module and the class that meets :class:`miscal.estimators.registry.Estimator`."""
 
 EXTRA_OF = {"paper": ("paper", "torch")}
 """Method: the extra that brings what it computes with, and the package it needs of it."""
@@ -101,3 +107,149 @@ def make_estimator(
             raise InputError(f'method="{method}" has no option {name!r}; {known}')
     where = {"device": device} if uses_device(method) else {}
     return kind(random_state=random_state, n_jobs=n_jobs, **where, **options)
+
+
+class Estimator(Protocol):
+    """An estimator of delta(x) = E[Y - f | X = x].
+
+    A new one is a module with a class that meets this protocol, and its line in
+    :mod:`miscal.estimators.registry`. Arguments of its constructor beyond ``random_state``, ``n_jobs`` and
+    ``device`` (of those that can compute on a GPU) are the options that :class:`~miscal.MiscalibrationField` passes on.
+
+    Attributes
+    ----------
+    folds_keep_choices : bool
+        Whether honest values by K-fold keep what was chosen on all rows (then the fit on all rows comes first), or
+        make every choice again in each fold.
+    chooses_on_validation : bool
+        Whether it learns from 'train' rows and chooses on 'val' rows, so that what it is compared with should learn
+        from 'train' rows alone; else it uses both alike.
+    sees_columns : bool
+        Whether it sees the columns that stand beside an embedding, and the levels of categories.
+    most_rows_in_threads : int
+        Up to so many rows several fits run in threads of this process, since other processes would take longer to
+        start than they save; 0 where fits cannot run side by side in one process.
+    selection_ : list of dict
+        The candidates it chose from, as rows of a table.
+    global_map_ : Calibrator
+        What a reliability diagram can show: the visible part is its prediction minus f.
+    structure_ : bool
+        Whether it claims local structure.
+    settings_ : dict
+        What was chosen, as JSON values.
+    device_ : str, optional
+        Of an estimator that can compute on a GPU: "cpu" or "cuda", where it does.
+    proxies_ : tuple of float, optional
+        Of an estimator trained in epochs: the validation Brier score of f + delta after each epoch of the chosen
+        setting. ``settings_["epoch"]`` is then the one that was kept, from 1.
+    """
+
+    folds_keep_choices: ClassVar[bool]
+    chooses_on_validation: ClassVar[bool]
+    sees_columns: ClassVar[bool]
+    most_rows_in_threads: ClassVar[int]
+    selection_: list[dict[str, Any]]
+    global_map_: Calibrator
+    structure_: bool
+    settings_: dict[str, Any]
+
+    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None: ...
+
+    def fit(self, rows: Triples) -> Self:
+        """Learn the field from rows, of which those of weight 0 count for nothing."""
+        ...
+
+    def for_folds(self) -> Self:
+        """Return an unfitted estimator for the rows outside a fold, with the choices that folds keep."""
+        ...
+
+    def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
+        """Say everything the field says of rows."""
+        ...
+
+    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Correct confidences of many rows, computing no more than that needs."""
+        ...
+
+    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
+        """Estimate delta alone; raises InputError where the confidence is missing and needed."""
+        ...
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Place rows in the learned geometry, float64 (n, k)."""
+        ...
+
+    def mass(self, X: np.ndarray) -> np.ndarray:
+        """Sum the kernel weights at each row, float64 (n,)."""
+        ...
+
+    def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
+        """Find the rows given to `fit` that weigh most: numbers (q, n) and kernel weights (q, n)."""
+        ...
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return everything learned: JSON values, and arrays."""
+        ...
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild a fitted estimator from what :meth:`state` returned."""
+        ...
+
+
+_FORM = "miscal-field"
+
+
+@dataclass(frozen=True, eq=False)
+class SavedEstimator:
+    """A fitted estimator with what its public form needs.
+
+    Attributes
+    ----------
+    method : str
+    fitted : Estimator
+    n_features : int
+        Columns of X.
+    inputs : InputProfile or None
+        What they looked like; None of models of earlier versions.
+    feature_names : tuple of str or None
+        Names of the columns of X, where they had any.
+    """
+
+    method: str
+    fitted: Estimator
+    n_features: int
+    inputs: InputProfile | None = None
+    feature_names: tuple[str, ...] | None = None
+
+    def save(self, folder: str | Path) -> None:
+        """Write it as JSON and safetensors into a folder that nobody reads yet; made if it is not there."""
+        save_state(folder, _FORM, *self.state())
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return it as JSON values, and arrays."""
+        field, arrays = self.fitted.state()
+        inputs, held = (None, {}) if self.inputs is None else self.inputs.state()
+        names = None if self.feature_names is None else list(self.feature_names)
+        content = {"method": self.method, "n_features": self.n_features, "feature_names": names}
+        return content | {"field": field, "inputs": inputs}, arrays | with_prefix("inputs", held)
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        """Rebuild it from what :meth:`state` returned."""
+        fitted = estimator_class(content["method"]).from_state(content["field"], arrays)
+        # models of earlier versions have neither
+        inputs, names = content.get("inputs"), content.get("feature_names")
+        profile = None if inputs is None else InputProfile.from_state(inputs, under("inputs", arrays))
+        names = None if names is None else tuple(names)
+        return cls(content["method"], fitted, int(content["n_features"]), profile, names)
+
+
+def load_estimator(folder: str | Path, *, beside: tuple[str, ...] = ()) -> SavedEstimator:
+    """Read a fitted estimator back.
+
+    Takes beside: names of further entries that may lie in the folder.
+    """
+    content, arrays = load_state(folder, _FORM, beside=beside)
+    with rebuilding(folder):
+        return SavedEstimator.from_state(content, arrays)

@@ -16,7 +16,7 @@ differently). s of a row must not depend on the fields of those rows: it would b
 high. A limit above 0 is given only where the permutation test of the field rejects too, and the claim is made.
 
 The claim is by a p-value alone, of two tests of one hypothesis (y depends on f alone): that of the field, and the
-kernel score (:mod:`miscal.evidence.kernel_score`), which needs no field; :mod:`miscal.evidence.combination` says how
+kernel score (:mod:`miscal.evidence.kernel_score`), which needs no field; :mod:`miscal.evidence.blocks` says how
 they are combined.
 
 Both limits are of the mean over the test rows, weighted where rows count unequally; the rows are taken to be
@@ -31,6 +31,7 @@ limits; :mod:`miscal.evidence.limits` says how to add one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -42,7 +43,7 @@ from miscal.base.document import Measure, Number, Part, Probability, Share
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import check_groups
-from miscal.evidence.combination import needed, together
+from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import strata
 from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.limits import LIMITS, Bound, Limit
@@ -247,3 +248,81 @@ def _check_block(values: ArrayLike, n: int) -> np.ndarray:
             f"block must be one whole number per row, {n} in all; got shape {block.shape} of {block.dtype}"
         )
     return block.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What unseen rows allow to be said of a field.
+
+    Attributes
+    ----------
+    structure : bool
+        Whether the estimator corrects by a local structure, that is, one that no function of the confidence gives.
+    certificate : Certificate
+        What the unseen rows prove.
+    significance : float
+        What the p-value must be below.
+    """
+
+    structure: bool
+    certificate: Certificate
+    significance: float = field(default=SIGNIFICANCE, kw_only=True)
+
+    @property
+    def detectable(self) -> float | None:
+        """What these rows would have detected: see :class:`~miscal.evidence.certificates.Certificate`."""
+        return self.certificate.detectable
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether hidden miscalibration is claimed: whether the p-value of both tests together is below 0.05."""
+        return self.certificate.p_value < self.significance
+
+    @property
+    def located(self) -> bool:
+        """Whether the field says where what is claimed lies: whether its own p-value is below 0.05 too.
+
+        Both p-values are of one hypothesis, so this second look at the field needs no adjustment (closed testing).
+        """
+        return self.confirmed and self.certificate.p_field < self.significance
+
+
+def claim(
+    rows: LabelledRows,
+    *,
+    structure: bool,
+    p_structure: float | None = None,
+    detectable_learned: Sequence[DetectablePlace] = (),
+    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
+    random_state: int | np.random.Generator = 0,
+) -> Claim:
+    """Put an estimated field to the test.
+
+    Takes rows: with `delta` and `hidden`; structure: whether the estimator corrects by a local structure;
+    p_structure: P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation
+    rows; detectable_learned: what the kernel score would have detected:
+    :func:`~miscal.evidence.learned_power.detectable_places`; settings: significance, confidence level, limits and
+    draws. Returns: Claim: The same for the same rows and seed.
+
+    Examples
+    --------
+    >>> from miscal.evidence.certificates import unseen_rows
+    >>> from miscal.evidence.conditional import outcome_given_confidence
+    >>> rng = np.random.default_rng(0)
+    >>> x, f = rng.choice([-1, 1], 5000), rng.uniform(0.3, 0.7, 5000)
+    >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
+    >>> fit, test = slice(0, 4000), slice(4000, None)
+    >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
+    >>> rows = unseen_rows(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected)
+    >>> found = claim(rows, structure=True)
+    >>> found.confirmed, round(found.detectable, 3)
+    (True, 0.041)
+    """
+    proof = certificate(
+        rows,
+        p_structure=p_structure,
+        detectable_learned=detectable_learned,
+        settings=settings,
+        random_state=random_state,
+    )
+    return Claim(bool(structure), proof, significance=settings.significance)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
-from miscal.evidence.combination import rank_among_draws
+from miscal.evidence.blocks import rank_among_draws
 from miscal.evidence.conditional import strata
 
 Floats = NDArray[np.float64]

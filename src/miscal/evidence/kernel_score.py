@@ -39,7 +39,7 @@ from miscal.calibration.survey_design import SurveyDesign, shares
 from miscal.estimators.auto.clusters import find_centres, nearest
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.kernel import median_distance
-from miscal.evidence.combination import rank_among_draws
+from miscal.evidence.blocks import rank_among_draws
 from miscal.evidence.conditional import centred, given_count, shuffle_variances, strata
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 

@@ -28,7 +28,7 @@ from scipy.special import ndtr
 
 from miscal.base.document import Number, Part, Share
 from miscal.estimators.auto.clusters import find_centres, nearest
-from miscal.evidence.combination import surprise_among
+from miscal.evidence.blocks import surprise_among
 from miscal.evidence.kernel_score import SmoothedResiduals
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 

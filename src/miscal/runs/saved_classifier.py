@@ -14,7 +14,7 @@ from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, sa
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.data.readers.input_reading import InputReading
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.saved import SavedEstimator
+from miscal.estimators.registry import SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
 
 _FORM = "miscal-classifier"

@@ -24,7 +24,7 @@ from miscal.discovery.evidence import TEST
 from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
-from miscal.estimators.paper.raw import RawField, choose_raw_field
+from miscal.estimators.paper.readout import RawField, choose_raw_field
 from miscal.runs.compare.estimates import FOLDS
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]

@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from miscal.calibration.metrics import log_loss
 from miscal.data.triples import InputLayout, Triples
-from miscal.estimators.auto.field import AutoField
+from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.auto.levels import fit_effects, level_spread, of_levels
 
 

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from miscal.calibration.metrics import log_loss
 from miscal.data.triples import InputLayout, Triples
-from miscal.estimators.auto.field import AutoField
+from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.auto.sparse_effects import LevelledRows, Term, fit_sparse_effects, sparse_prior, told_effects
 
 

@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from miscal.data.triples import Triples
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.auto.structure import score_test, weigh
+from miscal.estimators.auto.stack import score_test, weigh
 from miscal.study.synthetic.worlds import random_split, sinusoid
 
 
@@ -88,7 +88,7 @@ def test_a_shift_that_follows_the_confidence_is_not_a_finding_on_few_rows(n):
 
 @pytest.mark.slow
 def test_a_faint_field_is_claimed_and_none_is_not():
-    from miscal.estimators.auto.field import AutoField
+    from miscal.estimators.auto.estimator import AutoField
 
     claimed = {}
     for amplitude in (0.0, 0.2):

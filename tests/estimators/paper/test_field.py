@@ -13,9 +13,8 @@ from miscal.calibration.calibrators import Identity
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.kernel import smooth
-from miscal.estimators.paper.correction import ALPHAS, choose_alpha, range_aware
 from miscal.estimators.paper.field import PaperField
-from miscal.estimators.paper.readout import Readout
+from miscal.estimators.paper.readout import ALPHAS, Readout, choose_alpha, range_aware
 from miscal.study.synthetic.worlds import random_split, three_clusters
 
 QUICK = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 2, "n_jobs": 1}

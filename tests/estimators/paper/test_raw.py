@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from miscal.estimators.kernel import median_distance
-from miscal.estimators.paper.correction import ALPHAS
-from miscal.estimators.paper.raw import SCALES, choose_raw_field
-from miscal.estimators.paper.readout import Readout
+from miscal.estimators.paper.readout import ALPHAS, SCALES, Readout, choose_raw_field
 
 
 class Halved:

@@ -8,7 +8,7 @@ import pytest
 
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.metrics import smece
-from miscal.estimators.paper.correction import range_aware
+from miscal.estimators.paper.readout import range_aware
 from miscal.study.measures import INTERPRETING, MEASURES, pairs
 from miscal.study.pair_result import units
 from miscal.study.table_columns import TABLES

@@ -13,8 +13,7 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.fixed_point import solve
-from miscal.calibration.metrics.heat import DRAW_ERROR, bin_residuals, cosine_moments, smoothed_density
+from miscal.calibration.metrics.heat import DRAW_ERROR, bin_residuals, cosine_moments, smoothed_density, solve
 from miscal.calibration.metrics.smooth import cells_of_rows, expected_floor
 
 Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]

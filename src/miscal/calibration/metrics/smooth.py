@@ -8,7 +8,7 @@ With the residuals r_i = y_i - f_i, normalised weights w_i and the Gaussian kern
     smECE         = the sigma at which smECE_sigma = sigma    exists and is unique
 
 :mod:`~miscal.calibration.metrics.heat` evaluates the first two at any sigma,
-:mod:`~miscal.calibration.metrics.fixed_point` finds the third, and this module chooses the resolution.
+:mod:`~miscal.calibration.metrics.heat` finds the third, and this module chooses the resolution.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import check_predictions, weighted_residuals
-from miscal.calibration.metrics.fixed_point import solve
-from miscal.calibration.metrics.heat import LEAST_CELLS, bin_residuals, cells_needed, power_of_two
+from miscal.calibration.metrics.heat import LEAST_CELLS, bin_residuals, cells_needed, power_of_two, solve
 
 _FLOOR = 0.305
 """smECE of n calibrated rows with uniform confidences is about this times n^(-1/3). At bandwidth sigma, noise makes

@@ -1,5 +1,5 @@
 """The default estimator (method="auto")."""
 
-from miscal.estimators.auto.field import AutoField
+from miscal.estimators.auto.estimator import AutoField
 
 __all__ = ["AutoField"]

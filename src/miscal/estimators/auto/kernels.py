@@ -17,8 +17,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
-from miscal.estimators.auto.path import BestOfPath
-from miscal.estimators.auto.ridge import RidgeFits, negative_log_likelihood
+from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]

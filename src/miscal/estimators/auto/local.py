@@ -14,8 +14,7 @@ from miscal.estimators.auto.member import LearningRows, Query, State
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.auto.stack import stack_weights
-from miscal.estimators.auto.structure import gain_in_log_loss
+from miscal.estimators.auto.stack import gain_in_log_loss, stack_weights
 
 Array = NDArray[np.floating]
 

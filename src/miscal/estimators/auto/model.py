@@ -21,7 +21,7 @@ from miscal.estimators.auto.member import Query, State
 from miscal.estimators.auto.portfolio import Portfolio
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.auto.structure import StructureEvidence
+from miscal.estimators.auto.stack import StructureEvidence
 from miscal.estimators.auto.support import Support
 from miscal.estimators.estimate import Correction, FieldEstimate
 

@@ -16,8 +16,7 @@ from miscal.base.threads import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
 from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
-from miscal.estimators.auto.path import BestOfPath
-from miscal.estimators.auto.ridge import negative_log_likelihood
+from miscal.estimators.auto.ridge import BestOfPath, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 if TYPE_CHECKING:

@@ -35,9 +35,14 @@ from miscal.calibration.simplex_maps import (
     log_probabilities,
 )
 from miscal.data.triples import InputLayout
-from miscal.estimators.simplex.confusions import MOST_CONFUSED, ConfusionShift, crossfit_confusions
 from miscal.estimators.simplex.fields import FieldsShift, crossfit_fields
-from miscal.estimators.simplex.linear import LinearShift, crossfit_linear
+from miscal.estimators.simplex.linear import (
+    MOST_CONFUSED,
+    ConfusionShift,
+    LinearShift,
+    crossfit_confusions,
+    crossfit_linear,
+)
 from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
 from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, Ints, Shift, State
 

@@ -15,8 +15,7 @@ from miscal.calibration.calibrators import logit
 from miscal.calibration.simplex_maps import LEAST_PROBABILITY
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.protocol import Estimator
-from miscal.estimators.registry import estimator_class
+from miscal.estimators.registry import Estimator, estimator_class
 from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, State
 
 MOST_FIELDS = 20

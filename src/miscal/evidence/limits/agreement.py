@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.blocks import MID, spend
-from miscal.evidence.limits.bisection import largest_rejected
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
+from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, largest_rejected
 from miscal.evidence.limits.weighted import weighted_agreement_bound
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 

@@ -19,8 +19,7 @@ from scipy.special import ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.blocks import MID, spend
-from miscal.evidence.combination import either
+from miscal.evidence.blocks import MID, either, spend
 from miscal.evidence.conditional import (
     beyond_confidence,
     centred,
@@ -30,8 +29,7 @@ from miscal.evidence.conditional import (
     shuffle_variances,
     strata,
 )
-from miscal.evidence.limits.bisection import largest_rejected
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound
+from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, largest_rejected
 from miscal.evidence.limits.tail import Tail, tail_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -280,7 +278,7 @@ def common_limit(
     vary more than `expected` says, or hang together, with their variance. Several blocks are combined as
     :mod:`miscal.evidence.blocks` says. (A common shift of the probabilities would not do: where fields count different
     shares of the rows, the same shift means different sizes, and their mean may be above E|h|.) The p-values of the two
-    weights are combined by :func:`~miscal.evidence.combination.either`, as each is blind to sizes beyond its reach.
+    weights are combined by :func:`~miscal.evidence.blocks.either`, as each is blind to sizes beyond its reach.
 
     Above 5,000 rows only those are drawn whose sum is not near enough to normal
     (:func:`~miscal.evidence.sums.near_normal`); the sum of the others is taken as normal, its variance that under the

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
-from miscal.evidence.conditional import centred
-from miscal.evidence.rounded_confidences import round_numbers
+from miscal.evidence.conditional import centred, round_numbers
 from miscal.findings.ledger.membership import Columns
 
 _RAREST = 1e-3

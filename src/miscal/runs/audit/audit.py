@@ -21,8 +21,8 @@ from miscal.discovery.run_folder import check_seal, seal
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import slice_bootstrap
+from miscal.evidence.power import threshold_sensitivity
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
-from miscal.evidence.thresholds import threshold_sensitivity
 from miscal.findings import EPSILON, default_epsilon
 from miscal.runs.audit.document import Audit
 from miscal.runs.audit.refits import (

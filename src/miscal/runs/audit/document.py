@@ -13,8 +13,8 @@ from miscal.base.shown import WIDTH, Shown, ShowsItself
 from miscal.calibration.metrics import clipped
 from miscal.evidence.bootstrap import SliceBootstrap
 from miscal.evidence.null import NullStatistic
+from miscal.evidence.power import Threshold
 from miscal.evidence.stability import Stability
-from miscal.evidence.thresholds import Threshold
 from miscal.runs.audit.refits import ProxyCurve, SeedField
 
 

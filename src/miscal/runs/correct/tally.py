@@ -17,8 +17,7 @@ from miscal.data.encoders import Encoder
 from miscal.data.readers import NewRows, NewSource
 from miscal.discovery.corrected_rows import FAR, only_blank
 from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, rows_to_look_at, warning
-from miscal.estimators.protocol import Estimator
-from miscal.estimators.saved import SavedEstimator
+from miscal.estimators.registry import Estimator, SavedEstimator
 
 # values of one kind that are counted by name in a piece; a column of ids would else fill the disk
 _MOST_NAMED = 1_000

@@ -24,7 +24,7 @@ from miscal.discovery.fitted_rows import evaluated_rows
 from miscal.discovery.measurements import comparison, reliability
 from miscal.discovery.summary import Comparison
 from miscal.evidence.bootstrap import slice_bootstrap
-from miscal.evidence.thresholds import threshold_sensitivity
+from miscal.evidence.power import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.outcome_kind import prediction
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
