@@ -1,4 +1,4 @@
-"""Periods of time that dates lie in: hours, days, weeks, months and years."""
+"""Periods of time that dates lie in (hours, days, weeks, months, years), and blocks of equally many rows."""
 
 from __future__ import annotations
 

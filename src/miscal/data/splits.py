@@ -1,4 +1,4 @@
-"""Split triples into training, validation and test rows, and keep what belongs together on one side."""
+"""Split triples into training, validation and test rows, draw samples, and keep together what belongs together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An embedding, given or made of text, with columns of the table beside it."""
+"""An embedding with columns of the table beside it; the list of encoders, and which a column of text gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface that every encoder implements."""
+"""The interface that every encoder implements, and the encoder of embeddings as given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which two columns hold the probability and what became true of it, and what the outcomes of an event are."""
+"""Read outcomes of answers and events, and what a judge and people say of answers."""
 
 from __future__ import annotations
 

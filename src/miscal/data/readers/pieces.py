@@ -1,4 +1,4 @@
-"""Read any number of rows piece by piece in bounded memory, starting at any piece.
+"""Open a source with the first reader that accepts it, and read any number of its rows piece by piece.
 
 Where the pieces begin is found by one pass over a text file, or from the number of rows of any other source, so that
 every piece can be read by itself, again, or by another process.
@@ -166,17 +166,19 @@ def _cut_evenly(n: int, rows: int) -> list[Piece]:
     return [Piece(i, start, min(rows, n - start)) for i, start in enumerate(range(0, n, rows))]
 
 
-class TablePieces:
+class _OfTable:
+    """A source that is a table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.columns, self.files = table, table.columns, table.files
+        self.embeddings, self.notes = table.embeddings, table.notes
+
+
+class TablePieces(_OfTable):
     """A table in memory."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
-        self.columns, self.files, self.embeddings, self.notes = (
-            table.columns,
-            table.files,
-            table.embeddings,
-            table.notes,
-        )
+        super().__init__(table)
         self.typed = table.kind != "csv"
         self._loaded: dict[str, pl.Series] = {}
 
@@ -192,21 +194,13 @@ class TablePieces:
         return pl.DataFrame({name: self._loaded[name] for name in columns}).slice(piece.start, piece.rows)
 
 
-class ParquetPieces:
-    """A Parquet file.
-
-    `table`: of the reader.
-    """
+class ParquetPieces(_OfTable):
+    """A Parquet file."""
 
     typed = True
 
     def __init__(self, table: Table) -> None:
-        self.columns, self.files, self.embeddings, self.notes = (
-            table.columns,
-            table.files,
-            table.embeddings,
-            table.notes,
-        )
+        super().__init__(table)
         self.path = table.files[0]
         self._lock = Lock()
         self._slabs: dict[tuple[int, int, tuple[str, ...]], pl.DataFrame] = {}

@@ -1,4 +1,4 @@
-"""Which column of a table plays which part."""
+"""Which column of a table plays which part: as asked for, found by name, or as a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table that every reader returns, and the checks of paths, size and damage that every reader needs."""
+"""The table that every reader returns, and the checks of paths, size, damage and encoding that readers need."""
 
 from __future__ import annotations
 

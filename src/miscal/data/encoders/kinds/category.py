@@ -1,4 +1,4 @@
-"""Categories, of any number of levels."""
+"""Categories, of any number of levels, ordered or not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from miscal.base.arrays import as_text
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MOST_ONE_HOT = 50
 """Up to so many categories each is a column of numbers of its own; more are known by their codes alone."""
@@ -69,17 +62,13 @@ class CategoryColumn:
     """
 
     type: ClassVar[str] = "category"
+    shown = "text"
 
     column: str
     categories: tuple[str, ...]
     blank: bool = False
     levelled: bool = True
     usual: str | None = None
-
-    @property
-    def shown(self) -> str:
-        """What it holds, for messages."""
-        return "text"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,16 +167,12 @@ class OrderedColumn:
     """
 
     type: ClassVar[str] = "ordered"
+    shown = "text"
 
     column: str
     categories: tuple[str, ...]
     fill: float = 0.0
     blank: bool = False
-
-    @property
-    def shown(self) -> str:
-        """What it holds, for messages."""
-        return "text"
 
     @property
     def names(self) -> tuple[str, ...]:

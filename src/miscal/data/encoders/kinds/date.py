@@ -64,17 +64,13 @@ class DateColumn:
     """
 
     type: ClassVar[str] = "date"
+    shown = "dates"
 
     column: str
     parts: tuple[str, ...] = ()
     fill: float = 0.0
     blank: bool = False
     edges: tuple[float, ...] = ()
-
-    @property
-    def shown(self) -> str:
-        """What it holds, for messages."""
-        return "dates"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Numbers and truth values."""
+"""Numbers, truth values, and lists of numbers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import polars as pl
-
-
-from typing import TYPE_CHECKING
-
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
-
 
 FEW_VALUES = 20
 """Up to so many distinct numbers each is a level of its own."""
@@ -51,16 +44,12 @@ class NumberColumn:
     """
 
     type: ClassVar[str] = "number"
+    shown = "numbers"
 
     column: str
     fill: float = 0.0
     blank: bool = False
     edges: tuple[float, ...] = ()
-
-    @property
-    def shown(self) -> str:
-        """What it holds, for messages."""
-        return "numbers"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,6 +149,8 @@ class VectorColumn:
     """
 
     type: ClassVar[str] = "list"
+    blank = False
+    levels = ()
 
     column: str
     width: int
@@ -168,16 +159,6 @@ class VectorColumn:
     def shown(self) -> str:
         """What it holds, for messages."""
         return f"lists of {self.width} numbers"
-
-    @property
-    def blank(self) -> bool:
-        """No list may be blank."""
-        return False
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """Lists have no levels."""
-        return ()
 
     @property
     def names(self) -> tuple[str, ...]:
