@@ -36,7 +36,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.blocks import needed
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
-from miscal.evidence.learned_power import clusters, detectable_places, halves, planted
+from miscal.evidence.power import clusters, detectable_places, halves, planted
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.scoring.demo import path as demo_path
 from sharpness import mixed, regime

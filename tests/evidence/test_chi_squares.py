@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from miscal.evidence.chi_squares import chi_squares_p_value
+from miscal.evidence.sums import chi_squares_p_value
 
 weights = st.lists(st.floats(0.01, 100.0), min_size=1, max_size=8).map(np.array)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from miscal.evidence.intraclass import intraclass_score, widening
+from miscal.calibration.survey_design import intraclass_score, widening
 
 N = 1_200
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.evidence.kernel_score import kernel_score, smoothed_residuals
-from miscal.evidence.learned_power import clusters, detectable_places, halves, planted
+from miscal.evidence.power import clusters, detectable_places, halves, planted
 from miscal.evidence.settings import EvidenceSettings
 
 FEW = EvidenceSettings(n_draws=199, least_score_draws=199, planted_places=40, planted_partitions=2)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from miscal.evidence.judged_rows import JudgedRows, share_interval
 from miscal.evidence.prediction_powered import rate_influences
-from miscal.evidence.rankings import rank
-from miscal.evidence.simultaneous import student
+from miscal.evidence.rankings import rank, student
 
 
 def table(seed, means, questions=300, shared=1.0):

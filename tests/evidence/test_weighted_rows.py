@@ -9,9 +9,8 @@ from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.certificates import certificate, unseen_rows
 from miscal.evidence.conditional import centred, outcome_given_confidence
-from miscal.evidence.limits.agreement import agreement_bound
+from miscal.evidence.limits.agreement import WorstCase, agreement_bound, weighted_agreement_bound
 from miscal.evidence.limits.covariance import counted, weigh
-from miscal.evidence.limits.weighted import WorstCase, weighted_agreement_bound
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.evidence.certificates import Certificate, Claim
-from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.limits import Bound
+from miscal.evidence.power import DetectablePlace
 from miscal.findings import Place, verdict
 
 FOUND = "Hidden miscalibration was found, "

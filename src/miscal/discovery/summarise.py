@@ -34,8 +34,8 @@ from miscal.evidence.certificates import Certificate, Claim, claim
 from miscal.evidence.conditional import rare_values_warning
 from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
-from miscal.evidence.learned_power import detectable_places
 from miscal.evidence.limits import NOTHING_CLAIMED
+from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings import Subregime, places
 from miscal.findings.decisions import Thresholds, decide

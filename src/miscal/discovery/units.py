@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from miscal.base.folds import assign_folds, linked, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
+from miscal.calibration.survey_design import intraclass_score, widening
 from miscal.data.copies import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
 from miscal.data.readers.candidate_groups import LEAST_UNITS, PERIODS_COUNTED, names_identity
 from miscal.data.readers.roles import Grouping
 from miscal.data.triples import FoundUnits, Triples
-from miscal.evidence.intraclass import intraclass_score, widening
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

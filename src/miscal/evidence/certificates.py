@@ -26,6 +26,12 @@ independent; that of the hidden part (:mod:`miscal.evidence.limits.covariance`) 
 leans on mu. Above 5,000 rows what is
 near to normal is not simulated (:mod:`miscal.evidence.sums` says what counts as near). The settings name the two
 limits; :mod:`miscal.evidence.limits` says how to add one.
+
+Hidden miscalibration is claimed where the p-value of the certificate is below 0.05, and by nothing else: whether the
+estimator takes what it learned for more than noise decides what is corrected, not what is claimed, and the lower limit
+says how much there is at least, not whether there is any. The p-value is of two tests of one hypothesis, that the
+outcome depends on the confidence alone. Where they reject together but the test of the field does not by itself, there
+is something, and the field does not say where.
 """
 
 from __future__ import annotations
@@ -45,9 +51,8 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import strata
-from miscal.evidence.learned_power import DetectablePlace
 from miscal.evidence.limits import LIMITS, Bound, Limit
-from miscal.evidence.power import Design, detectable_size
+from miscal.evidence.power import Design, DetectablePlace, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
 
@@ -76,7 +81,7 @@ class Certificate(Part):
         row (:mod:`miscal.evidence.power`); None where no such outcomes could be told from chance.
     detectable_learned : tuple of DetectablePlace
         What would have led to a claim with 80 % power by the kernel score alone (the field saying as much as chance),
-        where nobody knows beforehand which inputs it affects (:mod:`miscal.evidence.learned_power`); empty where the
+        where nobody knows beforehand which inputs it affects (:mod:`miscal.evidence.power`); empty where the
         score was not asked.
     """
 
@@ -301,7 +306,7 @@ def claim(
     Takes rows: with `delta` and `hidden`; structure: whether the estimator corrects by a local structure;
     p_structure: P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation
     rows; detectable_learned: what the kernel score would have detected:
-    :func:`~miscal.evidence.learned_power.detectable_places`; settings: significance, confidence level, limits and
+    :func:`~miscal.evidence.power.detectable_places`; settings: significance, confidence level, limits and
     draws. Returns: Claim: The same for the same rows and seed.
 
     Examples

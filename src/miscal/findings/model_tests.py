@@ -31,8 +31,8 @@ from scipy.special import ndtr, ndtri
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign, fewness
-from miscal.evidence.chi_squares import chi_squares_p_value
 from miscal.evidence.conditional import centred
+from miscal.evidence.sums import chi_squares_p_value
 from miscal.findings.ledger.exact import Strata, cut_into_strata
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import GroupTest, size

@@ -8,7 +8,7 @@ from miscal.base.document import Measure
 from miscal.base.number_wording import decimal, lower_limit, percent, significant
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.certificates import Claim
-from miscal.evidence.learned_power import DetectablePlace
+from miscal.evidence.power import DetectablePlace
 from miscal.findings.judging import Place
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.ledger.sizes import FATES, NOT_KNOWN

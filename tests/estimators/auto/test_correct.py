@@ -10,6 +10,7 @@ from scipy.special import expit
 from miscal.calibration.calibrators import logit
 from miscal.data.triples import Triples
 from miscal.estimators.auto import model as model_module
+from miscal.estimators.auto.distances import Support
 from miscal.estimators.auto.estimator import fit_auto
 from miscal.estimators.auto.kernels import KernelMember, KernelRecipe
 from miscal.estimators.auto.local import LOCAL, LocalMember
@@ -18,7 +19,6 @@ from miscal.estimators.auto.model import AutoModel
 from miscal.estimators.auto.portfolio import FIRST_STACK
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
-from miscal.estimators.auto.support import Support
 from miscal.estimators.auto.trees import Forest, TreeMember
 
 REFINED = "refined kernel, confidence level"

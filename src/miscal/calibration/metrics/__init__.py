@@ -17,7 +17,12 @@ independent units and weights say how much each matters; repeat rows to count th
 - Random draws: :func:`smece_bootstrap` of rows, :func:`smece_null` of a calibrated model.
 """
 
-from miscal.calibration.metrics.curve import ReliabilityCurve, reliability_curve
+from miscal.calibration.metrics.curve import (
+    ReliabilityCurve,
+    SmoothReliabilityCurve,
+    reliability_curve,
+    smooth_reliability_curve,
+)
 from miscal.calibration.metrics.decisions import (
     GAIN_COVERAGES,
     DeferralGain,
@@ -66,7 +71,6 @@ from miscal.calibration.metrics.scores import (
     wilson,
 )
 from miscal.calibration.metrics.smooth import smece
-from miscal.calibration.metrics.smooth_curve import SmoothReliabilityCurve, smooth_reliability_curve
 
 __all__ = [
     "GAIN_COVERAGES",

@@ -37,6 +37,7 @@ from miscal.calibration.calibrators import LOGIT_CLIP, logit
 from miscal.calibration.global_map import CrossFittedMaps, crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
+from miscal.estimators.auto.distances import find_support
 from miscal.estimators.auto.inputs import ScoreInputs, fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_recipes
 from miscal.estimators.auto.local import LOCAL, LocalFit, crossfit_local
@@ -53,7 +54,6 @@ from miscal.estimators.auto.portfolio import (
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
-from miscal.estimators.auto.support import find_support
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
 
 Array = NDArray[np.floating]

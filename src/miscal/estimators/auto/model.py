@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from miscal.base.state_folder import under, with_prefix
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
-from miscal.estimators.auto.distances import Placed
+from miscal.estimators.auto.distances import Placed, Support
 from miscal.estimators.auto.inputs import Scaler, ScoreInputs
 from miscal.estimators.auto.kernels import KernelMember
 from miscal.estimators.auto.local import LOCAL
@@ -22,7 +22,6 @@ from miscal.estimators.auto.portfolio import Portfolio
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.stack import StructureEvidence
-from miscal.estimators.auto.support import Support
 from miscal.estimators.estimate import Correction, FieldEstimate
 
 Array = NDArray[np.floating]

@@ -5,6 +5,11 @@ every row, however small the sum of the weights, which is called the mass. Far f
 such average: in single precision all weights become 0, and equation 2 divides by 0. The paper does not say what then
 happens. Here a weight is at least exp(-80), so that the average turns into the mean residual of the bank. (In exact
 arithmetic it would turn into the residual of the nearest row alone, which is one coin toss.)
+
+The readout without a learned geometry smooths the residuals over the inputs themselves.
+Bank, kernel, choice of the bandwidth by the proxy, readout and range-aware correction are those of the paper's field;
+the coordinates are not: the two differ in nothing but the geometry. (The baseline ``raw_kernel`` is another thing: it
+smooths all rows, may map the confidence first, and chooses by log loss.)
 """
 
 from __future__ import annotations

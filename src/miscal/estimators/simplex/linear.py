@@ -1,4 +1,9 @@
-"""Shifts of the log-probabilities of all classes that are linear in the inputs: a softmax regression with an offset."""
+"""Shifts of the log-probabilities of all classes that are linear in the inputs: a softmax regression with an offset.
+
+The likeliest class shifts them too: who is taken for whom.
+Where a model answers cat, the animal may be a dog more often than the probability of dog says, and where it answers owl
+less often. No map of the probabilities alone says so: it gives every row of equal probabilities the same.
+"""
 
 from __future__ import annotations
 

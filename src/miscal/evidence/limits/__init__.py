@@ -1,4 +1,4 @@
-"""Lower limits of a certificate, one file each: how much miscalibration there is at least.
+"""Lower limits of a certificate, how much miscalibration there is at least.
 
 A limit is a function that meets :class:`~miscal.evidence.limits.protocol.Limit`: it takes the rows that nothing was
 learned from and returns a :class:`~miscal.evidence.limits.protocol.Bound`. To add one, write it in a file of its own in

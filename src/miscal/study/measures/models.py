@@ -27,11 +27,11 @@ from scipy.special import expit, logit
 
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
-from miscal.evidence.rankings import rank
-from miscal.evidence.simultaneous import (
+from miscal.evidence.rankings import (
     DRAWS,
     critical_value,
     error_draws,
+    rank,
     simultaneous_margins,
     standard_errors,
     student,
