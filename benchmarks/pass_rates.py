@@ -6,9 +6,8 @@ Worlds of 2,000 judged rows of which 50, 130, 200 or 500 are labelled (`_judge_w
 rate. Each method is told the same:
 
 - `miscal`: `miscal.evidence.prediction_powered.pass_rate`, with predictions cross-fitted on the labelled rows;
-- `labelled alone`: `labelled_rate`, the verdicts by their weights;
+- `labelled alone`: the same with predictions that are all alike, so the verdicts by their weights;
 - `judge`: `judge_rate`, the mean of the judge's scores;
-- `Rogan-Gladen`: `rogan_gladen`, with scores of 0.5 and more as passes;
 - `plain PPI`: the same predictions as miscal, factor 1, normal interval (Angelopoulos et al., 2023; weighted);
 - `cje-eval`: the package of that name, by the python that --peers names; without it the column is left out.
 
@@ -26,6 +25,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +34,10 @@ from scipy.stats import binom
 from _judge_worlds import WORLDS, Draw, cross_fitted, rate_of
 from _script import limit_threads, options, show, target
 from miscal.evidence.judged_rows import JudgedRows
-from miscal.evidence.prediction_powered import pass_rate
-from miscal.evidence.rate_baselines import judge_rate, labelled_rate, rogan_gladen
+from miscal.evidence.prediction_powered import judge_rate, pass_rate
 
 ROWS = 2_000
-METHODS = ("miscal", "labelled alone", "judge", "Rogan-Gladen", "plain PPI", "cje-eval")
+METHODS = ("miscal", "labelled alone", "judge", "plain PPI", "cje-eval")
 IN_GROUP = "in the lenient group"
 LEAST_COVERED, WIDEST = 0.94, 1.02
 SIGNAL = {"plain", "rare and seen", "lenient group", IN_GROUP, "clusters", "shift", "unequal",
@@ -61,11 +60,11 @@ def intervals(draw: Draw, rng: np.random.Generator, group: int | None) -> dict[s
         cross_fitted(draw, rng), draw.human, cluster=draw.cluster,
         labelling_probability=draw.chance if unequal else None,
     ).take(inside)  # fmt: skip
-    score = draw.score[inside]
     found = {
-        "miscal": pass_rate(rows), "labelled alone": labelled_rate(rows), "judge": judge_rate(rows, score),
-        "Rogan-Gladen": rogan_gladen(rows, (score >= 0.5).astype(float)),
-    }  # fmt: skip
+        "miscal": pass_rate(rows),
+        "labelled alone": pass_rate(replace(rows, predicted=np.full(len(rows), 0.5))),
+        "judge": judge_rate(rows, draw.score[inside]),
+    }
     told = {name: (one.estimate, one.low, one.high) for name, one in found.items()}
     return told | {"plain PPI": plain_ppi(rows)}
 

@@ -10,7 +10,7 @@ import pytest
 import miscal
 from miscal.cli.commands.label_next import plan_lines
 from miscal.evidence.judged_rows import JudgedRows
-from miscal.evidence.rate_baselines import labelled_rate
+from miscal.evidence.prediction_powered import pass_rate
 from miscal.runs.label_next import LabelPlan, label_next
 
 from .conftest import run
@@ -65,7 +65,7 @@ def test_rates_are_near_what_people_would_say_and_narrower_than_labels_alone(dis
     low, high = judge["whole"]["rate"]["interval"]
     table = _table()
     verdicts = [None if one is None else float(one == "approve") for one in table["human"]]
-    alone = labelled_rate(JudgedRows.of(np.full(len(table), 0.5), verdicts))
+    alone = pass_rate(JudgedRows.of(np.full(len(table), 0.5), verdicts))
     truth = table["would"].mean()
     assert low <= truth <= high
     assert high - low <= 1.02 * (alone.high - alone.low)

@@ -17,9 +17,8 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScalePoint
 from miscal.evidence.judged_rows import JudgedRows, PassRate
-from miscal.evidence.prediction_powered import pass_rate, rate_influences
+from miscal.evidence.prediction_powered import judge_rate, pass_rate, rate_influences
 from miscal.evidence.rankings import rank
-from miscal.evidence.rate_baselines import judge_rate
 from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger import SHIFT
 

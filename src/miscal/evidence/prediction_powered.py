@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from miscal.base.checks import check_lengths
+from miscal.base.checks import check_confidence, check_lengths
 from miscal.evidence.judged_rows import (
     Floats,
     JudgedRows,
@@ -129,6 +129,25 @@ def pass_rates(rows: JudgedRows, groups: Any) -> dict[Any, PassRate]:
     check_lengths(rows=rows, groups=groups)
     values, number = np.unique(np.asarray(groups), return_inverse=True)
     return {value: pass_rate(rows.take(number == at)) for at, value in enumerate(values.tolist())}
+
+
+def judge_rate(rows: JudgedRows, score: Any) -> PassRate:
+    """Take the mean of the judge's scores for the pass rate; no verdict of people has a part in it.
+
+    Takes score (n,): what the judge says: pass or fail, or a probability. Returns: PassRate: Its interval is that of
+    the mean score of rows like these.
+
+    Examples
+    --------
+    >>> rows = JudgedRows.of([0.5] * 100, [0, None] * 50)
+    >>> judge_rate(rows, [1.0] * 75 + [0.0] * 25).estimate
+    0.75
+    """
+    check_lengths(rows=rows, score=score)
+    score = check_confidence(score, name="score")
+    share = rows.weight / rows.weight.sum()
+    mean = float(np.clip(share @ score, 0.0, 1.0))
+    return with_interval(mean, effective_labels(score, share, rows.cluster), rows)
 
 
 def rate_difference(rows: JudgedRows, first: Mask, second: Mask) -> RateDifference:
