@@ -39,8 +39,7 @@ from miscal.study.synthetic.experiments import (
     cells_of,
     n_parameters,
 )
-from miscal.study.synthetic.output import costs
-from miscal.study.synthetic.run import ExperimentFolder, run
+from miscal.study.synthetic.run import ExperimentFolder, costs, run
 from miscal.study.synthetic.sections import BUILDERS, over_lambda
 from miscal.study.synthetic.tables import brief, choice_of
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from miscal.data.readers import NewRows
-
-if TYPE_CHECKING:
-    from miscal.discovery.saved_model import SavedClasses
-    from miscal.estimators.registry import Estimator
+from miscal.estimators.registry import Estimator
 
 FAR = "far from all rows that the model was fitted on"
 """Reason of a row that the field has no local estimate for."""
@@ -31,8 +28,8 @@ PREDICTED = "predicted"
 """Column of the top label: the class with the largest of the probabilities that were given, whose confidence it is."""
 
 
-def schema_of(classes: SavedClasses | None) -> dict[str, Any]:
-    """Return the columns of the table, for a model of these classes."""
+def schema_of(classes: Any) -> dict[str, Any]:
+    """Return the columns of the table, for a model of these classes (`SavedClasses` or None)."""
     if classes is None:
         return dict(SCHEMA)
     return {**SCHEMA, PREDICTED: pl.String} | dict.fromkeys(map(_column, classes.read.names), pl.Float64)
@@ -42,7 +39,7 @@ def _column(name: str) -> str:
     return f"corrected_{name}"
 
 
-def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None = None) -> pl.DataFrame:
+def correct_rows(field: Estimator, rows: NewRows, classes: Any = None) -> pl.DataFrame:
     """Correct new rows.
 
     `classes`: of several classes: `corrected` is then the corrected probability of the top label, and the table has
@@ -92,7 +89,7 @@ def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None =
 
 
 def _corrected_classes(
-    classes: SavedClasses, rows: NewRows, local: NDArray[np.bool_]
+    classes: Any, rows: NewRows, local: NDArray[np.bool_]
 ) -> tuple[list[pl.Series], NDArray[np.float64]]:
     """Return top label and corrected probabilities of each class, and those of the top label."""
     given: Any = rows.probability

@@ -18,6 +18,7 @@ from miscal.data.encoders import Encoder, encoder_from_state
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import NewSource, open_new_rows
 from miscal.data.readers.class_columns import ModelClasses
+from miscal.discovery.corrected_rows import correct_rows
 from miscal.estimators.registry import SavedEstimator, load_estimator
 
 if TYPE_CHECKING:
@@ -197,8 +198,6 @@ class SavedModel:
             ``reason``; of several classes also ``predicted`` and a column ``corrected_NAME`` for each of them. A frame
             of pandas keeps its index; of a file it is one of polars.
         """
-        from miscal.discovery.corrected_rows import correct_rows
-
         opened = self.open(source, **options)
         (piece,) = opened.pieces(1 << 62)
         table = correct_rows(self.estimator.fitted, opened.read(piece), self.classes)
