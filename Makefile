@@ -14,11 +14,12 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts
 
-.PHONY: help venv demo study test test-all bench check size format clean
+.PHONY: help venv demo study test test-whole test-all bench check size format clean
 
 help:
 	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
 	@echo "make test      the fast tests"
+	@echo "make test-whole  whole runs, browsers and killed processes"
 	@echo "make test-all  all tests, the statistical ones too"
 	@echo "make bench     the benchmarks, each with what it is measured against"
 	@echo "make study DATA=DIR  a study of real sets: 18 pairs, both methods, an hour or two; leaves study/index.html;"
@@ -60,7 +61,11 @@ study: venv
 
 # one thread per worker: the arithmetic libraries would else fight over the processors
 test: venv
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not whole"
+
+# whole runs, browsers, killed processes: what the fast tests leave out, but for statistics
+test-whole: venv
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "whole and not slow"
 
 test-all: venv
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

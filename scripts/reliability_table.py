@@ -81,7 +81,8 @@ def _count(item: pytest.Item, cases: int) -> Count:
 
         chosen = getattr(function, "_hypothesis_internal_use_settings", None) or settings.default
         return Count(examples=chosen.max_examples)
-    return Count(slow=cases) if item.get_closest_marker("slow") else Count(fast=cases)
+    late = any(map(item.get_closest_marker, ("slow", "whole")))
+    return Count(slow=cases) if late else Count(fast=cases)
 
 
 def marked_files() -> list[Path]:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from miscal.base.cell_store import CellStore
 from miscal.base.errors import FileError
 
+pytestmark = pytest.mark.whole
+
 NAMES = ["first", "second", "third"]
 ENDINGS = (".rows", ".json", ".more")
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, LostWorker, Processes, Threads, WorkItem, _Worker, choose_workers
 
+pytestmark = pytest.mark.whole
+
 THREADS = "[one['num_threads'] for one in __import__('threadpoolctl').threadpool_info()]"
 
 

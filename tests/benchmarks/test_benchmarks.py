@@ -14,6 +14,8 @@ from scipy.stats import norm
 
 from miscal.data.triples import Triples
 
+pytestmark = pytest.mark.whole
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "benchmarks.md").read_text()
 LIST = (DOCS / "benchmarks" / "README.md").read_text()

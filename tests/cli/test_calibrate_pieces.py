@@ -17,6 +17,8 @@ from miscal.base.errors import InputError
 from .conftest import run, start
 from .new_rows import embedded, rows, set_cells
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def small_pieces(monkeypatch):

@@ -11,6 +11,8 @@ from miscal.discovery.wording import words_of
 
 from .conftest import run
 
+pytestmark = pytest.mark.whole
+
 NAMES = ("cat", "dog", "owl")
 OPTIONS = {"probabilities": "p_*", "label": "kind", "features": "size,place", "evidence": "test"}
 

@@ -10,6 +10,8 @@ import pytest
 from ..answer_words import told, words_of_answers
 from .conftest import planted, run
 
+pytestmark = pytest.mark.whole
+
 
 def risks(n=600, seed=0, rate=0.03):
     """Predicted risks of a few per cent that are half of what they should be in ward A."""

@@ -15,6 +15,8 @@ from miscal.runs.label_next import LabelPlan, label_next
 
 from .conftest import run
 
+pytestmark = pytest.mark.whole
+
 
 def _table(n: int = 1500) -> pl.DataFrame:
     """The judge passes long answers too often; people have judged a third of the rows."""

@@ -20,6 +20,8 @@ from miscal.runs.monitor.state import FORM
 
 from .conftest import planted
 
+pytestmark = pytest.mark.whole
+
 OPTIONS = ("--features", "x_*", "--metadata", "subject", "--map", "pca", "--group", "who")
 
 

@@ -12,6 +12,8 @@ from miscal.study.run import read_plan
 
 from .new_rows import rows
 
+pytestmark = pytest.mark.whole
+
 FEATURES = "age,count,one,kind"
 
 

@@ -12,6 +12,8 @@ from miscal.discovery.tables import columns_table, tables_of
 
 from .conftest import run
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def shown(finished):

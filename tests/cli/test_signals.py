@@ -8,6 +8,8 @@ import pytest
 
 from .conftest import planted, start
 
+pytestmark = pytest.mark.whole
+
 STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 

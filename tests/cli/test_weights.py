@@ -5,6 +5,8 @@ import pytest
 
 from .conftest import planted, run
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def weighed(tmp_path_factory):

@@ -12,7 +12,7 @@ from miscal.findings.conditions.frame import Frame
 
 from .test_statements import world
 
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 
 @pytest.mark.parametrize("split", [False, True])

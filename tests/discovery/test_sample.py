@@ -15,6 +15,8 @@ from miscal.discovery.discover import discover
 from miscal.discovery.estimating import fit_rows
 from miscal.estimators import honest
 
+pytestmark = pytest.mark.whole
+
 N, SIZE = 6_000, 900
 
 

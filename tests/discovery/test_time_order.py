@@ -18,6 +18,8 @@ from miscal.discovery.measurements import MOST_PERIODS, periods_of
 from miscal.discovery.summarise import claim_of
 from miscal.report.row_wording import row_words
 
+pytestmark = pytest.mark.whole
+
 N = 400
 
 

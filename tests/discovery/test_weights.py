@@ -13,7 +13,7 @@ from miscal.data.readers import read_triples, reread
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 
 def table(n=400, seed=0):

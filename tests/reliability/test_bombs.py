@@ -19,6 +19,8 @@ from miscal.data.readers import read_triples
 
 from ..data.importers.written import archive, header
 
+pytestmark = pytest.mark.whole
+
 GIB = 2**30
 UNDER_LIMIT = """
 import json, resource, sys

@@ -32,6 +32,8 @@ from ..data.importers import written
 from ..scoring.test_folder import questions
 from .test_kills import process
 
+pytestmark = pytest.mark.whole
+
 CUTS, FLIPS = 50, 200
 
 

@@ -48,6 +48,8 @@ from ..study.conftest import data, entry  # noqa: F401 - a fixture
 from ..study.test_run import read_tables, toy, untimed  # noqa: F401 - a fixture
 from .disk import Disk, failing
 
+pytestmark = pytest.mark.whole
+
 
 def ctrl_c() -> BaseException:
     """Raise what the command line makes of Ctrl-C."""

@@ -27,6 +27,8 @@ from ..cli.new_rows import rows
 from ..data.test_writing import STARTS
 from ..report.read_page import PAYLOADS, Page
 
+pytestmark = pytest.mark.whole
+
 # --- pages --------------------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,8 @@ from .test_damage import WAYS, damaged
 from .test_faults import each_fault, mostly_slow, state, whole_or_not
 from .test_kills import process
 
+pytestmark = pytest.mark.whole
+
 
 def batch(k):
     """Rows of one look."""

@@ -20,6 +20,7 @@ addEventListener("securitypolicyviolation", (event) => window.violations.push(ev
 """
 
 pytestmark = [
+    pytest.mark.whole,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM"),
 ]

@@ -16,6 +16,8 @@ from miscal.scoring.batches import choose_batch_workers
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items
 
+pytestmark = pytest.mark.whole
+
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra [ray]")
 
 

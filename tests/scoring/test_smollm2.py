@@ -15,7 +15,7 @@ from miscal.scoring.registry import packaged_smollm2
 from miscal.scoring.scorer import as_items, evaluate_items, judge
 from miscal.scoring.tasks import rows_to_questions
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.whole]
 
 _SPEC = importlib.util.spec_from_file_location("scoring_reference", Path(__file__).with_name("reference.py"))
 reference = importlib.util.module_from_spec(_SPEC)

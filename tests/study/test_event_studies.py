@@ -16,6 +16,8 @@ from miscal.study.vocabulary import ANSWERS, BOTH, EVENTS, vocabulary_of
 from ..answer_words import told, words_of_answers
 from .made_tables import papers_pairs, tables
 
+pytestmark = pytest.mark.whole
+
 
 def risks(model, n=240):
     """Risks of two models on the same patients: too low on ward A, where most events happen."""

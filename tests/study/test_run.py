@@ -24,6 +24,8 @@ from miscal.study import run as running
 from . import toys
 from .conftest import answers, entry
 
+pytestmark = pytest.mark.whole
+
 TOY = [sys.executable, str(Path(toys.__file__)), "--toy"]
 
 

@@ -10,6 +10,8 @@ from baselines.methods import grouped_binning, trees
 from baselines.methods.residuals import ResidualNetwork
 from miscal.base.errors import InputError
 
+pytestmark = pytest.mark.whole
+
 
 class ToyMean(Baseline):
     """The rate of right answers, whatever the confidence."""

@@ -21,6 +21,8 @@ from miscal.runs.compare.document import MeasurePair
 from miscal.runs.compare.estimates import recalibration_saving
 from miscal.runs.compare.groups import CandidateMeans, candidates, differing
 
+pytestmark = pytest.mark.whole
+
 KINDS = ("art", "law", "sums", "sport", "film")
 
 

@@ -15,6 +15,8 @@ from miscal.runs.compare.confidences import compare_confidences
 from miscal.runs.compare.page import build
 from miscal.runs.compare.wording import comparison_lines
 
+pytestmark = pytest.mark.whole
+
 N, LACKING = 400, 7
 
 

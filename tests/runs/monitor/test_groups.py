@@ -19,7 +19,7 @@ TABLE = pl.DataFrame(
         "list": [[1.0]] * 6,
     }
 )
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 ROWS = TableRows(TABLE, np.arange(6), None, (), 6)
 

@@ -11,6 +11,8 @@ from miscal.runs.monitor.page import build, course_table, question_rows
 from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy_without_program
 from ...report.test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
 
+pytestmark = pytest.mark.whole
+
 KEYS = ("level", "gain", "finding:0", "threshold:0.5:above")
 
 

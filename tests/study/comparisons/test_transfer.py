@@ -19,6 +19,8 @@ from miscal.study.table_columns import TABLES
 
 from .conftest import COPIED, SPLIT, N, answers, questions, write_run
 
+pytestmark = pytest.mark.whole
+
 TEST = np.array(SPLIT) == "test"
 
 

@@ -28,7 +28,7 @@ def result_of(n=200, *, split=True, metadata=True, seed=0):
         split=rng.choice(["train", "test"], n) if split else None, metadata={"kind": kind} if metadata else None,
     )  # fmt: skip
     found = SimpleNamespace(
-        model=SimpleNamespace(transform=lambda X: X[:, :2].astype(float)),
+        model=SimpleNamespace(field=SimpleNamespace(transform=lambda X: X[:, :2].astype(float))),
         table=pl.DataFrame({"delta": rng.uniform(-0.5, 0.5, n)}),
     )
     return PairResult(Labels("p", "d", "m"), "auto", MeasureSettings(seed=seed), triples, found)

@@ -15,6 +15,8 @@ from miscal.study.table_columns import TABLES
 
 from ..planted import SETTINGS, planted
 
+pytestmark = pytest.mark.whole
+
 METHODS = ("paper", "auto")
 TYPES = {"text": str, "whole": int, "number": float, "truth": bool}
 

@@ -41,7 +41,8 @@ def studied_of(triples, transform, delta=None, **settings):
     delta = np.zeros(len(triples)) if delta is None else delta
     regime = np.select([delta < -0.05, delta > 0.05], ["over", "under"], "good")
     found = SimpleNamespace(
-        model=SimpleNamespace(transform=transform), table=pl.DataFrame({"regime": regime, "delta": delta})
+        model=SimpleNamespace(field=SimpleNamespace(transform=transform)),
+        table=pl.DataFrame({"regime": regime, "delta": delta}),
     )
     return PairResult(Labels("p", "d", "m"), "paper", MeasureSettings(**settings), triples, found)
 

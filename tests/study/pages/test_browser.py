@@ -15,6 +15,7 @@ CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shut
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 pytestmark = [
+    pytest.mark.whole,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM"),
 ]

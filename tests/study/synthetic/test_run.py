@@ -20,6 +20,8 @@ from miscal.study.synthetic.run import ExperimentFolder, run
 
 from .conftest import toy
 
+pytestmark = pytest.mark.whole
+
 FIGURES = {
     *("clusters-field", "clusters-reliability", "clusters-hidden"),
     *("sinusoid-recovery", "sinusoid-field"),

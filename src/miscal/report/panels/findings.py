@@ -113,6 +113,7 @@ def odds_in_words(ratio: float | None, terms: Vocabulary) -> str:
 
     Examples
     --------
+    >>> from miscal.base.vocabulary import vocabulary
     >>> odds_in_words(0.37, vocabulary("answer")), odds_in_words(2.0, vocabulary("event"))
     ('0.37 times', '2 times')
     """
