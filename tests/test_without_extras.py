@@ -16,6 +16,8 @@ from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.report import write_run
 
+pytestmark = pytest.mark.whole
+
 HIDE = f"""
 import sys
 

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 from safetensors.numpy import save_file
 
+pytestmark = pytest.mark.whole
+
 TRAP = """
 import os, traceback
 with open(os.environ["TORCH_TRAP"], "a") as file:

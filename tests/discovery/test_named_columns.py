@@ -9,7 +9,7 @@ from miscal.discovery.discover import discover
 
 from .test_statements import world
 
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 N = 300
 PARTS = ["subregime", "hidden_subregime"]

@@ -13,7 +13,7 @@ from miscal.discovery.discover import discover
 from miscal.metrics import hidden_miscalibration
 from miscal.runs.classifier import PREFIT
 
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 N = 120
 

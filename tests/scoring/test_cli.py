@@ -15,6 +15,8 @@ from miscal.cli import main
 from miscal.data.readers import read_triples
 from miscal.scoring.command import ScoringSummary
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture
 def task_file(tmp_path):

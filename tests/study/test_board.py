@@ -23,6 +23,8 @@ from .made_tables import frames, other_pairs, tables
 from .pages.conftest import save
 from .planted import planted
 
+pytestmark = pytest.mark.whole
+
 
 def cell(model, value, hidden, p, **more):
     known = {"pair": f"d.{model}", "dataset": "d", "model": model, "method": "auto", "column": "topic"}

@@ -20,6 +20,8 @@ from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import OpenQuestion, open_items
 from miscal.scoring.tasks import rows_to_questions
 
+pytestmark = pytest.mark.whole
+
 ALL = ",".join(SOURCES)
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from miscal.base.errors import CorruptFile, InputError, MismatchError
 from miscal.cli import main
-from miscal.study.synthetic import fits, output, paper_numbers
+from miscal.study.synthetic import fits, paper_numbers
+from miscal.study.synthetic import run as run_module
 from miscal.study.synthetic.experiments import Settings, cells_of
 from miscal.study.synthetic.run import ExperimentFolder, run
 
@@ -162,7 +163,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, everything, capsys):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave tables, figures and page out, where only cells matter."""
-    monkeypatch.setattr(output, "write_all", lambda folder, _: (folder.path / "index.html", ()))
+    monkeypatch.setattr(run_module, "write_all", lambda folder, _: (folder.path / "index.html", ()))
 
 
 @pytest.mark.promise("D2")
