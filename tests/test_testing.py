@@ -9,6 +9,8 @@ import miscal
 from miscal.base.errors import InputError
 from miscal.testing import assert_calibrated
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.fixture(scope="module")
 def found():

@@ -17,7 +17,7 @@ from miscal.discovery.saved_model import load_model
 from miscal.estimators.honest import ChangedRows
 from miscal.runs.correct import calibrate_file
 
-pytestmark = pytest.mark.usefixtures("few_folds")
+pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 N = 400
 COLUMNS = ("kind", "age", "day")

@@ -17,6 +17,8 @@ from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import MENDED, fate_of
 from miscal.findings.verdict import sized, together_words
 
+pytestmark = pytest.mark.whole
+
 LEVEL = 0.05
 
 

@@ -9,6 +9,8 @@ import miscal
 from miscal.discovery.discover import discover
 from miscal.evidence.drift import drift, drift_warning
 
+pytestmark = pytest.mark.whole
+
 
 def rows(seed, n=600, *, shift=0.0, values=None):
     rng = np.random.default_rng(seed)

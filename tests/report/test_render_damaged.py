@@ -11,6 +11,8 @@ import pytest
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.report import render
 
+pytestmark = pytest.mark.whole
+
 
 def paths(value, before=()):
     """Every key of a summary that is not inside a free-form part."""

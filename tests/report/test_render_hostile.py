@@ -14,6 +14,8 @@ from miscal.report.source import read_source
 
 from .read_page import PAYLOADS, Page, page_of
 
+pytestmark = pytest.mark.whole
+
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(PAYLOADS), max_size=3)
 
 

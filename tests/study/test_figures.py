@@ -15,6 +15,8 @@ from miscal.study.paper_numbers import GAPS
 
 from .made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 
+pytestmark = pytest.mark.whole
+
 BY_NAME = {figure.name: figure for figure in FIGURES}
 
 

@@ -13,6 +13,8 @@ from miscal.data.readers.pieces import open_pieces
 
 from .formats import N, frame, write_csv, write_jsonl, write_parquet
 
+pytestmark = pytest.mark.whole
+
 
 @pytest.mark.promise("F2", cases=50)
 def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):

@@ -14,6 +14,8 @@ from miscal.base.state_folder import CONFIG, TENSORS, _content_digest
 from miscal.discovery.saved_model import load_model
 from miscal.runs.correct import calibrate_file, command
 
+pytestmark = pytest.mark.whole
+
 NAMES = ("cat", "dog", "owl")
 OWN = [f"p_{name}" for name in NAMES]
 CORRECTED = [f"corrected_{name}" for name in NAMES]

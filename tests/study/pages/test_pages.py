@@ -24,6 +24,8 @@ from miscal.study.vocabulary import ANSWERS
 from ..made_tables import HOSTILE, frames, other_pairs, papers_pairs, tables
 from .conftest import PLAIN, save
 
+pytestmark = pytest.mark.whole
+
 VOID = {"meta", "link", "img", "br", "path", "line", "circle", "rect"}
 
 
