@@ -148,7 +148,8 @@ def test_settings_whose_penalty_never_bites_share_one_run(monkeypatch, data):
     assert [c.penalty for c in found.candidates] == [0.001, 0.01, 0.1] * 2
     assert len({c.proxy for c in found.candidates[3:]}) == 1
     alone = Training(SIZES, 2.0, 0.1, seed=0, max_epochs=2).advance(data, 2)
-    assert alone.proxies == found.trainings[5].proxies
+    # threads sum in another order
+    assert alone.proxies == pytest.approx(found.trainings[5].proxies, rel=1e-6)
 
 
 @pytest.mark.promise("D2")
@@ -182,10 +183,10 @@ def test_the_epoch_of_the_lowest_validation_loss_is_kept_beside_that_of_the_prox
     penalties = (0.0, 1e-3, 10.0)
     found = search(data, sigmas=(0.3,), penalties=penalties, max_epochs=5, patience=5, n_jobs=1, watch_loss=True)
     for penalty, training in zip(penalties, found.trainings, strict=True):
-        # settings that share a run have the losses that they would have alone
+        # settings that share a run have the losses that they would have alone; threads sum in another order
         alone = Training(training.sizes, 0.3, penalty, seed=0, max_epochs=5, patience=5, watch_loss=True)
         alone.advance(data, 5)
-        assert training.losses == alone.losses
+        assert training.losses == pytest.approx(alone.losses, rel=1e-6)
         assert training.lowest_epoch == 1 + int(np.argmin(training.losses))
         phi = training.lowest()
         z, around = (phi.embed(torch.from_numpy(rows)).numpy() for rows in (data.X_val, data.X[data.bank]))

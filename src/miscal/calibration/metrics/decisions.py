@@ -151,7 +151,7 @@ def net_benefit_gain(rows: LabelledRows, after: np.ndarray, threshold: float) ->
     --------
     >>> y, sure = np.tile([1.0, 0.0], 50), np.full(100, 0.9)
     >>> gain = net_benefit_gain(LabelledRows.of(y, sure), np.where(y == 1, 0.9, 0.1), 0.5)
-    >>> gain.value, gain.interval[0] > 0.3, net_benefit_gain(LabelledRows.of(y, sure), sure, 0.5).interval
+    >>> round(gain.value, 6), gain.interval[0] > 0.3, net_benefit_gain(LabelledRows.of(y, sure), sure, 0.5).interval
     (0.5, True, (0.0, 0.0))
     """
     y, changed = rows.correct, (after >= threshold) != (rows.confidence >= threshold)
