@@ -29,6 +29,7 @@ from datetime import date, timedelta
 from html.parser import HTMLParser
 from io import StringIO
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,10 @@ def write_one(name: str, folder: Path) -> str:
     commands = Commands((folder / name).resolve())
     RUNS[name](commands)
     commands.keep()
+    from joblib.externals.loky import get_reusable_executor
+
+    # its idle processes would keep this one waiting for minutes
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
     return name
 
 
@@ -307,7 +312,7 @@ def write(folder: Path, names: list[str], jobs: int) -> int:
     """Do the named runs, so many at a time."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ["COLUMNS"] = "100"
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for name in pool.map(write_one, names, [folder] * len(names)):
             print(name, flush=True)
     return 0
