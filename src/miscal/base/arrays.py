@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import numbers
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """How many row numbers or values a message lists."""
+
+
+def row_blocks(n: int, width: int, *, values: int = 1 << 22) -> Iterator[slice]:
+    """Cut the rows of an (n, width) array into blocks of so many values, so that work on them needs little memory."""
+    step = max(1, values // width)
+    return (slice(start, start + step) for start in range(0, n, step))
 
 
 # --- messages -----------------------------------------------------------------------------------------------------

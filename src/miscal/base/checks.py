@@ -8,12 +8,11 @@ naming the argument, the rule, what was given (count and first five rows, counte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numeric, row_list, value_list
+from miscal.base.arrays import SHOWN, DtypeError, frame_columns, is_frame, numeric, row_blocks, row_list, value_list
 from miscal.base.errors import InputError, argument
 from miscal.base.frames import refuse_other_order
 from miscal.base.precision import held, narrowed
@@ -36,7 +35,6 @@ _RECODE = "Recode it as 0 and 1, for instance in pandas: frame[column] = (frame[
 _EXCHANGED = "If these are probabilities, confidence and outcome were exchanged: name each for the other. If not: "
 
 _LARGEST = float(np.finfo(np.float32).max)
-_BLOCK_VALUES = 1 << 22
 
 
 def _vector(values: Any, name: str, *, copy: bool = True) -> np.ndarray:
@@ -276,13 +274,6 @@ def _check_matrix_shape(array: np.ndarray, name: str) -> None:
             raise InputError(f"{name} has 0 {what} (shape={array.shape}) while a minimum of 1 is required.")
 
 
-def _blocks(array: np.ndarray) -> Iterator[slice]:
-    """Row blocks, so that a check of a very large matrix needs little memory of its own."""
-    step = max(1, _BLOCK_VALUES // array.shape[1])
-    for start in range(0, len(array), step):
-        yield slice(start, start + step)
-
-
 def _refuse_non_finite_rows(array: np.ndarray, name: str, columns: list[str] | None, rows: np.ndarray | None) -> None:
     bad = non_finite_rows(array)
     if not bad.any():
@@ -307,7 +298,7 @@ def non_finite_rows(X: np.ndarray) -> np.ndarray:
     array([False,  True])
     """
     bad = np.zeros(len(X), dtype=bool)
-    for block in _blocks(X):
+    for block in row_blocks(*X.shape):
         bad[block] = ~_in_range(X[block]).all(axis=1)
     return bad
 

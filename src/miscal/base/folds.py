@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from miscal.base.arrays import row_blocks
 
 _BLOCK_VALUES = 1 << 18
 """Numbers whose 64-bit copies are made at a time, 2 MB: they stay in the cache, and large inputs on disk."""
@@ -123,11 +124,6 @@ def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[n
     return connected_components(edges, directed=False)[1][:k].astype(np.int64)
 
 
-def _blocks(n: int, width: int) -> Iterator[slice]:
-    step = max(1, _BLOCK_VALUES // width)
-    return (slice(start, start + step) for start in range(0, n, step))
-
-
 def _bytes(X: np.ndarray) -> np.ndarray:
     """Return each row as one value of bytes, (n,)."""
     # adding 0.0 turns -0.0 into 0.0, which is the same input and other bytes
@@ -142,7 +138,7 @@ def _hashed(X: np.ndarray) -> NDArray[np.uint64]:
     # odd factors, the same in every run: a sum of products modulo 2^64
     factors = np.random.default_rng(0).integers(2**63, size=width // kind.itemsize, dtype=np.uint64) * 2 + 1
     keys = np.empty(len(X), np.uint64)
-    for block in _blocks(*X.shape):
+    for block in row_blocks(*X.shape, values=_BLOCK_VALUES):
         part = _bytes(X[block]).view(kind).reshape(-1, len(factors)).astype(np.uint64)
         # small floats and whole numbers differ in few high bits, which products alone would push out
         part += part >> np.uint64(16)
@@ -154,7 +150,7 @@ def _unlike(X: np.ndarray, of_key: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Tell which rows differ from the row that has the same key, (n,)."""
     unlike = np.zeros(len(X), bool)
     others = np.flatnonzero(of_key != np.arange(len(X)))
-    for block in _blocks(len(others), X.shape[1]):
+    for block in row_blocks(len(others), X.shape[1], values=_BLOCK_VALUES):
         some = others[block]
         unlike[some] = (X[some] != X[of_key[some]]).any(1)
     return unlike

@@ -6,12 +6,12 @@ centres and scales them first, in the precision that they have here, and narrows
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.arrays import row_blocks
 from miscal.base.folds import row_groups
 
 LARGEST_SINGLE = 1e15
@@ -21,8 +21,6 @@ JUDGED_ROWS = 10_000
 _LEAST_KEPT = 0.99
 """Share of a column's distinct values that must stay distinct. Of 10,000 rows of a continuous column about 0.03 % do
 not, since some lie very close together by chance; where numbers are large beside their spread, nearly all do not."""
-
-_BLOCK_VALUES = 1 << 22
 
 
 def held(X: NDArray) -> NDArray[np.floating]:
@@ -54,7 +52,7 @@ def narrowed(X: NDArray) -> NDArray[np.floating]:
     """
     if X.dtype.itemsize < 4 or X.dtype.kind == "b":
         return np.ascontiguousarray(X, dtype=np.float32)
-    if any(max(float(X[rows].max()), -float(X[rows].min())) > LARGEST_SINGLE for rows in _blocks(*X.shape)):
+    if any(max(float(X[rows].max()), -float(X[rows].min())) > LARGEST_SINGLE for rows in row_blocks(*X.shape)):
         return np.ascontiguousarray(X, dtype=np.float64)
     single = np.ascontiguousarray(X, dtype=np.float32)
     if X.dtype == np.float32 or np.array_equal(single, X):
@@ -81,7 +79,7 @@ def merged_columns(X: NDArray[np.float64]) -> NDArray[np.intp]:
     [1]
     """
     some = X[:: -(-len(X) // JUDGED_ROWS)]
-    kept = [_kept(some[:, columns]) for columns in _blocks(*some.T.shape)]
+    kept = [_kept(some[:, columns]) for columns in row_blocks(*some.T.shape)]
     return np.flatnonzero(np.concatenate(kept) < _LEAST_KEPT)
 
 
@@ -132,10 +130,5 @@ def _merges_rows(double: NDArray[np.float64], single: NDArray[np.float32]) -> bo
     number = row_groups(single)
     first = np.unique(number, return_index=True)[1][number]
     again = np.flatnonzero(first != np.arange(len(first)))
-    blocks = (again[some] for some in _blocks(len(again), double.shape[1]))
+    blocks = (again[some] for some in row_blocks(len(again), double.shape[1]))
     return any((double[rows] != double[first[rows]]).any() for rows in blocks)
-
-
-def _blocks(n: int, width: int) -> Iterator[slice]:
-    step = max(1, _BLOCK_VALUES // width)
-    return (slice(start, start + step) for start in range(0, n, step))

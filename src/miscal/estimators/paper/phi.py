@@ -81,7 +81,7 @@ class Representation(nn.Module):
         self.second = nn.utils.skip_init(nn.Linear, hidden, hidden)
         self.last = nn.utils.skip_init(nn.Linear, hidden, out)
         if seed is not None:
-            self._draw(_stream(seed, _INIT))
+            self._draw(stream(seed, _INIT))
 
     def forward(self, x: Tensor, keep: Tensor | None = None) -> Tensor:
         """Map float32 rows (n, d) to unit rows (n, k); `keep` is the dropout mask (n, hidden) while training."""
@@ -322,8 +322,8 @@ class Training:
         return found[0].cpu().numpy(), found[1].cpu().numpy()
 
     def _train_epoch(self, X: Tensor, residual: Tensor, weight: Tensor) -> None:
-        masks = _stream(self.seed, _MASK, self.epoch)
-        for rows in batches(len(X), _stream(self.seed, _ORDER, self.epoch)):
+        masks = stream(self.seed, _MASK, self.epoch)
+        for rows in batches(len(X), stream(self.seed, _ORDER, self.epoch)):
             keep = _dropout_mask(masks, len(rows), self.phi.first.out_features).to(self.device)
             rows = rows.to(self.device)
             z = self.phi(X[rows], keep)
@@ -375,7 +375,8 @@ def _dropout_mask(rng: np.random.Generator, n: int, width: int) -> Tensor:
     return torch.from_numpy(np.multiply(kept, np.float32(1 / (1 - DROPOUT)), dtype=np.float32))
 
 
-def _stream(seed: int, purpose: int, epoch: int = 0) -> np.random.Generator:
+def stream(seed: int, purpose: int, epoch: int = 0) -> np.random.Generator:
+    """Random numbers of one purpose in one epoch, apart from all others of the seed."""
     return np.random.Generator(np.random.SFC64([seed, purpose, epoch]))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from miscal.estimators.paper.phi import BATCH, CLIP, WEIGHT_DECAY
+from miscal.estimators.paper.phi import BATCH, CLIP, WEIGHT_DECAY, stream
 
 _INIT, _ORDER = 3, 4
 """Purposes of the two random streams of a seed: starting weights, and the order of the rows."""
@@ -73,7 +73,7 @@ def fit_network(
     adam = torch.optim.Adam(parameters, lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True)
     best, epoch = Network((), 0, 0, float("inf")), 0
     while epoch < max_epochs and epoch - best.epoch < patience:
-        order = torch.from_numpy(_stream(seed, _ORDER, epoch).permutation(len(r)))
+        order = torch.from_numpy(stream(seed, _ORDER, epoch).permutation(len(r)))
         for rows in order.split(BATCH):
             _step(parameters, adam, inputs[rows], r[rows])
         epoch += 1
@@ -104,13 +104,9 @@ def _forward(parameters: Sequence[Tensor], x: Tensor) -> Tensor:
 
 def _starting(seed: int, n_features: int, depth: int, width: int) -> list[Tensor]:
     """Weights (in, out) and biases (1, out), uniform in +-1 / sqrt(fan in)."""
-    rng, drawn = _stream(seed, _INIT), []
+    rng, drawn = stream(seed, _INIT), []
     for fan_in, fan_out in pairwise([n_features, *[width] * depth, 1]):
         for rows in (fan_in, 1):
             values = rng.uniform(-(fan_in**-0.5), fan_in**-0.5, (rows, fan_out))
             drawn.append(torch.from_numpy(values.astype(np.float32)).requires_grad_())
     return drawn
-
-
-def _stream(seed: int, purpose: int, epoch: int = 0) -> np.random.Generator:
-    return np.random.Generator(np.random.SFC64([seed, purpose, epoch]))
