@@ -22,7 +22,7 @@ from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import encode
 from miscal.scoring.engine import LanguageModel
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.open_ended import EXACT, OpenEnded, answered_table
+from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import Item
 from miscal.scoring.scored_rows import assemble
 from miscal.scoring.shards import FLOATS, Shards, write_float_table, write_json
@@ -60,7 +60,6 @@ def score_folder(
     table: pl.DataFrame | None = None,
     embeddings_dtype: str = "float32",
     asking: OpenEnded | None = None,
-    verdict: str = EXACT,
     progress: Progress | None = None,
 ) -> ScoredFolder:
     """Score items into a folder, or resume an unfinished run there.
@@ -87,7 +86,7 @@ def score_folder(
             _tidy(out)  # a run killed between its last file and here left its shards
             return _scored(out, finished, 0)
         _begin(out, settings)
-        run = _Run(text_side, items, settings, form, asking, verdict, Shards(out / SHARDS))
+        run = _Run(text_side, items, settings, form, asking, Shards(out / SHARDS))
         n_new = run.compute(workers or InProcess(), progress)
         manifest = run.finish(out, table)
         _tidy(out)
@@ -241,11 +240,10 @@ class _Run:
         settings: dict[str, Any],
         form: str,
         asking: OpenEnded | None,
-        verdict: str,
         shards: Shards,
     ) -> None:
         self.text_side, self.items, self.settings, self.shards = text_side, items, settings, shards
-        self.form, self.asking, self.verdict = form, asking, verdict
+        self.form, self.asking = form, asking
         if asking:
             self.encoded, self.unreadable = asking.encode(items, text_side)
         else:
@@ -284,7 +282,7 @@ class _Run:
         if table is not None:
             rows, beside = table[order], {}
         elif self.asking:
-            rows, counts = answered_table(self.items, found.responses, self.asking.sources, self.verdict)
+            rows, counts = self.asking.table(self.items, found.responses)
             beside = {"answers": counts}
         else:
             scored = assemble(self.items, self.encoded, found.log_probs, failed, self.form)

@@ -20,6 +20,7 @@ from miscal.base.number_wording import percent
 from miscal.scoring.answer_confidences import SOURCES, Response, is_accepted, most_frequent, normalised
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import Evaluated, Generation, LanguageModel, Stream, WritingModel, uniforms
+from miscal.scoring.options import ScoringOptions
 from miscal.scoring.prompts import render
 from miscal.scoring.questions import Item, metadata_columns
 
@@ -57,17 +58,9 @@ def confidence_sources(given: str | Sequence[str]) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def open_ended(
-    sources: tuple[str, ...],
-    *,
-    answer: str | None,
-    samples: int | None,
-    temperature: float | None,
-    max_new_tokens: int | None,
-    seed: int,
-) -> OpenEnded:
-    """Check the options and return how the questions are asked; None stands for a default."""
-    answer = answer or GREEDY
+def open_ended(sources: tuple[str, ...], how: ScoringOptions) -> OpenEnded:
+    """Check the options and return how the questions are asked."""
+    answer, samples, temperature, verdict = how.answer or GREEDY, how.samples, how.temperature, how.verdict or EXACT
     if answer not in (GREEDY, MOST_FREQUENT):
         raise InputError(f"answer must be one of {GREEDY}, {MOST_FREQUENT}; got {answer!r}")
     drawn = answer == MOST_FREQUENT or any(SOURCES[name].samples for name in sources)
@@ -81,18 +74,12 @@ def open_ended(
         raise InputError(f"samples must be at least {least} for the {answer} answer; got {samples}")
     if temperature is not None and not (math.isfinite(temperature) and temperature > 0):
         raise InputError(f"temperature must be a positive number; got {temperature}")
-    if max_new_tokens is not None and max_new_tokens < 1:
-        raise InputError(f"max_new_tokens must be at least 1; got {max_new_tokens}")
-    return OpenEnded(
-        sources, answer, (samples or DEFAULT_SAMPLES) if drawn else 0, temperature or 1.0, max_new_tokens or 32, seed
-    )
-
-
-def check_verdict(verdict: str | None) -> str:
-    """Return who judges the answers, by default exact match."""
-    if verdict not in (None, EXACT, LATER):
+    if how.max_new_tokens is not None and how.max_new_tokens < 1:
+        raise InputError(f"max_new_tokens must be at least 1; got {how.max_new_tokens}")
+    if verdict not in (EXACT, LATER):
         raise InputError(f"verdict must be one of {EXACT}, {LATER}; got {verdict!r}")
-    return verdict or EXACT
+    n_samples = (samples or DEFAULT_SAMPLES) if drawn else 0
+    return OpenEnded(sources, answer, n_samples, temperature or 1.0, how.max_new_tokens or 32, how.seed, verdict)
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -120,7 +107,8 @@ class OpenEnded:
     """How open-ended questions are asked; `open_ended` checks the values.
 
     The first of the ``sources`` is the column ``confidence``. The "most-frequent" answer is chosen by the first half of
-    the samples, of which there are 0 where nothing needs them. ``longest`` counts the tokens of an answer.
+    the samples, of which there are 0 where nothing needs them. ``longest`` counts the tokens of an answer. ``verdict``
+    is who judges it: "exact" match with the accepted ones, or "later" somebody.
     """
 
     sources: tuple[str, ...]
@@ -129,6 +117,7 @@ class OpenEnded:
     temperature: float = 1.0
     longest: int = 32
     seed: int = 0
+    verdict: str = EXACT
 
     @property
     def n_choosing(self) -> int:
@@ -175,7 +164,7 @@ class OpenEnded:
             answer = next(one for one in first if normalised(one.text) == chosen)
         return Response(answer, greedy, tuple(one.text for one in samples), self.n_choosing)
 
-    def describe(self, verdict: str) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return what a manifest records of how the questions are asked."""
         return {
             "confidence_from": list(self.sources),
@@ -183,9 +172,69 @@ class OpenEnded:
             "samples": self.samples,
             "temperature": self.temperature,
             "max_new_tokens": self.longest,
-            "verdict": verdict,
+            "verdict": self.verdict,
             "follow_up_prompts": {name: SOURCES[name].template for name in self.sources if SOURCES[name].template},
         }
+
+    def table(self, items: Sequence[Item], responses: Mapping[int, str]) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Return the rows that have a response, by row number, and what a manifest counts of them.
+
+        The verdict is 1 for right, 0 for wrong, None where nobody has said what is right. The columns of every table
+        are followed by the confidences, in the order of the sources, what the sources add, and the metadata.
+        """
+        items = [item for item in items if item.row in responses]
+        said = [Response.from_json(responses[item.row]) for item in items]
+        verdicts = [
+            int(is_accepted(response.answer.text, item.choices)) if self.verdict == EXACT and item.choices else None
+            for item, response in zip(items, said, strict=True)
+        ]
+        read = [
+            {name: value for source in self.sources for name, value in SOURCES[source].read(one).items()}
+            for one in said
+        ]
+        confidences = [name for source in self.sources for name in SOURCES[source].columns]
+        columns = {
+            "id": [item.id for item in items],
+            "text": [item.text for item in items],
+            "confidence": [row[confidences[0]] for row in read],
+            "correct": verdicts,
+            "predicted": [response.answer.text for response in said],
+            "answers": [list(item.choices) for item in items],
+            **{name: [row[name] for row in read] for name in dict.fromkeys([*confidences, *read[0]])},
+        }
+        columns |= metadata_columns(items, columns)
+        kinds = {name: pl.Float64() for name in ("confidence", *confidences)}
+        overrides = {"correct": pl.Int8(), "answers": pl.List(pl.String), **kinds}
+        missing = {name: columns[name].count(None) for name in confidences}
+        return pl.DataFrame(columns, schema_overrides=overrides, strict=False), {
+            "without_verdict": verdicts.count(None),
+            "missing_confidences": {name: n for name, n in missing.items() if n},
+            "empty_answers": sum(not response.answer.text for response in said),
+            "cut_answers": sum(not response.answer.ended for response in said),
+            "shortened_follow_ups": sum(response.cut > 0 for response in said),
+        }
+
+    def notes(self, counts: Mapping[str, Any], n_scored: int, folder: Path) -> list[str]:
+        """Say what must be known of the answers of a finished run, counted by `table`, a sentence each."""
+        found = []
+        for column, n in counts["missing_confidences"].items():
+            why = next(source.missing for source in SOURCES.values() if column in source.columns)
+            found.append(f"{column} is missing in {n:,} of {n_scored:,} rows ({percent(n / n_scored)}), because {why}")
+        if counts["empty_answers"]:
+            found.append(f"the model wrote no answer in {counts['empty_answers']:,} of {n_scored:,} rows")
+        if counts["cut_answers"]:
+            found.append(
+                f"{counts['cut_answers']:,} of {n_scored:,} answers were cut at the largest number of tokens; "
+                "--max-new-tokens allows longer ones"
+            )
+        if counts["without_verdict"]:
+            why = "as asked for" if self.verdict == LATER else "because no answer is given as accepted"
+            found.append(
+                f"{counts['without_verdict']:,} of {n_scored:,} rows have no verdict yet, {why}: copy "
+                f"{folder / 'triples.parquet'}, write 1 (right) or 0 (wrong) into its column correct, and go on with "
+                f"miscal discover COPY --embeddings {folder / 'embeddings.safetensors'}"
+            )
+        return found
 
 
 def _followed(
@@ -221,67 +270,3 @@ def _followed(
         replace(response, **{kind: {**getattr(response, kind), **own}}, cut=response.cut + row.cut)
         for response, own, row in zip(responses, given, encoded, strict=True)
     ]
-
-
-# --- the table -------------------------------------------------------------------------------------------------------
-
-
-def answered_table(
-    items: Sequence[Item], responses: Mapping[int, str], sources: Sequence[str], verdict: str
-) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return the rows that have a response, by row number, and what a manifest counts of them.
-
-    The verdict is 1 for right, 0 for wrong, None where nobody has said what is right. The columns of every table are
-    followed by the confidences, in the order of the sources, what the sources add, and the metadata.
-    """
-    items = [item for item in items if item.row in responses]
-    said = [Response.from_json(responses[item.row]) for item in items]
-    verdicts = [
-        int(is_accepted(response.answer.text, item.choices)) if verdict == EXACT and item.choices else None
-        for item, response in zip(items, said, strict=True)
-    ]
-    read = [{name: value for source in sources for name, value in SOURCES[source].read(one).items()} for one in said]
-    confidences = [name for source in sources for name in SOURCES[source].columns]
-    columns = {
-        "id": [item.id for item in items],
-        "text": [item.text for item in items],
-        "confidence": [row[confidences[0]] for row in read],
-        "correct": verdicts,
-        "predicted": [response.answer.text for response in said],
-        "answers": [list(item.choices) for item in items],
-        **{name: [row[name] for row in read] for name in dict.fromkeys([*confidences, *read[0]])},
-    }
-    columns |= metadata_columns(items, columns)
-    kinds = {name: pl.Float64() for name in ("confidence", *confidences)}
-    overrides = {"correct": pl.Int8(), "answers": pl.List(pl.String), **kinds}
-    missing = {name: columns[name].count(None) for name in confidences}
-    return pl.DataFrame(columns, schema_overrides=overrides, strict=False), {
-        "without_verdict": verdicts.count(None),
-        "missing_confidences": {name: n for name, n in missing.items() if n},
-        "empty_answers": sum(not response.answer.text for response in said),
-        "cut_answers": sum(not response.answer.ended for response in said),
-        "shortened_follow_ups": sum(response.cut > 0 for response in said),
-    }
-
-
-def notes(counts: Mapping[str, Any], n_scored: int, folder: Path, verdict: str) -> list[str]:
-    """Say what must be known of the answers of a finished run, counted by `answered_table`, a sentence each."""
-    found = []
-    for column, n in counts["missing_confidences"].items():
-        why = next(source.missing for source in SOURCES.values() if column in source.columns)
-        found.append(f"{column} is missing in {n:,} of {n_scored:,} rows ({percent(n / n_scored)}), because {why}")
-    if counts["empty_answers"]:
-        found.append(f"the model wrote no answer in {counts['empty_answers']:,} of {n_scored:,} rows")
-    if counts["cut_answers"]:
-        found.append(
-            f"{counts['cut_answers']:,} of {n_scored:,} answers were cut at the largest number of tokens; "
-            "--max-new-tokens allows longer ones"
-        )
-    if counts["without_verdict"]:
-        why = "as asked for" if verdict == LATER else "because no answer is given as accepted"
-        found.append(
-            f"{counts['without_verdict']:,} of {n_scored:,} rows have no verdict yet, {why}: copy "
-            f"{folder / 'triples.parquet'}, write 1 (right) or 0 (wrong) into its column correct, and go on with "
-            f"miscal discover COPY --embeddings {folder / 'embeddings.safetensors'}"
-        )
-    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 STRATA = ("category", "subject", "subject_name", "subset")
 """Columns that sort the rows of a benchmark into categories; the first that a task has is taken."""
@@ -27,10 +27,6 @@ class Sample:
     of: int
     seed: int
     strata: str | None
-
-    def describe(self) -> dict[str, object]:
-        """Return what a manifest records."""
-        return asdict(self)
 
     def sentence(self) -> str:
         """Say it in words.
