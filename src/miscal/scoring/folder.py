@@ -6,30 +6,36 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from miscal.base.cell_store import CellStore
 from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
-from miscal.base.files import check_target, digest, disk_errors, has_digest, locked, write_whole
+from miscal.base.files import check_target, digest, disk_errors, has_digest, locked, replace_file, write_whole
+from miscal.base.tables import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
 from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import encode
-from miscal.scoring.engine import LanguageModel
+from miscal.scoring.engine import BatchResult, LanguageModel
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import Item
 from miscal.scoring.scored_rows import assemble
-from miscal.scoring.shards import FLOATS, Shards, write_float_table, write_json
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
 SETTINGS, SHARDS = "settings.json", "shards"
 FORMAT = 1
+
+FLOATS = {"float32": ("F32", "<f4", 4), "float16": ("F16", "<f2", 2)}
+"""Precision: its name in safetensors, its type in numpy, little-endian, and its bytes."""
+
+_SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "response": pl.String, "error": pl.String}
 
 Progress = Callable[[int, int], None]  # rows done now, rows in all
 
@@ -74,42 +80,34 @@ def score_folder(
         raise InputError(f"embeddings_dtype must be one of {', '.join(FLOATS)}; got {embeddings_dtype!r}")
     out = Path(out)
     check_target(out / TRIPLES, overwrite=True)
-    with _owned(out):
+    with ExitStack() as stack:
+        with disk_errors(f"folder {out}"):  # the making and the locking alone: what follows raises errors of its own
+            out.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(out, inside=True))
         finished = read_settings(out / MANIFEST)
         if finished is None:
             _refuse_foreign(out)
-        text_side = _text_side(model)
+        text_side: Any = model
+        if isinstance(model, ModelSpec):  # the weights are loaded where the batches are computed
+            from miscal.scoring.huggingface import HuggingFaceText
+
+            text_side = HuggingFaceText(model)
         fixed_by = {"task": task, "batch_tokens": batch_tokens, "embeddings_dtype": embeddings_dtype}
-        settings = describe_run(text_side.describe(), items, **fixed_by)
+        settings, n_new = describe_run(text_side.describe(), items, **fixed_by), 0
         if finished is not None:
             _refuse_other(finished, settings, out)
-            _tidy(out)  # a run killed between its last file and here left its shards
-            return _scored(out, finished, 0)
-        _begin(out, settings)
-        run = _Run(text_side, items, settings, form, asking, Shards(out / SHARDS))
-        n_new = run.compute(workers or InProcess(), progress)
-        manifest = run.finish(out, table)
-        _tidy(out)
-        return _scored(out, manifest, n_new)
+        else:
+            _begin(out, settings)
+            run = _Run(text_side, items, settings, form, asking, Shards(out / SHARDS))
+            n_new = run.compute(workers or InProcess(), progress)
+            finished = run.finish(out, table)
+        # what only an unfinished run needs, also of one killed after its last file
+        shutil.rmtree(out / SHARDS, ignore_errors=True)
+        (out / SETTINGS).unlink(missing_ok=True)
+        return ScoredFolder(out, finished["n_scored"], finished["n_failed"], n_new, finished)
 
 
 # --- the folder ------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _owned(out: Path) -> Iterator[None]:
-    """Make the folder if need be, and own it until the end."""
-    with ExitStack() as stack:
-        with disk_errors(f"folder {out}"):  # the making and the locking alone: what the block raises is its own
-            out.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(out, inside=True))
-        yield
-
-
-def _tidy(out: Path) -> None:
-    """Remove what only an unfinished run needs."""
-    shutil.rmtree(out / SHARDS, ignore_errors=True)
-    (out / SETTINGS).unlink(missing_ok=True)
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -140,10 +138,6 @@ def _begin(out: Path, settings: dict[str, Any]) -> None:
     else:  # nothing is lost if a run that never got to its first batch is begun otherwise
         with disk_errors(f"folder {out}"):
             write_json(out / SETTINGS, settings)
-
-
-def _scored(out: Path, manifest: dict[str, Any], n_new: int) -> ScoredFolder:
-    return ScoredFolder(out, manifest["n_scored"], manifest["n_failed"], n_new, manifest)
 
 
 # --- settings: what the numbers depend on, compared when a run goes on -----------------------------------------------
@@ -207,16 +201,108 @@ def read_settings(path: Path) -> dict[str, Any] | None:
     return found
 
 
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+class ShardRows(NamedTuple):
+    """By row: log-probabilities, what was written, why it failed, and place (shard, position) of its hidden state."""
+
+    log_probs: dict[int, np.ndarray]
+    responses: dict[int, str]
+    failed: dict[int, str]
+    places: dict[int, tuple[int, int]]
+
+
+class Shards(CellStore):
+    """The batches of a run: cells with a file of rows (parquet) and one of hidden states (safetensors)."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, (".parquet", ".safetensors"))
+
+    def is_done(self, index: int) -> bool:
+        """Say whether the shard is there and undamaged."""
+        return self.find(f"{index:06}") is not None
+
+    def write(self, index: int, result: BatchResult) -> None:
+        """Put the numbers of a batch on disk; see `save`."""
+        from safetensors.numpy import save_file
+
+        responses = result.responses or (None,) * len(result.rows)
+        rows = [
+            {"row": row, "log_probs": values.tolist(), "response": response}
+            for row, values, response in zip(result.rows, result.log_probs, responses, strict=True)
+        ]
+        rows += [{"row": row, "log_probs": [], "error": reason} for row, reason in sorted(result.failed.items())]
+        files = {
+            ".parquet": pl.DataFrame(rows, schema=_SCHEMA).write_parquet,
+            ".safetensors": lambda path: save_file({"x": result.hidden}, path),
+        }
+        self.save(f"{index:06}", {}, files)
+
+    def rows(self, n: int) -> ShardRows:
+        """Read the rows of the first n shards."""
+        found = ShardRows({}, {}, {}, {})
+        for index in range(n):
+            table = read_parquet(self.path(f"{index:06}", ".parquet"))
+            good = table.filter(pl.col("error").is_null())
+            for at, (row, values) in enumerate(zip(good["row"], good["log_probs"], strict=True)):
+                found.log_probs[row] = values.to_numpy()
+                found.places[row] = (index, at)
+            found.responses.update(good.select("row", "response").drop_nulls().iter_rows())
+            found.failed.update(table.select("row", "error").drop_nulls().iter_rows())
+        return found
+
+    def states(self, index: int) -> np.ndarray:
+        """Return the hidden states of a shard."""
+        from safetensors.numpy import load_file
+
+        return load_file(self.path(f"{index:06}", ".safetensors"))["x"]
+
+    def hidden(self, places: Sequence[tuple[int, int]], block: int = 4096) -> Iterator[np.ndarray]:
+        """Yield the hidden states in the order of the places, a block of rows at a time."""
+        for start in range(0, len(places), block):
+            wanted = places[start : start + block]
+            found: dict[int, np.ndarray] = {}
+            for index in sorted({shard for shard, _ in wanted}):
+                states = self.states(index)
+                found |= {at: states[place] for at, (shard, place) in enumerate(wanted) if shard == index}
+            yield np.stack([found[at] for at in range(len(wanted))])
+
+    def largest(self, n: int) -> float:
+        """Return the largest absolute value of the hidden states of the first n shards; 0 where there are none."""
+        return max((float(np.abs(part).max()) for part in map(self.states, range(n)) if part.size), default=0.0)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON, keys in the order given."""
+    replace_file(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def write_float_table(
+    path: Path,
+    name: str,
+    rows: Iterator[np.ndarray],
+    shape: tuple[int, int],
+    about: Mapping[str, str],
+    dtype: str = "float32",
+) -> None:
+    """Write a safetensors file of one tensor, block by block of its rows, so that memory does not grow with them."""
+    kind, stored, width = FLOATS[dtype]
+    size = shape[0] * shape[1] * width
+    tensor = {"dtype": kind, "shape": list(shape), "data_offsets": [0, size]}
+    header = json.dumps({"__metadata__": dict(about), name: tensor}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)  # the format wants its data aligned to 8 bytes
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as stream:
+            stream.write(len(header).to_bytes(8, "little") + header)
+            for block in rows:
+                stream.write(np.ascontiguousarray(block, dtype=stored).tobytes())
+
+    write_whole(path, write)
+
+
 # --- the run ---------------------------------------------------------------------------------------------------------
-
-
-def _text_side(model: LanguageModel | ModelSpec) -> Any:
-    """Load the tokenizer alone: the weights are loaded where the batches are computed."""
-    if isinstance(model, ModelSpec):
-        from miscal.scoring.huggingface import HuggingFaceText
-
-        return HuggingFaceText(model)
-    return model
 
 
 def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSpec:

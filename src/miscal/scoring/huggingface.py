@@ -16,8 +16,7 @@ import torch
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
 from miscal.scoring.candidates import Encoded
 from miscal.scoring.engine import Evaluated, Generated, Stream, ran_out_of_memory
-from miscal.scoring.forward import Picker, evaluate
-from miscal.scoring.generating import write
+from miscal.scoring.forward import Picker, evaluate, write
 from miscal.scoring.model_source import (
     ATTEMPTS,
     ModelSpec,
@@ -209,7 +208,7 @@ class HuggingFaceModel(HuggingFaceText):
         temperature: float,
         longest: int,
     ) -> Generated:
-        """Write texts (see `miscal.scoring.generating.write`)."""
+        """Write texts (see `miscal.scoring.forward.write`)."""
         with _threads(self.spec.threads):
             return write(
                 self._model,
