@@ -17,7 +17,7 @@ from miscal.base.number_wording import decimal, percent
 from miscal.base.options import given, takes
 from miscal.base.tables import read_parquet
 from miscal.scoring.answer_confidences import SOURCES
-from miscal.scoring.batches import choose_batch_workers
+from miscal.scoring.engine import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.open_ended import confidence_sources, open_ended

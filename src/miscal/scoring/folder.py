@@ -20,9 +20,8 @@ from miscal.base.errors import CorruptFile, FileError, InputError, MismatchError
 from miscal.base.files import check_target, digest, disk_errors, has_digest, locked, replace_file, write_whole
 from miscal.base.tables import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
-from miscal.scoring.batches import batch_results, plan
 from miscal.scoring.candidates import encode
-from miscal.scoring.engine import BatchResult, LanguageModel
+from miscal.scoring.engine import BatchResult, LanguageModel, batch_results, plan
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import Item

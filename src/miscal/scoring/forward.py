@@ -111,10 +111,10 @@ def log_softmax_at(logits: torch.Tensor, rows: Sequence[int], ids: Sequence[int]
     return logits[index, columns].float() - norm[index]
 
 
-def padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndarray:
-    """Put sequences of ids into one table, filled up on the "left" or "right" side."""
+def padded(sequences: Sequence[Sequence[int]], side: str) -> np.ndarray:
+    """Put sequences of ids into one table, filled up on the "left" or "right" side by 0, which nothing real sees."""
     width = max(len(ids) for ids in sequences)
-    out = np.full((len(sequences), width), fill, dtype=np.int64)
+    out = np.zeros((len(sequences), width), dtype=np.int64)
     for row, ids in enumerate(sequences):
         if side == "left":
             out[row, width - len(ids) :] = ids
@@ -123,16 +123,14 @@ def padded(sequences: Sequence[Sequence[int]], fill: int, side: str) -> np.ndarr
     return out
 
 
-def evaluate(
-    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
-) -> Evaluated:
+def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], device: torch.device) -> Evaluated:
     """Score a batch: one forward pass, and a second one over the cached prompts where candidates have several tokens.
 
-    `fill` is the token id for padding, which no real position sees; `device` is where the token ids are put.
+    `device` is where the token ids are put.
     """
     single = all(len(ids) == 1 for row in batch for ids in row.added)
     with torch.inference_mode():
-        first, hidden = (_one_pass if single else _two_passes)(model, picker, batch, fill, device)
+        first, hidden = (_one_pass if single else _two_passes)(model, picker, batch, device)
     return Evaluated(tuple(first), hidden.float().cpu().numpy())
 
 
@@ -147,14 +145,14 @@ def _first_tokens(batch: Sequence[Encoded]) -> tuple[list[int], list[int]]:
 
 
 def read_prompts(
-    model: torch.nn.Module, picker: Picker, contexts: Sequence[Sequence[int]], fill: int, device: torch.device
+    model: torch.nn.Module, picker: Picker, contexts: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Any, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute prompts, padded on the left, so that the cache of each ends at the same place and its texts follow on.
 
     Returns the cache, the logits (n, vocabulary) and hidden states of the last tokens, the mask (n, width) of the
     prompts' tokens, and their lengths (n,).
     """
-    ids = torch.from_numpy(padded(contexts, fill, "left")).to(device)
+    ids = torch.from_numpy(padded(contexts, "left")).to(device)
     lengths = torch.tensor([len(context) for context in contexts], device=device)
     n, width = ids.shape
     mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
@@ -165,10 +163,10 @@ def read_prompts(
 
 
 def _one_pass(
-    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
+    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], device: torch.device
 ) -> tuple[list[np.ndarray], torch.Tensor]:
     """Pad on the right, where a causal model never looks: no mask is needed and attention takes its fastest path."""
-    ids = torch.from_numpy(padded([row.context for row in batch], fill, "right")).to(device)
+    ids = torch.from_numpy(padded([row.context for row in batch], "right")).to(device)
     rows = torch.arange(len(batch), device=device)
     last = torch.tensor([len(row.context) - 1 for row in batch], device=device)
     tokens = torch.arange(ids.shape[1], device=device) <= last[:, None]
@@ -178,15 +176,15 @@ def _one_pass(
 
 
 def _two_passes(
-    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], fill: int, device: torch.device
+    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], device: torch.device
 ) -> tuple[list[np.ndarray], torch.Tensor]:
-    cache, logits, hidden, mask, lengths = read_prompts(model, picker, [row.context for row in batch], fill, device)
+    cache, logits, hidden, mask, lengths = read_prompts(model, picker, [row.context for row in batch], device)
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     # candidates of more than one token: flat position -> (row, ids)
     owner, ids = _first_tokens(batch)[0], [ids for item in batch for ids in item.added]
     longer = {at: (owner[at], ids[at]) for at in range(len(ids)) if len(ids[at]) > 1}
     cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()]))  # layers may be on several devices
-    total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths, fill)
+    total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths)
     return _split(total, batch), hidden
 
 
@@ -197,11 +195,10 @@ def _rest(
     cache: Any,
     mask: torch.Tensor,
     lengths: torch.Tensor,
-    fill: int,
 ) -> np.ndarray:
     """Sum the log-probabilities of the second and later tokens, reading the cached prompts."""
     owner = torch.tensor([row for row, _ in longer], device=mask.device)
-    tokens = torch.from_numpy(padded([ids[:-1] for _, ids in longer], fill, "right")).to(mask.device)
+    tokens = torch.from_numpy(padded([ids[:-1] for _, ids in longer], "right")).to(mask.device)
     steps = torch.arange(tokens.shape[1], device=mask.device)
     at = [(j, k) for j, (_, ids) in enumerate(longer) for k in range(len(ids) - 1)]
     rows, columns = (torch.tensor(part, device=mask.device) for part in zip(*at, strict=True))
@@ -250,7 +247,6 @@ def write(
     longest: int,
     ends: Collection[int],
     decode: Callable[[Sequence[int]], str],
-    fill: int,
     device: torch.device,
 ) -> Generated:
     """Write a text of at most `longest` tokens for every stream of every context.
@@ -259,7 +255,7 @@ def write(
     follow on copies of its cache, and those that have ended are dropped. `decode` leaves special tokens out.
     """
     rows = [[_Text(stream) for stream in each] for each in streams]
-    cache, logits, hidden, mask, lengths = read_prompts(model, picker, contexts, fill, device)
+    cache, logits, hidden, mask, lengths = read_prompts(model, picker, contexts, device)
     alive = [text for each in rows for text in each]
     kept = torch.tensor([row for row, each in enumerate(rows) for _ in each], device=device)
     for step in range(longest):

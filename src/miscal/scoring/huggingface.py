@@ -7,7 +7,7 @@ import io
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,14 +55,25 @@ class HuggingFaceText:
     """
 
     def __init__(self, spec: ModelSpec) -> None:
+        from transformers import AutoConfig, AutoTokenizer
+
         self.spec = spec
         self.source = locate(spec)
         self.device = device_of(spec.device)
         self.dtype = choose_dtype(spec.dtype, self.device)
-        self.config = self._load_config()
+        self.config = loaded(lambda: AutoConfig.from_pretrained(self.source.location, **self.options()), self)
+        if not spec.trust_remote_code and asks_for_code(self.config.to_dict()):
+            raise TrustError(
+                f"model {spec.model}: would run code that comes with it; if you trust it, add --trust-remote-code"
+            )
         self.layer = layer_of(spec.layer, self._n_blocks())
         heard: list[str] = []
-        self._tokenizer = self._load_tokenizer(heard)
+
+        def load() -> Any:
+            with _hearing(heard):
+                return AutoTokenizer.from_pretrained(self.source.location, **self.options())
+
+        self._tokenizer = loaded(load, self)
         self.warnings = tuple(dict.fromkeys(heard))
         self.max_length = int(getattr(self.config.get_text_config(), "max_position_embeddings", None) or 2048)
         self._trail, self.n_lead = self._special_tokens()
@@ -75,33 +86,9 @@ class HuggingFaceText:
 
     def options(self) -> dict[str, Any]:
         """Return what every ``from_pretrained`` is called with."""
-        options: dict[str, Any] = {"trust_remote_code": self.spec.trust_remote_code}
-        if self.source.gguf_file:
-            options["gguf_file"] = self.source.gguf_file
-        if self.source.local:
-            options["local_files_only"] = True
-        else:
-            options["revision"] = self.source.revision
-        return options
-
-    def _load_config(self) -> Any:
-        from transformers import AutoConfig
-
-        config = loaded(lambda: AutoConfig.from_pretrained(self.source.location, **self.options()), self)
-        if not self.spec.trust_remote_code and asks_for_code(config.to_dict()):
-            raise TrustError(
-                f"model {self.spec.model}: would run code that comes with it; if you trust it, add --trust-remote-code"
-            )
-        return config
-
-    def _load_tokenizer(self, heard: list[str]) -> Any:
-        from transformers import AutoTokenizer
-
-        def load() -> Any:
-            with _hearing(heard):
-                return AutoTokenizer.from_pretrained(self.source.location, **self.options())
-
-        return loaded(load, self)
+        gguf = {"gguf_file": self.source.gguf_file} if self.source.gguf_file else {}
+        place = {"local_files_only": True} if self.source.local else {"revision": self.source.revision}
+        return {"trust_remote_code": self.spec.trust_remote_code, **gguf, **place}
 
     @cached_property
     def room(self) -> dict[int | str, int] | None:
@@ -198,7 +185,7 @@ class HuggingFaceModel(HuggingFaceText):
     def evaluate(self, batch: Sequence[Encoded]) -> Evaluated:
         """Score a batch (see `miscal.scoring.forward.evaluate`)."""
         with _threads(self.spec.threads):
-            return evaluate(self._model, self._picker, batch, fill=0, device=self.device)
+            return evaluate(self._model, self._picker, batch, self.device)
 
     def generate(
         self,
@@ -209,6 +196,9 @@ class HuggingFaceModel(HuggingFaceText):
         longest: int,
     ) -> Generated:
         """Write texts (see `miscal.scoring.forward.write`)."""
+        own = getattr(getattr(self._model, "generation_config", None), "eos_token_id", None)
+        ends = {*(own if isinstance(own, list) else [own]), self._tokenizer.eos_token_id} - {None}
+        decode = partial(self._tokenizer.decode, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         with _threads(self.spec.threads):
             return write(
                 self._model,
@@ -217,20 +207,10 @@ class HuggingFaceModel(HuggingFaceText):
                 streams,
                 temperature=temperature,
                 longest=longest,
-                ends=self._ends(),
-                decode=self._decode,
-                fill=0,
+                ends=ends,
+                decode=decode,
                 device=self.device,
             )
-
-    def _ends(self) -> set[int]:
-        """Return the tokens that end a text, by the tokenizer and by the model's settings."""
-        own = getattr(getattr(self._model, "generation_config", None), "eos_token_id", None)
-        listed = own if isinstance(own, list) else [own]
-        return {token for token in (*listed, self._tokenizer.eos_token_id) if token is not None}
-
-    def _decode(self, ids: Sequence[int]) -> str:
-        return self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
 
 def device_of(name: str) -> torch.device:

@@ -244,13 +244,12 @@ def _followed(
     source = SOURCES[name]
     items = [
         Item(
-            row=row.row,
-            id=row.id,
-            prompt=render(source.template, question=row.question, answer=response.answer.text),
-            candidates=source.candidates,
-            gold=-1,
+            row.row,
+            row.id,
+            render(source.template, question=row.question, answer=response.answer.text),
             rule="open",
             text=row.question,
+            candidates=source.candidates,
         )
         for row, response in zip(batch, responses, strict=True)
     ]

@@ -84,10 +84,10 @@ class Item:
     row: int
     id: str
     prompt: str
-    candidates: tuple[str, ...]
-    gold: int
     rule: str
     text: str
+    candidates: tuple[str, ...] = ()
+    gold: int = -1
     choices: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
     problem: str | None = None
@@ -201,8 +201,6 @@ def open_items(questions: Sequence[OpenQuestion], *, template: str = DEFAULTS["o
             row=row,
             id=question.id,
             prompt=render(template, question=question.question),
-            candidates=(),
-            gold=-1,
             rule="open",
             text=question.question,
             choices=question.answers,
@@ -216,15 +214,6 @@ def open_items(questions: Sequence[OpenQuestion], *, template: str = DEFAULTS["o
 def text_items(texts: Sequence[str]) -> list[Item]:
     """Make items that ask for the hidden state of a text and nothing else."""
     return [
-        Item(
-            row=row,
-            id=str(row),
-            prompt=text,
-            candidates=(),
-            gold=-1,
-            rule="embed",
-            text=text,
-            problem=None if text.strip() else "empty text",
-        )
+        Item(row, str(row), text, rule="embed", text=text, problem=None if text.strip() else "empty text")
         for row, text in enumerate(texts)
     ]

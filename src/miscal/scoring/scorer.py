@@ -9,9 +9,8 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
-from miscal.scoring.batches import plan
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import LanguageModel, Runner
+from miscal.scoring.engine import LanguageModel, Runner, plan
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import (

@@ -8,8 +8,7 @@ import torch
 
 from miscal.scoring import FakeModel, HuggingFaceModel, ModelSpec
 from miscal.scoring.answer_confidences import SOURCES, Response, most_frequent, normalised
-from miscal.scoring.batches import plan
-from miscal.scoring.engine import Runner, answer_line, uniforms
+from miscal.scoring.engine import Runner, answer_line, plan, uniforms
 from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.prompts import render
 from miscal.scoring.questions import OpenQuestion, open_items
