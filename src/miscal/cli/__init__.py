@@ -5,9 +5,9 @@ Heavy modules are imported by the commands that need them, so that ``miscal --he
 """
 
 import os
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+
+from miscal.cli.signals import on_signals
 
 __all__ = ["main"]
 
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     import sys
 
-    with _stopping_while_importing():
+    with on_signals(_end):
         from miscal.cli.exit_status import guarded
 
         arguments = list(sys.argv[1:] if argv is None else argv)
@@ -29,28 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return guarded(lambda: _run([item for item in arguments if item != "--debug"]), debug=debug)
 
 
+def _end(number: int, frame: object) -> None:
+    """End the process with one line while there is nothing yet that could end it more gently."""
+    os.write(2, b"miscal: stopped; no file was left half-written\n")
+    os._exit(128 + number)
+
+
 def _run(arguments: Sequence[str]) -> object:
     # here, where signals are guarded: these imports take most of a short command's time
     from miscal.cli.app import run
 
     return run(arguments)
-
-
-@contextmanager
-def _stopping_while_importing() -> Iterator[None]:
-    """End the process with one line while there is nothing yet that could end it more gently."""
-
-    def stop(number: int, frame: object) -> None:
-        os.write(2, b"miscal: stopped; no file was left half-written\n")
-        os._exit(128 + number)
-
-    before = {}
-    with suppress(ValueError):  # not the main thread: signals are not ours
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

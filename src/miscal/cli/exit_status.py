@@ -6,11 +6,11 @@ import re
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 
 from miscal.base.errors import InternalError, MiscalError
 from miscal.base.files import NO_ROOM, system_error
+from miscal.cli.signals import on_signals
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
 REPORT = "this is a bug in miscal; please run the same command with --debug and report what it prints"
@@ -42,7 +42,13 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    with _signals() as received, warnings.catch_warnings():
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        received.append(number)
+        raise Stopped(number)
+
+    with on_signals(stop), warnings.catch_warnings():
         if not debug:
             warnings.simplefilter("ignore")
         try:
@@ -79,7 +85,8 @@ def _failed(error: BaseException, *, debug: bool) -> int:
 
         print(_redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
     if message:
-        _say(f"miscal: {message}")
+        with contextlib.suppress(OSError, ValueError):
+            print(one_line(f"miscal: {message}"), file=sys.stderr, flush=True)
     return status
 
 
@@ -145,12 +152,9 @@ def one_line(text: str) -> str:
     >>> one_line("no such\n  file: https://me:pw@host/x")
     'no such file: https://***@host/x'
     """
-    return re.sub(r" {2,}", " ", _CONTROL.sub(" ", _redacted(_readable(text)))).strip()
-
-
-def _readable(text: str) -> str:
     # names of files that the locale could not decode; they are mostly UTF-8
-    return _UNDECODED.sub(lambda run: run[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
+    text = _UNDECODED.sub(lambda run: run[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text)
+    return re.sub(r" {2,}", " ", _CONTROL.sub(" ", _redacted(text))).strip()
 
 
 def _redacted(text: str) -> str:
@@ -158,28 +162,3 @@ def _redacted(text: str) -> str:
         if len(value) >= 6 and _SECRET_NAMES.search(name):
             text = text.replace(value, "***")
     return _URL_USER.sub("***@", text)
-
-
-def _say(line: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        print(one_line(line), file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Turn Ctrl-C and SIGTERM into Stopped while the block runs; a signal the parent had ignored stays ignored."""
-    before, received = {}, []
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-        raise Stopped(number)
-
-    with contextlib.suppress(ValueError):  # not the main thread: signals are not ours
-        for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, stop)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

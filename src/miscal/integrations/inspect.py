@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from logging import getLogger
 from subprocess import DEVNULL, PIPE
-from typing import Any
 
 from inspect_ai.hooks import Hooks, TaskEnd, hooks
 from inspect_ai.scorer import Metric, SampleScore, metric
@@ -38,9 +36,7 @@ def smece(percent: bool | None = None) -> Metric:
     percent : bool, optional
         Whether confidences are percent. By default they are if one of them is above 1.
     """
-    from miscal.integrations.stated_scores import smece as measure
-
-    return _measured(measure, percent)
+    return _measured("smece", percent)
 
 
 @metric(scores="unreduced")
@@ -52,9 +48,7 @@ def brier(percent: bool | None = None) -> Metric:
     percent : bool, optional
         Whether confidences are percent. By default they are if one of them is above 1.
     """
-    from miscal.integrations.stated_scores import brier as measure
-
-    return _measured(measure, percent)
+    return _measured("brier", percent)
 
 
 @metric(scores="unreduced")
@@ -66,12 +60,14 @@ def overconfidence(percent: bool | None = None) -> Metric:
     percent : bool, optional
         Whether confidences are percent. By default they are if one of them is above 1.
     """
-    from miscal.integrations.stated_scores import overconfidence as measure
-
-    return _measured(measure, percent)
+    return _measured("overconfidence", percent)
 
 
-def _measured(measure: Callable[[list[tuple[Any, Any]], bool | None], float], percent: bool | None) -> Metric:
+def _measured(name: str, percent: bool | None) -> Metric:
+    from miscal.integrations import stated_scores
+
+    measure = getattr(stated_scores, name)
+
     def measured(scores: list[SampleScore]) -> float:
         return measure([(one.score.value, one.score.metadata) for one in scores], percent)
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from miscal import metrics
 from miscal.base.errors import InputError
 from miscal.data.importers.imported_rows import UnusableRow
-from miscal.data.importers.inspect_letters import right_or_wrong
 from miscal.data.importers.stated_confidences import shares_of, stated
+from miscal.data.importers.tools.inspect import right_or_wrong
 
 logger = getLogger(__name__)
 
@@ -33,9 +34,7 @@ def smece(scores: Scores, percent: bool | None = None) -> float:
     >>> round(smece([("C", {"confidence": 90})] * 9 + [("I", {"confidence": 90})]), 3)
     0.0
     """
-    from miscal.metrics import smece as measure
-
-    return _measured(measure, scores, percent)
+    return _measured(metrics.smece, scores, percent)
 
 
 def brier(scores: Scores, percent: bool | None = None) -> float:
@@ -46,9 +45,7 @@ def brier(scores: Scores, percent: bool | None = None) -> float:
     >>> brier([("C", {"confidence": 100}), ("I", {"confidence": 100})])
     0.5
     """
-    from miscal.metrics import brier as measure
-
-    return _measured(measure, scores, percent)
+    return _measured(metrics.brier, scores, percent)
 
 
 def overconfidence(scores: Scores, percent: bool | None = None) -> float:

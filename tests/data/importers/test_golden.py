@@ -9,7 +9,7 @@ import pytest
 
 from miscal.base.errors import MiscalError
 from miscal.data.importers import read_log, tool_names
-from miscal.data.importers.answers import IN_TEXT
+from miscal.data.importers.stated_confidences import IN_TEXT
 
 from .golden.formats import FORMATS, HERE, REFUSED
 

@@ -201,9 +201,9 @@ def test_a_member_is_held_once(tmp_path):
 
     content = b" " * 20_000_000
     path = written_archive(tmp_path / "x.eval", {"header.json": content})
-    with archive.opened(path) as members:
+    with archive.Archive(path) as members:
         tracemalloc.start()
-        assert members.read("header.json") == content
+        assert members.content("header.json") == content
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     # a bytearray grows by an eighth at a time

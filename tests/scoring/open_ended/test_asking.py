@@ -54,9 +54,10 @@ def plain(model: HuggingFaceModel, prompt: str, stream, temperature: float, long
             token = int(np.searchsorted(sums / sums[-1], stream[step], side="right"))
         ids.append(token)
         log_probs.append(float(torch.log_softmax(logits, -1)[token]))
-        if token == model._tokenizer.eos_token_id or "\n" in model._decode(ids[start:]).lstrip():
+        text = model._tokenizer.decode(ids[start:], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        if token == model._tokenizer.eos_token_id or "\n" in text.lstrip():
             break
-    return answer_line(model._decode(ids[start:])), log_probs
+    return answer_line(text), log_probs
 
 
 def test_answers_samples_and_likelihood_equal_a_plain_loop(llama, written):

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
 from miscal.base.errors import CorruptFile, ResourceError
 from miscal.base.extras import need
@@ -33,30 +33,29 @@ _LOCAL = struct.Struct("<4s22xHH")
 """Local header: signature, then the lengths of name and extra field (APPNOTE.TXT 4.3.7)."""
 
 
-class Archive:
-    """An open archive; see `opened`."""
+class Archive(zipfile.ZipFile):
+    """An archive, of which no more is unfolded than fits; one whose directory, at the end, is missing is damaged."""
 
-    def __init__(self, path: Path, stream: BinaryIO, archive: zipfile.ZipFile) -> None:
-        self._path, self._stream, self._archive = path, stream, archive
-        self._members = {info.filename: info for info in archive.infolist()}
+    def __init__(self, path: Path) -> None:
+        try:
+            super().__init__(path)
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            raise CorruptFile(f"{path} cannot be read as a ZIP archive: {error}; it is cut short or damaged") from None
+        self.path = path
         # counted before anything is unfolded; members may share their bytes, so each is counted for itself
-        size, unfolded = path.stat().st_size, sum(info.file_size for info in archive.infolist())
+        size, unfolded = path.stat().st_size, sum(info.file_size for info in self.infolist())
         if unfolded > max(FREE_BYTES, MAX_RATIO * size):
+            self.close()
             raise ResourceError(
                 f"{path} has {size:,} bytes, but would unpack to {unfolded:,}, over {MAX_RATIO} times as many: no log "
                 "of text is packed so tightly, so nothing of it is read. If it is sound, convert it to JSON (inspect "
                 "log convert --to json)"
             )
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Members, in the order of the archive."""
-        return tuple(self._members)
-
-    def read(self, name: str) -> bytearray:
+    def content(self, name: str) -> bytearray:
         """Return what a member holds, or refuse one that is damaged or would not fit."""
-        info = self._members[name]
-        where = Path(f"{self._path}/{name}")
+        info = self.getinfo(name)
+        where = Path(f"{self.path}/{name}")
         if info.file_size > MAX_MEMBER:
             raise ResourceError(f"{where} would unpack to {info.file_size} bytes; at most {MAX_MEMBER} are read")
         fits(where, 1, 8 * info.file_size)
@@ -71,18 +70,18 @@ class Archive:
         # bit 0 marks encryption (APPNOTE.TXT 4.4.4)
         if info.flag_bits & 1:
             raise CorruptFile(
-                f"{self._path}/{info.filename} is encrypted, which no supported tool writes; give the log as the "
+                f"{self.path}/{info.filename} is encrypted, which no supported tool writes; give the log as the "
                 "tool wrote it"
             )
         if info.compress_type != ZSTD:
             try:
-                with self._archive.open(info) as stream:
+                with self.open(info) as stream:
                     yield stream
             except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
                 raise ValueError(str(error)) from None
             return
         convert = ", or convert the log to JSON (inspect log convert --to json)"
-        need("logs", f"{self._path}, which is compressed with Zstandard,", otherwise=convert)
+        need("logs", f"{self.path}, which is compressed with Zstandard,", otherwise=convert)
         import zstandard
 
         try:
@@ -93,26 +92,15 @@ class Archive:
             raise ValueError(str(error)) from None
 
     def _raw(self, info: zipfile.ZipInfo) -> bytes:
-        self._stream.seek(info.header_offset)
-        header = self._stream.read(_LOCAL.size)
-        if len(header) < _LOCAL.size or not header.startswith(MAGIC):
-            raise ValueError("no member begins where the archive says")
-        # lengths of the local header: the archive's directory may hold others
-        _, name, extra = _LOCAL.unpack(header)
-        self._stream.seek(name + extra, io.SEEK_CUR)
-        return self._stream.read(info.compress_size)
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[Archive]:
-    """Open an archive; one whose directory, at the end, is missing is damaged."""
-    with path.open("rb") as stream:
-        try:
-            archive = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise CorruptFile(f"{path} cannot be read as a ZIP archive: {error}; it is cut short or damaged") from None
-        with archive:
-            yield Archive(path, stream, archive)
+        with self.path.open("rb") as stream:
+            stream.seek(info.header_offset)
+            header = stream.read(_LOCAL.size)
+            if len(header) < _LOCAL.size or not header.startswith(MAGIC):
+                raise ValueError("no member begins where the archive says")
+            # lengths of the local header: the archive's directory may hold others
+            _, name, extra = _LOCAL.unpack(header)
+            stream.seek(name + extra, io.SEEK_CUR)
+            return stream.read(info.compress_size)
 
 
 def _bounded(stream: IO[bytes], size: int) -> bytearray:

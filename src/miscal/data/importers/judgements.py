@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,12 +29,8 @@ class Judgement:
     value: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What was judged: its input, and whatever else is known of it."""
-
-    text: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+Judged = tuple[str | None, Mapping[str, Any]]
+"""What was judged: its input, and whatever else is known of it."""
 
 
 def value_of(score: Any, label: Any = None) -> float | None:
@@ -75,10 +71,10 @@ def judged_log(
     judge, human = _chosen(path, values)
     rows = []
     for subject, own in values.items():
-        about = judged.get(subject) or Judged()
+        text, about = judged.get(subject) or (None, {})
         single = {key: _one(given, key[1]) for key, given in own.items()}
-        metadata = {**about.metadata, **{f"{name}_{by}": value for (name, by), value in single.items()}}
-        rows.append(JudgedRow(subject, about.text, single.get(judge), human and single.get(human), metadata))
+        metadata = {**about, **{f"{name}_{by}": value for (name, by), value in single.items()}}
+        rows.append(JudgedRow(subject, text, single.get(judge), human and single.get(human), metadata))
     if unjudged := [row.id for row in rows if row.judge is None]:
         left_out["there is no score of the judge"] = unjudged
     rows = [row for row in rows if row.judge is not None]

@@ -11,11 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.answers import answers_log, stated_row
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, scalars
-from miscal.data.importers.judgements import Judged, Judgement, judged_log, value_of
+from miscal.data.importers.judgements import Judgement, judged_log, value_of
 from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, whole
-from miscal.data.importers.stated_confidences import confidence_of
+from miscal.data.importers.stated_confidences import answers_log, confidence_of, stated_row
 
 FILES = (".latest_run_full.json", "test_run_*.json")
 
@@ -34,7 +33,7 @@ def read(path: Path) -> Log:
     named = {f"{at}/{case.get('name') or 'test case'}": case for at, case in enumerate(cases)}
     if any("confidence" in dict_in(case, "metadata") for case in cases):
         return answers_log(path, named.items(), _row)
-    judged = {name: Judged(first_text(case.get("input")), _about(case)) for name, case in named.items()}
+    judged = {name: (first_text(case.get("input")), _about(case)) for name, case in named.items()}
     judgements = [one for name, case in named.items() for one in _judgements(name, case)]
     expected = "score of a metric, and no confidence in the metadata of its test cases"
     return judged_log(path, "DeepEval", judgements, judged, expected)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.answers import answers_log
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, number, scalars
 from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, whole
+from miscal.data.importers.stated_confidences import answers_log
 
 STATS = "per_instance_stats.json"
 STATE = "scenario_state.json"

@@ -66,4 +66,4 @@ def _inputs(rows: list[dict[str, Any]]) -> Iterator[tuple[str, Judged]]:
         if name and "source" not in trace and "input" in trace:
             about = {"response": text_of_value(trace.get("output")), "model": trace.get("model")}
             metadata = scalars({**about, **dict_in(trace, "metadata")})
-            yield str(name), Judged(text_of_value(trace.get("input")), metadata)
+            yield str(name), (text_of_value(trace.get("input")), metadata)

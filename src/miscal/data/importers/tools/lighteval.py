@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.answers import answers_log, stated_row
 from miscal.data.importers.imported_rows import (
     ImportedRow,
     Log,
@@ -21,7 +20,7 @@ from miscal.data.importers.imported_rows import (
     scalars,
 )
 from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, rows_of
-from miscal.data.importers.stated_confidences import in_text, stated
+from miscal.data.importers.stated_confidences import answers_log, in_text, stated, stated_row
 
 FILES = ("details_*.parquet",)
 

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from miscal.base.errors import CorruptFile
-from miscal.data.importers.answers import answers_log, stated_row
 from miscal.data.importers.imported_rows import (
     ImportedRow,
     Log,
@@ -30,7 +29,7 @@ from miscal.data.importers.imported_rows import (
     scalars,
 )
 from miscal.data.importers.log_files import dict_in, get_in, records, whole
-from miscal.data.importers.stated_confidences import confidence_of, in_text
+from miscal.data.importers.stated_confidences import answers_log, confidence_of, in_text, stated_row
 
 FILES = ("samples_*.jsonl", "*.jsonl")
 

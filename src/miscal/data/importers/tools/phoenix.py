@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from miscal.data.importers.imported_rows import Log, scalars
-from miscal.data.importers.judgements import By, Judged, Judgement, judged_log, text_of_value, value_of
+from miscal.data.importers.judgements import By, Judgement, judged_log, text_of_value, value_of
 from miscal.data.importers.log_files import TABLES, get_in, rows_beside, rows_of
 
 FILES = TABLES
@@ -33,7 +33,7 @@ def read(path: Path) -> Log:
             about = {name.rpartition(".")[2]: row.get(name) for name in _SHOWN if name in row}
             response = text_of_value(row.get("attributes.output.value"))
             text = text_of_value(row.get("attributes.input.value"))
-            judged[span] = Judged(text, scalars({**about, "response": response}))
+            judged[span] = text, scalars({**about, "response": response})
     expected = "annotations of Phoenix: rows with span_id, annotation_name and annotator_kind (LLM, CODE, HUMAN)"
     return judged_log(path, "Phoenix", judgements, judged, expected)
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.answers import IN_TEXT, NO_NUMBER, certain, scaled
 from miscal.data.importers.imported_rows import (
     ImportedRow,
     Log,
@@ -25,9 +24,17 @@ from miscal.data.importers.imported_rows import (
     scalars,
     usable_rows,
 )
-from miscal.data.importers.judgements import Judged, Judgement, judged_log, text_of_value, value_of
+from miscal.data.importers.judgements import Judgement, judged_log, text_of_value, value_of
 from miscal.data.importers.log_files import dict_in, first_text, get_in, list_in, whole_or_records
-from miscal.data.importers.stated_confidences import confidence_of, in_text, outcome_of
+from miscal.data.importers.stated_confidences import (
+    IN_TEXT,
+    NO_NUMBER,
+    certain,
+    confidence_of,
+    in_text,
+    outcome_of,
+    scaled,
+)
 
 FILES = ("*.json", "*.jsonl")
 
@@ -132,7 +139,7 @@ def _judged(path: Path, results: Mapping[str, dict[str, Any]]) -> Log:
     judgements, judged = [], {}
     for name, result in results.items():
         about = scalars({**_about(result), "response": get_in(result, "response", "output")})
-        judged[name] = Judged(_prompt(result), about)
+        judged[name] = _prompt(result), about
         for part in list_in(result, "gradingResult", "componentResults"):
             kind = str(get_in(part, "assertion", "type"))
             if kind == "human":

@@ -11,10 +11,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from miscal.data.importers.answers import answers_log
 from miscal.data.importers.imported_rows import ImportedRow, Log, UnusableLog, UnusableRow, number, scalars
 from miscal.data.importers.log_files import TABLES, first_text, rows_of
-from miscal.data.importers.stated_confidences import outcome_of
+from miscal.data.importers.stated_confidences import answers_log, outcome_of
 
 FILES = TABLES
 
