@@ -26,6 +26,10 @@ class Encoded:
         Tokens removed from the start of a prompt that was too long.
     moved : bool
         True if joining prompt and candidate changed the last tokens of the prompt: the context then ends earlier.
+    id, text : str
+        Of the item.
+    written : int
+        Tokens that all texts which a model writes may have together.
     """
 
     row: int
@@ -33,13 +37,15 @@ class Encoded:
     added: tuple[tuple[int, ...], ...]
     cut: int
     moved: bool
+    id: str = ""
+    text: str = ""
+    written: int = 0
 
     @property
     def cost(self) -> int:
-        """Positions the model computes for this row, padding aside."""
-        if all(len(ids) == 1 for ids in self.added):
-            return len(self.context)
-        return len(self.context) + sum(len(ids) for ids in self.added)
+        """Positions the model computes for this row at most, padding and questions about an answer aside."""
+        single = all(len(ids) == 1 for ids in self.added)
+        return len(self.context) + self.written + (0 if single else sum(len(ids) for ids in self.added))
 
 
 def shared_length(first: Sequence[int] | str, second: Sequence[int] | str) -> int:
@@ -97,6 +103,8 @@ def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: 
         added=tuple(tuple(ids) for ids in added),
         cut=len(context) - len(kept),
         moved=len(context) < len(prompt),
+        id=item.id,
+        text=item.text,
     )
 
 

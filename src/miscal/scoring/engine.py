@@ -99,18 +99,14 @@ class Generated:
 Stream = np.ndarray | None
 """What a text is drawn by: numbers in [0, 1), one for each token, or None for the most probable token each time."""
 
+Contexts, Streams = Sequence[Sequence[int]], Sequence[Sequence[Stream]]
+"""Token ids of prompts; and for each prompt what its texts are drawn by."""
+
 
 class WritingModel(LanguageModel, Protocol):
     """A language model that also writes."""
 
-    def generate(
-        self,
-        contexts: Sequence[Sequence[int]],
-        streams: Sequence[Sequence[Stream]],
-        *,
-        temperature: float,
-        longest: int,
-    ) -> Generated:
+    def generate(self, contexts: Contexts, streams: Streams, *, temperature: float, longest: int) -> Generated:
         """Write one text for every stream of every context, of at most `longest` tokens each."""
 
 

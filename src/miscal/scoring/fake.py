@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, Generated, Generation, Stream
+from miscal.scoring.engine import Contexts, Evaluated, Generated, Generation, Stream, Streams
 
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d|\s|.")
 
@@ -61,14 +61,7 @@ class FakeModel:
         )
         return Evaluated(log_probs, hidden)
 
-    def generate(
-        self,
-        contexts: Sequence[Sequence[int]],
-        streams: Sequence[Sequence[Stream]],
-        *,
-        temperature: float,
-        longest: int,
-    ) -> Generated:
+    def generate(self, contexts: Contexts, streams: Streams, *, temperature: float, longest: int) -> Generated:
         """Write one of five numbers, whose probabilities depend on the context, as a text of one token."""
         hidden = np.stack([_seeded(context).standard_normal(self.width) for context in contexts]).astype(np.float32)
         texts = tuple(

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, Generated, Generation, Stream, answer_line
+from miscal.scoring.engine import Contexts, Evaluated, Generated, Generation, Stream, Streams, answer_line
 
 NORM_ROWS = 64
 """Rows of logits widened to float32 at a time: all of them would take the memory of the logits three times over."""
@@ -49,17 +49,21 @@ def _linear_in_float32(head: torch.nn.Linear, states: torch.Tensor) -> torch.Ten
 
 
 class Picker:
-    """Narrow the input of an output layer to chosen positions, and remember the hidden state that is asked for.
+    """A model that computes its output layer at chosen positions alone, and remembers the hidden state asked for.
 
-    The layer `head` computes in float32 from now on. Remembered is the output of `block` at the chosen positions, by
-    default the input of the output layer, or with `mean` its mean over a prompt's tokens.
+    Token ids are put on `device`. The output layer computes in float32 from now on. Remembered is the output of `block`
+    at the chosen positions, by default the input of the output layer, or with `mean` its mean over a prompt's tokens.
     """
 
-    def __init__(self, head: torch.nn.Module, block: torch.nn.Module | None = None, *, mean: bool = False) -> None:
+    def __init__(
+        self, model: torch.nn.Module, device: torch.device, block: torch.nn.Module | None = None, *, mean: bool = False
+    ) -> None:
+        self.model, self.device = model, device
         self._where: tuple[torch.Tensor, torch.Tensor] | None = None
         self._tokens: torch.Tensor | None = None
         self._mean, self._of_block = mean, block is not None
         self.hidden: torch.Tensor | None = None
+        head = model.get_output_embeddings()
         compute_in_float32(head)
         head.register_forward_pre_hook(self._narrow)
         if block is not None:
@@ -84,13 +88,7 @@ class Picker:
         return torch.einsum("ij,ijk->ik", weight, states.float()) / weight.sum(1, keepdim=True)
 
     def run(
-        self,
-        model: torch.nn.Module,
-        rows: torch.Tensor,
-        columns: torch.Tensor,
-        *,
-        tokens: torch.Tensor | None = None,
-        **inputs: object,
+        self, rows: torch.Tensor, columns: torch.Tensor, *, tokens: torch.Tensor | None = None, **inputs: object
     ) -> tuple:
         """Run the model; return its output and the logits (n_positions, vocabulary) of the positions asked for.
 
@@ -98,7 +96,7 @@ class Picker:
         """
         self._where, self._tokens = (rows, columns), tokens
         try:
-            output = model(**inputs, return_dict=True)
+            output = self.model(**inputs, return_dict=True)
         finally:
             self._where = self._tokens = None
         return output, output.logits[:, 0]
@@ -123,14 +121,11 @@ def padded(sequences: Sequence[Sequence[int]], side: str) -> np.ndarray:
     return out
 
 
-def evaluate(model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], device: torch.device) -> Evaluated:
-    """Score a batch: one forward pass, and a second one over the cached prompts where candidates have several tokens.
-
-    `device` is where the token ids are put.
-    """
+def evaluate(picker: Picker, batch: Sequence[Encoded]) -> Evaluated:
+    """Score a batch: one pass, and a second one over the cached prompts where candidates have several tokens."""
     single = all(len(ids) == 1 for row in batch for ids in row.added)
     with torch.inference_mode():
-        first, hidden = (_one_pass if single else _two_passes)(model, picker, batch, device)
+        first, hidden = (_one_pass if single else _two_passes)(picker, batch)
     return Evaluated(tuple(first), hidden.float().cpu().numpy())
 
 
@@ -145,51 +140,46 @@ def _first_tokens(batch: Sequence[Encoded]) -> tuple[list[int], list[int]]:
 
 
 def read_prompts(
-    model: torch.nn.Module, picker: Picker, contexts: Sequence[Sequence[int]], device: torch.device
+    picker: Picker, contexts: Contexts
 ) -> tuple[Any, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute prompts, padded on the left, so that the cache of each ends at the same place and its texts follow on.
 
     Returns the cache, the logits (n, vocabulary) and hidden states of the last tokens, the mask (n, width) of the
     prompts' tokens, and their lengths (n,).
     """
-    ids = torch.from_numpy(padded(contexts, "left")).to(device)
-    lengths = torch.tensor([len(context) for context in contexts], device=device)
+    ids = torch.from_numpy(padded(contexts, "left")).to(picker.device)
+    lengths = torch.tensor([len(context) for context in contexts], device=picker.device)
     n, width = ids.shape
-    mask = (torch.arange(width, device=device) >= width - lengths[:, None]).long()
-    rows, last = torch.arange(n, device=device), torch.full((n,), width - 1, device=device)
+    mask = (torch.arange(width, device=picker.device) >= width - lengths[:, None]).long()
+    rows, last = torch.arange(n, device=picker.device), torch.full((n,), width - 1, device=picker.device)
     inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
-    output, logits = picker.run(model, rows, last, tokens=mask, use_cache=True, **inputs)
+    output, logits = picker.run(rows, last, tokens=mask, use_cache=True, **inputs)
     return output.past_key_values, logits, picker.hidden, mask, lengths
 
 
-def _one_pass(
-    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], device: torch.device
-) -> tuple[list[np.ndarray], torch.Tensor]:
+def _one_pass(picker: Picker, batch: Sequence[Encoded]) -> tuple[list[np.ndarray], torch.Tensor]:
     """Pad on the right, where a causal model never looks: no mask is needed and attention takes its fastest path."""
-    ids = torch.from_numpy(padded([row.context for row in batch], "right")).to(device)
-    rows = torch.arange(len(batch), device=device)
-    last = torch.tensor([len(row.context) - 1 for row in batch], device=device)
-    tokens = torch.arange(ids.shape[1], device=device) <= last[:, None]
-    _, logits = picker.run(model, rows, last, tokens=tokens, input_ids=ids, use_cache=False)
+    ids = torch.from_numpy(padded([row.context for row in batch], "right")).to(picker.device)
+    rows = torch.arange(len(batch), device=picker.device)
+    last = torch.tensor([len(row.context) - 1 for row in batch], device=picker.device)
+    tokens = torch.arange(ids.shape[1], device=picker.device) <= last[:, None]
+    _, logits = picker.run(rows, last, tokens=tokens, input_ids=ids, use_cache=False)
     hidden = picker.hidden
     return _split(log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy(), batch), hidden
 
 
-def _two_passes(
-    model: torch.nn.Module, picker: Picker, batch: Sequence[Encoded], device: torch.device
-) -> tuple[list[np.ndarray], torch.Tensor]:
-    cache, logits, hidden, mask, lengths = read_prompts(model, picker, [row.context for row in batch], device)
+def _two_passes(picker: Picker, batch: Sequence[Encoded]) -> tuple[list[np.ndarray], torch.Tensor]:
+    cache, logits, hidden, mask, lengths = read_prompts(picker, [row.context for row in batch])
     total = log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy().astype(np.float64)
     # candidates of more than one token: flat position -> (row, ids)
     owner, ids = _first_tokens(batch)[0], [ids for item in batch for ids in item.added]
     longer = {at: (owner[at], ids[at]) for at in range(len(ids)) if len(ids[at]) > 1}
     cache.batch_select_indices(torch.tensor([row for row, _ in longer.values()]))  # layers may be on several devices
-    total[list(longer)] += _rest(model, picker, list(longer.values()), cache, mask, lengths)
+    total[list(longer)] += _rest(picker, list(longer.values()), cache, mask, lengths)
     return _split(total, batch), hidden
 
 
 def _rest(
-    model: torch.nn.Module,
     picker: Picker,
     longer: Sequence[tuple[int, tuple[int, ...]]],
     cache: Any,
@@ -203,7 +193,6 @@ def _rest(
     at = [(j, k) for j, (_, ids) in enumerate(longer) for k in range(len(ids) - 1)]
     rows, columns = (torch.tensor(part, device=mask.device) for part in zip(*at, strict=True))
     _, logits = picker.run(
-        model,
         rows,
         columns,
         input_ids=tokens,
@@ -238,16 +227,14 @@ class _Text:
 
 @torch.inference_mode()
 def write(
-    model: torch.nn.Module,
     picker: Picker,
-    contexts: Sequence[Sequence[int]],
-    streams: Sequence[Sequence[Stream]],
+    contexts: Contexts,
+    streams: Streams,
     *,
     temperature: float,
     longest: int,
     ends: Collection[int],
     decode: Callable[[Sequence[int]], str],
-    device: torch.device,
 ) -> Generated:
     """Write a text of at most `longest` tokens for every stream of every context.
 
@@ -255,9 +242,9 @@ def write(
     follow on copies of its cache, and those that have ended are dropped. `decode` leaves special tokens out.
     """
     rows = [[_Text(stream) for stream in each] for each in streams]
-    cache, logits, hidden, mask, lengths = read_prompts(model, picker, contexts, device)
+    cache, logits, hidden, mask, lengths = read_prompts(picker, contexts)
     alive = [text for each in rows for text in each]
-    kept = torch.tensor([row for row, each in enumerate(rows) for _ in each], device=device)
+    kept = torch.tensor([row for row, each in enumerate(rows) for _ in each], device=picker.device)
     for step in range(longest):
         # copies of the prompts at first, and from then on the texts that have not ended
         cache.batch_select_indices(kept.cpu())
@@ -265,19 +252,19 @@ def write(
         if step:
             mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
             inputs = {
-                "input_ids": torch.tensor([[text.ids[-1]] for text in alive], device=device),
+                "input_ids": torch.tensor([[text.ids[-1]] for text in alive], device=picker.device),
                 "attention_mask": mask,
                 "position_ids": lengths[:, None] + step - 1,
             }
-            every = torch.arange(len(alive), device=device)
+            every = torch.arange(len(alive), device=picker.device)
             where = (every, torch.zeros_like(every))
-            _, logits = picker.run(model, *where, past_key_values=cache, use_cache=True, **inputs)
+            _, logits = picker.run(*where, past_key_values=cache, use_cache=True, **inputs)
         tokens, log_probs = _chosen(logits, [text.stream for text in alive], step, temperature)
         for text, token, log_prob in zip(alive, tokens, log_probs, strict=True):
             text.ids.append(token)
             text.log_probs.append(log_prob)
             text.ended = token in ends or "\n" in decode(text.ids).lstrip()
-        kept = torch.tensor([at for at, text in enumerate(alive) if not text.ended], device=device)
+        kept = torch.tensor([at for at, text in enumerate(alive) if not text.ended], device=picker.device)
         alive = [text for text in alive if not text.ended]
         if not alive:
             break

@@ -15,7 +15,7 @@ import torch
 
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Evaluated, Generated, Stream, ran_out_of_memory
+from miscal.scoring.engine import Contexts, Evaluated, Generated, Streams, ran_out_of_memory
 from miscal.scoring.forward import Picker, evaluate, write
 from miscal.scoring.model_source import (
     ATTEMPTS,
@@ -68,12 +68,9 @@ class HuggingFaceText:
             )
         self.layer = layer_of(spec.layer, self._n_blocks())
         heard: list[str] = []
-
-        def load() -> Any:
-            with _hearing(heard):
-                return AutoTokenizer.from_pretrained(self.source.location, **self.options())
-
-        self._tokenizer = loaded(load, self)
+        self._tokenizer = loaded(
+            lambda: AutoTokenizer.from_pretrained(self.source.location, **self.options()), self, heard
+        )
         self.warnings = tuple(dict.fromkeys(heard))
         self.max_length = int(getattr(self.config.get_text_config(), "max_position_embeddings", None) or 2048)
         self._trail, self.n_lead = self._special_tokens()
@@ -166,7 +163,7 @@ class HuggingFaceModel(HuggingFaceText):
         if head is None:
             raise InputError(f"model {spec.model}: the model has no output layer; give a causal language model")
         block = None if self.layer.block is None else self._model.get_decoder().layers[self.layer.block - 1]
-        self._picker = Picker(head, block, mean=self.layer.mean)
+        self._picker = Picker(self._model, self.device, block, mean=self.layer.mean)
         self.width = int(head.weight.shape[1])
 
     def _load_model(self) -> Any:
@@ -185,23 +182,15 @@ class HuggingFaceModel(HuggingFaceText):
     def evaluate(self, batch: Sequence[Encoded]) -> Evaluated:
         """Score a batch (see `miscal.scoring.forward.evaluate`)."""
         with _threads(self.spec.threads):
-            return evaluate(self._model, self._picker, batch, self.device)
+            return evaluate(self._picker, batch)
 
-    def generate(
-        self,
-        contexts: Sequence[Sequence[int]],
-        streams: Sequence[Sequence[Stream]],
-        *,
-        temperature: float,
-        longest: int,
-    ) -> Generated:
+    def generate(self, contexts: Contexts, streams: Streams, *, temperature: float, longest: int) -> Generated:
         """Write texts (see `miscal.scoring.forward.write`)."""
         own = getattr(getattr(self._model, "generation_config", None), "eos_token_id", None)
         ends = {*(own if isinstance(own, list) else [own]), self._tokenizer.eos_token_id} - {None}
         decode = partial(self._tokenizer.decode, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         with _threads(self.spec.threads):
             return write(
-                self._model,
                 self._picker,
                 contexts,
                 streams,
@@ -209,7 +198,6 @@ class HuggingFaceModel(HuggingFaceText):
                 longest=longest,
                 ends=ends,
                 decode=decode,
-                device=self.device,
             )
 
 
@@ -270,11 +258,14 @@ def _auto_class(config: Any) -> Any:
     return AutoModelForCausalLM
 
 
-def loaded(call: Callable[[], T], text: HuggingFaceText) -> T:
-    """Load with bars and advice of transformers silenced; its errors become ours, and only a hub is asked again."""
+def loaded(call: Callable[[], T], text: HuggingFaceText, heard: list[str] | None = None) -> T:
+    """Load with bars and advice of transformers silenced, or kept where they are to be heard; its errors become ours.
+
+    Only a hub is asked again.
+    """
     name = text.spec.model
     try:
-        with _silent():
+        with _hearing([] if heard is None else heard):
             return retried(call, f"model {name}", attempts=1 if text.source.local else ATTEMPTS)
     except MiscalError:
         raise
@@ -297,31 +288,19 @@ class _Listener(logging.Handler):
 
 @contextlib.contextmanager
 def _hearing(heard: list[str]) -> Iterator[None]:
-    """Keep the warnings of transformers, which are not to be printed by it."""
+    """Keep the warnings of transformers, which are not to be printed by it; nor are its bars."""
     from transformers.utils import logging as theirs
 
-    logger, listener, level = theirs.get_logger("transformers"), _Listener(heard), theirs.get_verbosity()
+    logger, level, bars = theirs.get_logger("transformers"), theirs.get_verbosity(), theirs.is_progress_bar_enabled()
     printers: list[logging.Handler] = logger.handlers
-    logger.handlers = [listener]
+    logger.handlers = [_Listener(heard)]
     theirs.set_verbosity_warning()
-    try:
-        yield
-    finally:
-        theirs.set_verbosity(level)
-        logger.handlers = printers
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
+    theirs.disable_progress_bar()
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # bars that listen to no switch
             yield
     finally:
-        logging.set_verbosity(level)
+        theirs.set_verbosity(level)
+        logger.handlers = printers
         if bars:
-            logging.enable_progress_bar()
+            theirs.enable_progress_bar()

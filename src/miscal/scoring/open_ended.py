@@ -19,7 +19,7 @@ from miscal.base.errors import InputError
 from miscal.base.number_wording import percent
 from miscal.scoring.answer_confidences import SOURCES, Response, is_accepted, most_frequent, normalised
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import Evaluated, Generation, LanguageModel, Stream, WritingModel, uniforms
+from miscal.scoring.engine import Evaluated, Generation, LanguageModel, Streams, WritingModel, uniforms
 from miscal.scoring.options import ScoringOptions
 from miscal.scoring.prompts import render
 from miscal.scoring.questions import Item, metadata_columns
@@ -86,23 +86,6 @@ def open_ended(sources: tuple[str, ...], how: ScoringOptions) -> OpenEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class EncodedQuestion(Encoded):
-    """Token ids of an open-ended question, with what seeds its samples and what is asked later needs.
-
-    ``written`` is the number of tokens that all its texts may have together.
-    """
-
-    id: str
-    question: str
-    written: int
-
-    @property
-    def cost(self) -> int:
-        """Positions the model computes for this row at most, padding and questions about the answer aside."""
-        return len(self.context) + self.written
-
-
-@dataclass(frozen=True, slots=True)
 class OpenEnded:
     """How open-ended questions are asked; `open_ended` checks the values.
 
@@ -129,21 +112,16 @@ class OpenEnded:
         encoded, failed = encode(
             items, model.tokenize, max_length=max(1, model.max_length - self.longest), n_lead=model.n_lead
         )
-        named = {item.row: item for item in items}
         written = (1 + self.samples) * self.longest
-        return [
-            EncodedQuestion(one.row, one.context, one.added, one.cut, one.moved, item.id, item.text, written)
-            for one in encoded
-            for item in (named[one.row],)
-        ], failed
+        return [replace(one, written=written) for one in encoded], failed
 
-    def evaluate(self, model: WritingModel, batch: Sequence[EncodedQuestion]) -> Evaluated:
+    def evaluate(self, model: WritingModel, batch: Sequence[Encoded]) -> Evaluated:
         """Have the questions of a batch answered, and ask what the sources ask about the answers.
 
         Every row has a `Response`, as JSON; its log-probabilities are those of the answer's tokens and of all
         candidates that were weighed.
         """
-        streams: list[list[Stream]] = [
+        streams: Streams = [
             [None, *(uniforms(self.seed, row.id, sample, self.longest) for sample in range(self.samples))]
             for row in batch
         ]
@@ -238,7 +216,7 @@ class OpenEnded:
 
 
 def _followed(
-    model: WritingModel, batch: Sequence[EncodedQuestion], responses: Sequence[Response], name: str
+    model: WritingModel, batch: Sequence[Encoded], responses: Sequence[Response], name: str
 ) -> list[Response]:
     """Ask what a source asks about the answers."""
     source = SOURCES[name]
@@ -246,9 +224,9 @@ def _followed(
         Item(
             row.row,
             row.id,
-            render(source.template, question=row.question, answer=response.answer.text),
+            render(source.template, question=row.text, answer=response.answer.text),
             rule="open",
-            text=row.question,
+            text=row.text,
             candidates=source.candidates,
         )
         for row, response in zip(batch, responses, strict=True)
