@@ -22,8 +22,7 @@ from miscal.scoring import HuggingFaceModel, ModelSpec, forward
 from miscal.scoring.questions import Item
 from miscal.scoring.registry import SMOLLM2
 from miscal.scoring.sampling import draw
-from miscal.scoring.scored_rows import Outcome
-from miscal.scoring.scorer import as_items, evaluate_items, judge
+from miscal.scoring.scorer import Outcome, as_items, evaluate_items, judge
 from miscal.scoring.tasks import read_task
 
 

@@ -12,9 +12,8 @@ import pytest
 from miscal.base.errors import InputError, ResourceError
 from miscal.base.workers import InProcess, Processes, Ray
 from miscal.scoring import FakeModel, ModelSpec, Question
-from miscal.scoring.engine import choose_batch_workers
 from miscal.scoring.folder import score_folder
-from miscal.scoring.scorer import as_items
+from miscal.scoring.scorer import as_items, choose_batch_workers
 
 pytestmark = pytest.mark.whole
 

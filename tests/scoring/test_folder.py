@@ -189,8 +189,9 @@ def test_a_run_that_never_got_to_its_first_batch_may_be_begun_otherwise(tmp_path
 @pytest.mark.promise("C1")
 def test_what_a_run_killed_at_its_very_end_leaves_is_tidied(tmp_path, whole, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("miscal.scoring.folder._tidy", lambda out: None)
+        patch.setattr("miscal.scoring.folder.shutil.rmtree", lambda *given, **options: None)
         run(tmp_path)
+    (tmp_path / "settings.json").write_text("{}")
     assert (tmp_path / "shards").exists()
     run(tmp_path)
     assert content(tmp_path) == whole

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from miscal.scoring.scored_rows import outcome, scale
+from miscal.scoring.scorer import outcome, scale
 
 LOG_PROBS = arrays(np.float64, st.integers(2, 10), elements=st.floats(-60, 0))
 

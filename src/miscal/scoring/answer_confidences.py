@@ -19,7 +19,7 @@ import numpy as np
 
 from miscal.data.importers.stated_confidences import confidence_of
 from miscal.scoring.engine import Generation
-from miscal.scoring.scored_rows import outcome
+from miscal.scoring.scorer import outcome
 
 _PUNCTUATION = re.compile("[" + re.escape(string.punctuation + "\u2018\u2019\u201c\u201d\u00b4") + "]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -17,7 +17,6 @@ from miscal.base.number_wording import decimal, percent
 from miscal.base.options import given, takes
 from miscal.base.tables import read_parquet
 from miscal.scoring.answer_confidences import SOURCES
-from miscal.scoring.engine import choose_batch_workers
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.open_ended import confidence_sources, open_ended
@@ -25,7 +24,7 @@ from miscal.scoring.options import ScoringOptions
 from miscal.scoring.prompts import DEFAULTS, read_template
 from miscal.scoring.questions import Item, text_items
 from miscal.scoring.sampling import Sample, draw
-from miscal.scoring.scorer import as_items, default_batch_tokens
+from miscal.scoring.scorer import as_items, choose_batch_workers, default_batch_tokens
 from miscal.scoring.tasks import Task, read_table, read_task, without_options
 
 ALLOWED_FAILURES = 0.01
@@ -79,8 +78,11 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
         form = "letter"
     else:
         found = read_task(task, revision=how.task_revision)
-        found, sample = _sampled(without_options(found) if how.without_options else found, how)
-        note = found.note
+        found = without_options(found) if how.without_options else found
+        note, asked = found.note, found.questions
+        columns = {name: [question.metadata[name] for question in asked] for name in asked[0].metadata}
+        rows, sample = draw([question.id for question in asked], columns, how.limit, how.seed)
+        found = replace(found, questions=tuple(asked[row] for row in rows))
         _refuse_other_kind(found, sources)
         form, items, about = _questions(found, how)
         if asking:
@@ -160,13 +162,6 @@ def _refuse_other_kind(task: Task, sources: tuple[str, ...] | None) -> None:
             f"comes from, --confidence-from {','.join(SOURCES)} or some of these, or give multiple-choice questions "
             "(columns question, choices, answer_index)"
         )
-
-
-def _sampled(task: Task, how: ScoringOptions) -> tuple[Task, Sample | None]:
-    names = task.questions[0].metadata
-    columns = {name: [question.metadata[name] for question in task.questions] for name in names}
-    rows, sample = draw([question.id for question in task.questions], columns, how.limit, how.seed)
-    return replace(task, questions=tuple(task.questions[row] for row in rows)), sample
 
 
 def _questions(task: Task, how: ScoringOptions) -> tuple[str, list[Item], dict[str, Any]]:

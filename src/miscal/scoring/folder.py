@@ -21,11 +21,11 @@ from miscal.base.files import check_target, digest, disk_errors, has_digest, loc
 from miscal.base.tables import read_parquet
 from miscal.base.workers import InProcess, Processes, Workers
 from miscal.scoring.candidates import encode
-from miscal.scoring.engine import BatchResult, LanguageModel, batch_results, plan
+from miscal.scoring.engine import BatchResult, LanguageModel
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import Item
-from miscal.scoring.scored_rows import assemble
+from miscal.scoring.scorer import assemble, batch_results, plan
 
 MANIFEST, TRIPLES, EMBEDDINGS = "manifest.json", "triples.parquet", "embeddings.safetensors"
 SETTINGS, SHARDS = "settings.json", "shards"

@@ -208,7 +208,10 @@ def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause
         except Exception as error:
             if not _comes_from_outside(error):
                 raise
-            if attempt == attempts - 1 or _is_final(error):
+            status = getattr(getattr(error, "response", None), "status_code", None)
+            refused = isinstance(error, ValueError) or "offline" in str(error).lower()
+            final = refused if status is None else status != 429 and status < 500
+            if attempt == attempts - 1 or final:
                 tried = f" (tried {attempt + 1} times)" if attempt else ""
                 raise FileError(f"{what}: {first_line(error)}{tried}") from None
             time.sleep(pause * 2**attempt)
@@ -221,13 +224,6 @@ def _comes_from_outside(error: Exception) -> bool:
     The hub's client lets errors of its HTTP library through, which has changed its name and is no OSError.
     """
     return isinstance(error, OSError | ValueError) or any(kind.__name__ == "HTTPError" for kind in type(error).__mro__)
-
-
-def _is_final(error: Exception) -> bool:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if status is not None:
-        return status != 429 and status < 500
-    return isinstance(error, ValueError) or "offline" in str(error).lower()
 
 
 def _pin(name: str, revision: str | None) -> str:

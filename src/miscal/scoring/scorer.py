@@ -1,16 +1,24 @@
-"""Score questions or pairs in memory: the Python door to the scorer. Long runs go through `miscal.scoring.folder`."""
+"""Score questions or pairs in memory: the Python door to the scorer. Long runs go through `miscal.scoring.folder`.
+
+Source: arXiv 2605.13484, appendix on real data: log p(v | prompt) is the sum over the tokens of v, renormalised over
+the candidates by a softmax.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
+import polars as pl
 
+from miscal.base.arrays import SHOWN
 from miscal.base.errors import InputError
+from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import LanguageModel, Runner, plan
+from miscal.scoring.engine import Asking, BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import (
@@ -18,13 +26,276 @@ from miscal.scoring.questions import (
     OpenQuestion,
     PreferencePair,
     Question,
+    metadata_columns,
     open_items,
     pair_items,
     question_items,
 )
-from miscal.scoring.scored_rows import Scored, assemble
 
 BATCH_TOKENS = 1024
+
+ATTEMPTS = 3
+"""How often a batch whose process is ended from outside is computed, each time with half the rows per pass."""
+
+
+# --- batches: which rows are computed together, and by which workers ------------------------------------------------
+
+
+def plan(encoded: Sequence[Encoded], batch_tokens: int) -> list[list[Encoded]]:
+    """Cut the rows into batches of at most ``batch_tokens`` padded tokens.
+
+    Rows are sorted by cost, longest first (memory runs out at once or not at all), then by row number, so the plan
+    depends on the data and the budget alone: a resumed run meets the same neighbours.
+
+    Parameters
+    ----------
+    batch_tokens : int
+        Budget per batch, at least 1; a row above it makes a batch of its own.
+    """
+    if batch_tokens < 1:
+        raise InputError(f"batch_tokens must be at least 1; got {batch_tokens}")
+    batches: list[list[Encoded]] = []
+    widest = 0
+    for row in sorted(encoded, key=lambda row: (-row.cost, row.row)):
+        if not batches or (len(batches[-1]) + 1) * widest > batch_tokens:
+            batches.append([])
+            widest = row.cost
+        batches[-1].append(row)
+    return batches
+
+
+def choose_batch_workers(
+    engine: str, *, ray_address: str | None = None, workers: int | None = None, device: str = "auto"
+) -> Workers:
+    """Choose what computes the batches; all give the same numbers.
+
+    Parameters
+    ----------
+    engine : {"local", "ray"}
+        "local" takes one process per GPU if there are several, else this process.
+    ray_address : str, optional
+        Of a Ray cluster.
+    workers : int, optional
+        Number of CPU processes of the local engine; default: this process alone.
+    device : str, default "auto"
+        Where the model is to go; a GPU by its number is used alone.
+    """
+    if engine == "ray" and workers:
+        raise InputError(
+            "workers can be given with engine local only: Ray starts as many as its cluster has room for. Leave it out"
+        )
+    return choose_workers(engine, lambda: _local_workers(workers, device), ray_address)
+
+
+def _local_workers(workers: int | None, device: str) -> Workers:
+    from miscal.scoring.weights import visible_gpus
+
+    gpus = visible_gpus()
+    remedy = "give smaller --batch-tokens"
+    if device.startswith("cpu") or (device == "auto" and not gpus):
+        return Processes(workers, remedy=remedy) if workers and workers > 1 else InProcess()
+    if workers and workers > 1:
+        raise InputError(
+            f"workers are CPU processes, but the device is {device!r}: leave workers out, or give --device cpu"
+        )
+    every = device in ("auto", "cuda") and len(gpus) > 1
+    return Processes(len(gpus), gpus, remedy=remedy) if every else InProcess()
+
+
+def batch_results(
+    workers: Workers,
+    model: LanguageModel | ModelSpec,
+    batches: Sequence[tuple[int, Sequence[Encoded]]],
+    asking: Asking | None = None,
+) -> Iterator[tuple[int, BatchResult]]:
+    """Yield (number of the batch, result) as they are done.
+
+    Parameters
+    ----------
+    workers : Workers
+        Other processes load a `ModelSpec` themselves, once each.
+    batches : sequence of (int, sequence of Encoded)
+        Number of each batch, and its rows.
+    asking : Asking, optional
+        What is asked about each batch, hashable; by default, its candidates are weighed.
+    """
+    runner = Runner(model, asking)
+    with workers:
+        yield from workers.results(_task(runner, index, batch) for index, batch in batches)
+
+
+def _task(runner: Runner, index: int, batch: Sequence[Encoded], attempt: int = 1) -> WorkItem:
+    """Put a batch into the words of the workers; the model decides itself about threads, which its folder notes."""
+    spec = runner.model if isinstance(runner.model, ModelSpec) else None
+    return WorkItem(
+        f"batch {index}",
+        compute_batch,
+        (runner, batch, None if attempt == 1 else max(1, len(batch) >> (attempt - 1))),
+        key=index,
+        one_thread=False,
+        gpu=spec is not None and not spec.device.startswith("cpu"),
+        cpus=(spec.threads if spec else None) or 1,
+        instead=None if attempt == ATTEMPTS else _task(runner, index, batch, attempt + 1),
+    )
+
+
+def compute_batch(runner: Runner, batch: Sequence[Encoded], most_rows: int | None) -> BatchResult:
+    """Compute one batch in whatever process this is; a `ModelSpec` is loaded once per process."""
+    runner = _loaded(runner.model, runner.asking) if isinstance(runner.model, ModelSpec) else runner
+    if most_rows:
+        runner.most_rows = min(runner.most_rows or most_rows, most_rows)
+    return runner.run(batch)
+
+
+@lru_cache(maxsize=1)
+def _loaded(spec: ModelSpec, asking: Asking | None) -> Runner:
+    from miscal.scoring.huggingface import HuggingFaceModel
+
+    return Runner(HuggingFaceModel(spec), asking)
+
+
+# --- from log-probabilities to confidence and outcome ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the model answered.
+
+    ``probs``, (n_candidates,), sum to 1 over the candidates; ``predicted`` is the position of the most probable one,
+    the first of equals, and ``tied`` whether another is exactly as probable. ``confidence`` is by the rule "top" that
+    of the predicted candidate, by "first" that of the first one; ``correct`` is whether this candidate is right.
+    ``mass`` in [0, 1] is the probability of all candidates before renormalising, whatever the length normalisation.
+    """
+
+    probs: np.ndarray
+    predicted: int
+    confidence: float
+    correct: int
+    mass: float
+    tied: bool
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    """Return exp(v) / sum exp(v), computed from the largest value down."""
+    shifted = np.exp(values - values.max())
+    return shifted / shifted.sum()
+
+
+def scale(form: str, candidates: tuple[str, ...], n_tokens: np.ndarray) -> np.ndarray:
+    """Return what each log-probability is divided by: 1, its number of tokens, or its number of UTF-8 bytes.
+
+    The bytes are those of the answer, without the blank before it.
+    """
+    if form == "text_per_token":
+        return n_tokens.astype(np.float64)
+    if form == "text_per_byte":
+        return np.array([max(1, len(text.removeprefix(" ").encode())) for text in candidates], dtype=np.float64)
+    return np.ones(len(candidates))
+
+
+def outcome(log_probs: np.ndarray, *, gold: int, rule: str, divisor: np.ndarray | None = None) -> Outcome:
+    """Judge one row.
+
+    Parameters
+    ----------
+    log_probs : ndarray of float64, shape (n_candidates,)
+        Sum of the token log-probabilities of each candidate, <= 0 up to rounding.
+    gold : int
+        Position of the right candidate.
+    rule : {"top", "first"}
+        Whose probability is the confidence (see `Outcome`).
+    divisor : ndarray of float64, shape (n_candidates,), optional
+        Length normalisation (see `scale`); default none.
+
+    >>> result = outcome(np.log([0.1, 0.3, 0.1]), gold=1, rule="top")
+    >>> round(result.confidence, 6), result.correct, round(result.mass, 6)
+    (0.6, 1, 0.5)
+    """
+    probs = softmax(log_probs if divisor is None else log_probs / divisor)
+    predicted = int(np.argmax(probs))
+    spoken = predicted if rule == "top" else 0
+    mass = float(min(1.0, np.exp(log_probs).sum()))
+    tied = int((probs == probs[predicted]).sum()) > 1
+    return Outcome(probs, predicted, float(min(1.0, probs[spoken])), int(spoken == gold), mass, tied)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Rows with their outcome, in the order of the questions; failed rows apart.
+
+    ``outcomes`` has one per item; ``failed`` is row number to reason.
+    """
+
+    items: tuple[Item, ...]
+    outcomes: tuple[Outcome, ...]
+    failed: Mapping[int, str]
+
+    def columns(self) -> tuple[dict[str, list], dict[str, list]]:
+        """Return our columns and those of the metadata, each a list in the order of the items."""
+        own = {
+            "id": [item.id for item in self.items],
+            "text": [item.text for item in self.items],
+            "confidence": [result.confidence for result in self.outcomes],
+            "correct": [result.correct for result in self.outcomes],
+            "predicted": [result.predicted for result in self.outcomes],
+            "choices": [list(item.choices) for item in self.items],
+            "choice_probs": [result.probs.tolist() for result in self.outcomes],
+            "candidate_mass": [result.mass for result in self.outcomes],
+            "answer_index": [item.gold for item in self.items],
+        }
+        return own, metadata_columns(self.items, own)
+
+    def table(self) -> pl.DataFrame:
+        """Return the columns as a data frame."""
+        own, beside = self.columns()
+        return pl.DataFrame(own | beside, schema_overrides={"correct": pl.Int8, "predicted": pl.Int16}, strict=False)
+
+    def triples(self, hidden: np.ndarray) -> Triples:
+        """Return triples with the hidden states as X and the metadata, ``candidate_mass`` and ``predicted`` beside."""
+        if not self.items:
+            first = next(iter(self.failed.items()), (None, "there are none"))
+            raise InputError(
+                f"none of the {len(self.failed)} questions could be scored; the first is row {first[0]}: {first[1]}"
+            )
+        own, beside = self.columns()
+        beside |= {name: own[name] for name in ("candidate_mass", "predicted")}
+        triples = Triples.of(
+            hidden,
+            confidence=own["confidence"],
+            correct=own["correct"],
+            text=own["text"],
+            metadata={name: np.asarray(values) for name, values in beside.items()},
+        )
+        shown = "; ".join(f"row {row}: {reason}" for row, reason in list(self.failed.items())[:SHOWN])
+        more = "; ..." if len(self.failed) > SHOWN else ""
+        notes = (f"{len(self.failed)} rows could not be scored and were left out ({shown}{more})",)
+        rows = np.array([item.row for item in self.items])
+        return replace(triples, row=rows, notes=notes if self.failed else ())
+
+
+def assemble(
+    items: Sequence[Item],
+    encoded: Sequence[Encoded],
+    log_probs: Mapping[int, np.ndarray],
+    failed: Mapping[int, str],
+    form: str,
+) -> Scored:
+    """Judge the rows whose log-probabilities are there, by row number."""
+    n_tokens = {row.row: np.array([len(ids) for ids in row.added]) for row in encoded}
+    kept = tuple(item for item in items if item.row in log_probs)
+    results = tuple(
+        outcome(
+            log_probs[item.row],
+            gold=item.gold,
+            rule=item.rule,
+            divisor=scale(form, item.candidates, n_tokens[item.row]),
+        )
+        for item in kept
+    )
+    return Scored(kept, results, dict(sorted(failed.items())))
+
+
+# --- asking a model --------------------------------------------------------------------------------------------------
 
 
 def default_batch_tokens(device: str = "auto") -> int:

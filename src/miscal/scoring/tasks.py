@@ -88,20 +88,14 @@ def _choice(value: Any, what: str) -> str:
     return _text(value, what)
 
 
-def _choices(value: Any) -> tuple[str, ...]:
-    given = json.loads(value) if isinstance(value, str) else value
-    if not isinstance(given, list):
-        raise ValueError(f"choices must be a list; got {value!r:.40}")
-    return tuple(_choice(choice, f"choice {at}") for at, choice in enumerate(given))
-
-
 def _listed(answer: str, choices: str) -> Callable[[TaskRow], dict[str, Any]]:
     def read(row: TaskRow) -> dict[str, Any]:
-        return {
-            "question": _text(row["question"], "question"),
-            "choices": _choices(row[choices]),
-            "answer_index": _index(row[answer]),
-        }
+        question, listed = _text(row["question"], "question"), row[choices]
+        listed = json.loads(listed) if isinstance(listed, str) else listed
+        if not isinstance(listed, list):
+            raise ValueError(f"choices must be a list; got {row[choices]!r:.40}")
+        options = tuple(_choice(choice, f"choice {at}") for at, choice in enumerate(listed))
+        return {"question": question, "choices": options, "answer_index": _index(row[answer])}
 
     return read
 

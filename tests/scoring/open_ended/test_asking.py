@@ -8,10 +8,11 @@ import torch
 
 from miscal.scoring import FakeModel, HuggingFaceModel, ModelSpec
 from miscal.scoring.answer_confidences import SOURCES, Response, most_frequent, normalised
-from miscal.scoring.engine import Runner, answer_line, plan, uniforms
+from miscal.scoring.engine import Runner, answer_line, uniforms
 from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.prompts import render
 from miscal.scoring.questions import OpenQuestion, open_items
+from miscal.scoring.scorer import plan
 
 ALL = tuple(SOURCES)
 ASKING = OpenEnded(ALL, samples=4, temperature=0.7, longest=6, seed=3)

@@ -139,9 +139,10 @@ def _chosen(
     apart = len({context for context, _ in pairs}) > 1  # tasks that vary the context and keep the continuation
     choices = [(context if apart else text).strip() for context, text in pairs]
     unit = METRICS.get(metric or "")
-    shares = probabilities(
-        [value / _length(text.removeprefix(" "), unit) for value, (_, text) in zip(values, pairs, strict=True)]
-    )
+    texts = [text.removeprefix(" ") for _, text in pairs]
+    sized = [text.encode("utf-8", "surrogatepass") if unit == "bytes" else text for text in texts]
+    lengths = [max(1, len(text)) if unit else 1 for text in sized]
+    shares = probabilities([value / length for value, length in zip(values, lengths, strict=True)])
     predicted = shares.index(max(shares))
     golds = _golds(sample.get("target"), choices)
     doc = dict_in(sample, "doc")
@@ -161,13 +162,6 @@ def _chosen(
         metadata=origin | scalars({**doc, "prompt_hash": sample.get("prompt_hash")}, asked),
         note=f"{plain}{divided} correct {f'is {metric}' if metric else target}",
     )
-
-
-def _length(choice: str, unit: str | None) -> int:
-    """Return what a log-likelihood is divided by."""
-    if unit is None:
-        return 1
-    return max(1, len(choice.encode("utf-8", "surrogatepass") if unit == "bytes" else choice))
 
 
 def _arguments(sample: dict[str, Any]) -> list[tuple[str, str]]:
