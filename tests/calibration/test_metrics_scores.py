@@ -15,14 +15,9 @@ from miscal.calibration.metrics import (
     log_loss,
     log_losses,
     mean_interval,
-    measure_ece,
-    measure_gap,
-    measure_smece,
     paired_difference,
     reliability_curve,
     smece,
-    smece_bootstrap,
-    smece_interval,
     smece_null,
     wilson,
     worst_slice,
@@ -212,39 +207,6 @@ def test_global_scores_hold_the_single_ones():
     assert found["log_loss"].value == pytest.approx(log_loss(y, f))
     for estimate in (found["accuracy"], found["confidence"], found["brier"], found["log_loss"]):
         assert estimate.interval[0] < estimate.value < estimate.interval[1]
-
-
-FUNCTIONS = [
-    brier,
-    log_loss,
-    ece,
-    reliability_curve,
-    check_rows,
-    smece_bootstrap,
-    smece_interval,
-    measure_smece,
-    measure_ece,
-    global_scores,
-    lambda y, f: worst_slice(y, f, ["over"] * len(f)),
-    lambda y, f: measure_gap(y, f, ["over"] * len(f)),
-]
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize(
-    ("y", "f"),
-    [
-        ([], []),
-        ([1], [0.5, 0.5]),
-        ([0, 1], [0.5, np.nan]),
-        ([0, 2], [0.5, 0.5]),
-        ([0, 1], [50, 90]),
-        ([0, 1], [0.5, -1]),
-    ],
-)
-def test_bad_input_is_refused(function, y, f):
-    with pytest.raises(InputError):
-        function(y, f)
 
 
 @pytest.mark.parametrize(

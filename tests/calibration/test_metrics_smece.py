@@ -284,26 +284,10 @@ def test_relplot_agrees_where_its_kernel_is_whole(seed):
 # --- what is refused ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("y", "f", "weight"),
-    [
-        ([], [], None),
-        ([1], [0.5, 0.6], None),
-        ([0, 1], [0.5], None),
-        ([0, 1], [0.5, float("nan")], None),
-        ([0, float("inf")], [0.5, 0.5], None),
-        ([0, 2], [0.5, 0.5], None),
-        ([-1, 1], [0.5, 0.5], None),
-        ([0, 1], [50, 95], None),
-        ([0, 1], [-0.1, 0.5], None),
-        ([0, 1], [0.5, 0.5], [1]),
-        ([0, 1], [0.5, 0.5], [0, 0]),
-        ([0, 1], [0.5, 0.5], [1, -1]),
-    ],
-)
-def test_bad_input_is_refused(y, f, weight):
+@pytest.mark.parametrize("weight", [[1], [0, 0], [1, -1]])
+def test_bad_weights_are_refused(weight):
     with pytest.raises(InputError):
-        smece(y, f, sample_weight=weight)
+        smece([0, 1], [0.5, 0.5], sample_weight=weight)
 
 
 def test_zero_weight_rows_are_dropped():

@@ -1,4 +1,8 @@
-"""Bad input at every door: the same faults, the same refusal, before anything is computed."""
+"""Bad input at every door: the same faults, the same refusal, before anything is computed.
+
+One case for each door and kind of fault; every value, type and carrier of a kind is tried on the checks themselves,
+in tests/base/test_checks.py.
+"""
 
 import contextlib
 import io
@@ -170,22 +174,19 @@ def test_good_input_passes(doors, name):
 
 
 @pytest.mark.promise("I1")
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf], ids=str)
 @pytest.mark.parametrize(("letter", "name"), [(letter, name) for letter in "Xyf" for name in using(letter)])
-def test_values_that_are_not_finite(doors, name, letter, bad):
-    if letter == "X" and np.isnan(bad) and name in ("read_triples", "miscal discover"):
-        pytest.skip("columns of a table may be blank")
+def test_values_that_are_not_finite(doors, name, letter):
     columns = dict(zip("Xyf", good(), strict=True))
-    columns[letter] = with_bad(columns[letter], bad)
+    # columns of a table may be blank
+    columns[letter] = with_bad(columns[letter], -np.inf if letter == "X" else np.nan)
     refused(doors[name], *columns.values(), "2 of 200", "5, 7")
 
 
 @pytest.mark.promise("I2")
-@pytest.mark.parametrize("bad", [-0.1, 1.1, -1e-5, 1 + 1e-5, 2.0, -1e300])
 @pytest.mark.parametrize("name", using("f"))
-def test_confidences_outside_the_unit_interval(doors, name, bad):
+def test_confidences_outside_the_unit_interval(doors, name):
     X, y, f = good()
-    refused(doors[name], X, y, with_bad(f, bad), "[0, 1]", "2 of 200", "5, 7")
+    refused(doors[name], X, y, with_bad(f, 1 + 1e-5), "[0, 1]", "2 of 200", "5, 7")
 
 
 @pytest.mark.promise("I3")
@@ -206,8 +207,11 @@ CODES = {
 
 
 @pytest.mark.promise("I5")
-@pytest.mark.parametrize("code", CODES)
-@pytest.mark.parametrize("name", using("y"))
+@pytest.mark.parametrize(
+    ("name", "code"),
+    # a file is read by rules of its own
+    [*((name, "three values") for name in using("y")), *(("miscal discover", code) for code in list(CODES)[:-1])],
+)
 def test_outcomes_of_another_code(doors, name, code):
     X, y, f = good()
     change, listed = CODES[code]
@@ -220,14 +224,14 @@ IN_MEMORY = [name for name in NAMES if not name.startswith("miscal ")]
 
 
 @pytest.mark.promise("I7")
-@pytest.mark.parametrize("length", [0, 1, N - 1])
 @pytest.mark.parametrize(
     ("letter", "name"), [(letter, name) for letter in "Xyf" for name in IN_MEMORY if letter in USES[name]]
 )
-def test_lengths_that_differ(doors, name, letter, length):
+def test_lengths_that_differ(doors, name, letter):
     columns = dict(zip("Xyf", good(), strict=True))
-    columns[letter] = columns[letter][:length]
-    refused(doors[name], *columns.values(), *((str(N),) if length else ()), *([str(length)] if length > 1 else []))
+    # one value would be laid beside all others by numpy
+    columns[letter] = columns[letter][:1]
+    refused(doors[name], *columns.values(), str(N))
 
 
 IN_ORDER = {
@@ -273,7 +277,7 @@ def test_no_rows(doors, name):
 
 
 @pytest.mark.promise("I8")
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 10])
+@pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_of_few_rows_are_numbers(name, n):
     _, y, f = good()
@@ -282,7 +286,7 @@ def test_metrics_of_few_rows_are_numbers(name, n):
 
 
 @pytest.mark.promise("I8")
-@pytest.mark.parametrize("n", [1, 2, 5, 10, 19])
+@pytest.mark.parametrize("n", [1, 19])
 @pytest.mark.parametrize("name", ["fit", "fit, paper", "miscal discover"])
 def test_too_few_rows_to_learn_from(doors, name, n):
     columns = [one[:n] for one in good()]
@@ -306,17 +310,11 @@ def numbers_in(found):
 # --- types --------------------------------------------------------------------------------------------------------
 
 
-OUTCOMES = {
-    "bool": bool, "int8": np.int8, "uint64": np.uint64, "float16": np.float16, "float32": np.float32,
-}  # fmt: skip
-
-
 @pytest.mark.promise("I4")
-@pytest.mark.parametrize("dtype", OUTCOMES)
 @pytest.mark.parametrize("name", METRICS)
-def test_outcomes_of_every_type_give_the_same_bits(name, dtype):
+def test_outcomes_of_another_type_give_the_same_bits(name):
     _, y, f = good()
-    one, other = (list(numbers_in(METRICS[name](values, f))) for values in (y.astype(float), y.astype(OUTCOMES[dtype])))
+    one, other = (list(numbers_in(METRICS[name](values, f))) for values in (y.astype(float), y.astype(bool)))
     assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
 
 
@@ -343,8 +341,10 @@ CARRIERS = {
 # scikit-learn's own words on a frame where an array was fitted
 @pytest.mark.filterwarnings("ignore:X has feature names, but MiscalibrationField was fitted without")
 @pytest.mark.promise("I15")
-@pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("name", ANSWERING)
+@pytest.mark.parametrize(
+    ("name", "carrier"),
+    [*(("estimate", one) for one in CARRIERS), *((name, "pandas") for name in ANSWERING if name != "estimate")],
+)
 def test_answers_do_not_depend_on_the_carrier(field, name, carrier):
     X, _, f = good()
     call = answering(field)[name]
@@ -353,11 +353,10 @@ def test_answers_do_not_depend_on_the_carrier(field, name, carrier):
 
 
 @pytest.mark.promise("I15")
-@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("name", METRICS)
-def test_metrics_do_not_depend_on_the_carrier(name, carrier):
+def test_metrics_do_not_depend_on_the_carrier(name):
     _, y, f = good()
-    call, carry = METRICS[name], CARRIERS[carrier]
+    call, carry = METRICS[name], CARRIERS["reversed"]
     one, other = (list(numbers_in(call(*given_))) for given_ in ((y, f), (carry(y), carry(f))))
     assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
 
@@ -372,13 +371,11 @@ SMALL = {
 
 @pytest.mark.promise("I14")
 @pytest.mark.parametrize("dtype", SMALL)
-@pytest.mark.parametrize("name", ANSWERING)
-def test_inputs_of_few_bits_are_computed_in_single_precision(field, name, dtype):
+def test_inputs_of_few_bits_are_computed_in_single_precision(field, dtype):
     X, _, f = good()
     narrow = SMALL[dtype](X)
     single = narrow.float().numpy() if dtype == "bfloat16" else narrow.astype(np.float32)
-    call = answering(field)[name]
-    one, other = (list(numbers_in(call(given_, f))) for given_ in (narrow, single))
+    one, other = (list(numbers_in(field.estimate(given_, f))) for given_ in (narrow, single))
     assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
 
 
