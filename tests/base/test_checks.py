@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -292,6 +292,7 @@ def test_weights_are_checked(values, word):
 
 
 @pytest.mark.promise("I2")
+@settings(max_examples=100)
 @given(hnp.arrays(np.float64, st.integers(1, 50), elements=st.floats(allow_nan=True, allow_infinity=True)))
 def test_confidence_is_either_in_range_or_refused(values):
     before = values.tobytes()
@@ -307,6 +308,7 @@ def test_confidence_is_either_in_range_or_refused(values):
 
 
 @pytest.mark.promise("I15")
+@settings(max_examples=100)
 @given(
     hnp.arrays(
         st.sampled_from([np.float16, np.float32, np.float64, np.int8, np.int64, np.bool_]),

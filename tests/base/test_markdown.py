@@ -3,7 +3,7 @@
 import html
 import re
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -21,6 +21,7 @@ def plain(text: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
+@settings(max_examples=100)
 @given(MARKUP)
 @example("1. @all, see #3 and https://here.org or www.here.org")
 @example("---")

@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.base.shown import Diagram, Shown, SignedBar
@@ -49,6 +49,7 @@ def filled(text, times=1):
     return Shown(text, (text,), (text,) * times, bars, ((text, text),) * times, diagram)
 
 
+@settings(max_examples=100)
 @given(st.text() | st.just(HOSTILE))
 def test_no_text_of_a_user_becomes_part_of_the_page(text):
     seen = parsed(filled(text).html()).seen

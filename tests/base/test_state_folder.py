@@ -54,7 +54,7 @@ def test_no_flipped_bit_changes_what_is_loaded(folder, name):
 
 
 @pytest.mark.promise("F2")
-@settings(deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_truncated_files_are_damage(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("state")

@@ -100,7 +100,7 @@ def test_what_few_rows_choose_lowers_the_log_loss_and_never_raises_it_by_more_th
 
 
 @given(st.integers(20, LEAST_ISOTONIC_ROWS - 1), st.integers(0, 2**32 - 1), st.floats(0, 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_too_few_rows_for_steps_get_none(n, seed, step):
     rng = np.random.default_rng(seed)
     f = rng.random(n)
@@ -110,7 +110,7 @@ def test_too_few_rows_for_steps_get_none(n, seed, step):
 
 
 @given(st.integers(FEW_ROWS, 3 * FEW_ROWS), st.integers(0, 2**32 - 1), st.floats(0.7, 1.4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_many_rows_choose_by_two_standard_errors_for_every_map(n, seed, slope):
     y, f, _ = tempered(n, seed, slope)
     found = crossfit_global_map(y, f, np.arange(n) % 5)
@@ -119,7 +119,6 @@ def test_many_rows_choose_by_two_standard_errors_for_every_map(n, seed, slope):
 
 
 @given(st.integers(20, 400), st.floats(0.002, 0.02), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
 def test_that_no_rare_outcome_was_seen_does_not_show_that_it_is_rarer_still(n, rate, seed):
     f = rate * np.random.default_rng(seed).uniform(0.5, 1.5, n)
     assume(f.sum() < 1.5)

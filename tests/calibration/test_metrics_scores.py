@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
@@ -25,7 +25,6 @@ from miscal.calibration.metrics import (
 from miscal.calibration.metrics.checked_rows import check_rows
 from miscal.calibration.metrics.scores import mean_residual
 
-law = settings(deadline=None)
 rows = st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=40).filter(
     lambda r: any(w for _, _, w in r)
 )
@@ -43,7 +42,6 @@ def arrays(data):
 
 
 @pytest.mark.parametrize("name", ["brier", "log_loss", "ece", "ece mass"])
-@law
 @given(data=rows)
 def test_weights_are_repetitions(name, data):
     y, f, w = arrays(data)
@@ -52,7 +50,6 @@ def test_weights_are_repetitions(name, data):
     assert SCORES[name](y, f, sample_weight=w) == pytest.approx(repeated, abs=1e-9)
 
 
-@law
 @given(rows)
 def test_ece_lies_between_mean_and_mean_absolute_residual(data):
     y, f, w = arrays(data)
@@ -100,7 +97,6 @@ def test_wilson_against_statsmodels_values():
     np.testing.assert_allclose(high, [0.2775328, 0.2136023, 0.5961685, 1.0], atol=1e-6)
 
 
-@law
 @given(rows)
 def test_curve_adds_up(data):
     y, f, _ = arrays(data)

@@ -172,7 +172,6 @@ def test_the_search_takes_few_trials(monkeypatch):
 
 # --- laws ---------------------------------------------------------------------------------------------------------
 
-law = settings(deadline=None)
 rows = st.lists(
     st.tuples(st.integers(0, 1), st.floats(0, 1, allow_subnormal=False), st.integers(0, 3)), min_size=1, max_size=40
 ).filter(lambda r: any(w for _, _, w in r))
@@ -184,7 +183,6 @@ def arrays(data):
 
 
 @pytest.mark.promise("V1")
-@law
 @given(rows)
 def test_between_mean_and_mean_absolute_residual(data):
     y, f, w = arrays(data)
@@ -193,7 +191,6 @@ def test_between_mean_and_mean_absolute_residual(data):
 
 
 @pytest.mark.promise("V1")
-@law
 @given(rows)
 def test_weights_are_repetitions(data):
     y, f, w = arrays(data)
@@ -202,7 +199,6 @@ def test_weights_are_repetitions(data):
 
 
 @pytest.mark.promise("V1")
-@law
 @given(rows, st.integers(2, 4))
 def test_duplication(data, times):
     y, f, _ = arrays(data)
@@ -210,7 +206,6 @@ def test_duplication(data, times):
 
 
 @pytest.mark.promise("I10", "V1")
-@law
 @given(rows, st.randoms())
 def test_permutation(data, random):
     y, f, w = arrays(data)
@@ -221,7 +216,6 @@ def test_permutation(data, random):
 
 
 @pytest.mark.promise("V1")
-@law
 @given(rows)
 def test_reflection(data):
     y, f, w = arrays(data)
@@ -229,7 +223,6 @@ def test_reflection(data):
 
 
 @pytest.mark.promise("V1")
-@law
 @given(rows, st.floats(1e-3, 2), st.floats(1e-3, 2))
 def test_monotone_in_sigma(data, a, b):
     y, f, _ = arrays(data)
@@ -238,7 +231,6 @@ def test_monotone_in_sigma(data, a, b):
 
 
 @pytest.mark.promise("V1")
-@law
 @given(rows)
 def test_the_value_is_the_fixed_point(data):
     y, f, _ = arrays(data)
@@ -247,7 +239,6 @@ def test_the_value_is_the_fixed_point(data):
         assert smece_at(y, f, value) == pytest.approx(value, rel=1e-3, abs=2e-5)
 
 
-@law
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=1, max_size=30),
     st.sampled_from([1, 8, 512]),
@@ -267,7 +258,6 @@ def test_smaller_errors_need_more_cells():
 
 
 @pytest.mark.promise("V7")
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_relplot_agrees_where_its_kernel_is_whole(seed):
     relplot = pytest.importorskip("relplot")

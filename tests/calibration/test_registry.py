@@ -82,6 +82,7 @@ def test_a_metric_that_compares_says_which_it_prefers():
         Metric("toy", "Toy", absolute_error, TOY.estimate, compares_corrections=True)
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("few_folds")
 def test_a_new_metric_is_one_entry(monkeypatch, tmp_path):
     monkeypatch.setitem(METRICS, TOY.name, TOY)

@@ -15,7 +15,7 @@ def curve(y, p, **options):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_curve_lies_within_its_band_and_counts_every_row(seed, n):
     rng = np.random.default_rng(seed)
     p, y = rng.random(n).round(2), rng.integers(0, 2, n)

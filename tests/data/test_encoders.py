@@ -171,7 +171,7 @@ def test_identical_texts_are_one_dimension():
 
 
 @pytest.mark.promise("F5")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.text(), min_size=1, max_size=20))
 def test_any_texts_give_finite_numbers_or_a_reason(texts):
     if not any(character.isalnum() or character == "_" for character in "".join(texts).lower()):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError, MissingColumn
@@ -55,7 +55,6 @@ TYPES = {"number": pl.Float64, "category": pl.String, "ordered": RISKS, "date": 
 
 
 @pytest.mark.parametrize("kind", VALUES)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_a_kind_tells_its_column_again_and_survives_being_saved(kind, data):
     values = data.draw(st.lists(VALUES[kind], min_size=1, max_size=30))

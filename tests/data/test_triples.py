@@ -78,7 +78,7 @@ def test_every_row_is_as_likely_to_be_tested_as_any_other():
 
 
 @pytest.mark.promise("I9")
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_equal_inputs_and_groups_stay_on_one_side(data):
     n = data.draw(st.integers(200, 400))

@@ -15,7 +15,7 @@ STARTS = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
 
 
 @pytest.mark.promise("S3")
-@settings(deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(alphabet=STARTS + " 'a1\u3000\xa0", max_size=6), min_size=1, max_size=5))
 def test_no_text_starts_a_formula(texts):
     harmless = tables.defused(pl.DataFrame({"text": texts}))["text"].to_list()

@@ -12,7 +12,7 @@ from miscal.discovery import layout
 from miscal.discovery.layout import lay_out, shown_rows
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 60), st.integers(1, 60), st.integers(0, 5))
 def test_principal_components_keep_what_two_dimensions_can(n, d, seed):
     X = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
@@ -41,7 +41,6 @@ def test_components_fitted_on_a_sample_are_close_to_those_of_all(monkeypatch):
         assert abs(np.corrcoef(everything[:, k], sampled[:, k])[0, 1]) > 0.99
 
 
-@settings(deadline=None)
 @given(st.integers(0, 200), st.integers(1, 100), st.integers(0, 3))
 def test_a_sample_is_sorted_distinct_and_reproducible(n, limit, seed):
     rows = shown_rows(n, seed=seed, limit=limit)

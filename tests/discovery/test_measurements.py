@@ -77,7 +77,7 @@ def test_curves_cover_every_row_and_small_slices_have_none():
     assert sum(curves.over.corrected.n) == N - 29
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=50), st.floats(0, 0.99))
 def test_the_histogram_counts_every_supported_row(values, epsilon):
     delta = np.array(values)
@@ -90,7 +90,6 @@ def test_the_histogram_counts_every_supported_row(values, epsilon):
 
 
 @pytest.mark.promise("I12")
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_correlation_is_in_range_or_undefined(pairs):
     a, b = np.array(pairs).T

@@ -173,7 +173,7 @@ def test_what_is_not_a_summary_is_damage(text):
 
 
 @pytest.mark.promise("F2")
-@settings(deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10_000))
 def test_a_truncated_summary_is_damage(cut):
     text = Summary.model_validate(content()).to_json()
@@ -192,7 +192,6 @@ def test_files_are_read_by_folder_or_by_name(tmp_path):
         read_summary(path)
 
 
-@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -116,6 +116,7 @@ def test_what_is_named_is_counted_and_nothing_is_looked_for_where_rows_are_asked
     assert with_units(read_triples(table, features="x"), 0).counted_by.source == "equal inputs"
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("few_folds")
 def test_of_fewer_than_ten_units_nothing_is_claimed():
     rng = np.random.default_rng(0)

@@ -31,7 +31,7 @@ def two_loops(query, bank, values, sigma, weight=None):
 
 
 @pytest.mark.promise("V6")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     d=st.integers(1, 5),
@@ -75,7 +75,7 @@ def test_single_precision_survives_a_far_origin_and_tiny_bandwidth():
 
 
 @pytest.mark.promise("I17")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 10**6), log_sigma=st.floats(-3, 3), log_scale=st.floats(-3, 3))
 def test_never_nan_and_between_the_extremes(seed, log_sigma, log_scale):
     query, bank = (rows(9, 3, seed + i, scale=10**log_scale).astype(np.float32) for i in (0, 1))
@@ -110,7 +110,7 @@ def test_far_query_has_no_mass_and_the_plain_mean():
 
 @pytest.mark.promise("I10")
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_sign_flip_row_order_and_repeats(seed):
     rng = np.random.default_rng(seed)
     query, bank, r = rows(6, 2, seed), rows(20, 2, seed + 1), rng.uniform(-1, 1, 20)
@@ -150,7 +150,7 @@ def test_all_neighbours_are_the_whole_bank_and_few_are_the_nearest():
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 25), same=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_nearest_agrees_with_sorting_all_distances(seed, k, same):
     bank = rows(25, 3, seed)
     query = bank if same else rows(7, 3, seed + 1)
@@ -202,7 +202,7 @@ def test_refuses_misfits():
 
 
 @given(seed=st.integers(0, 10**6), ridge=st.floats(0.01, 10))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_logit_shift_solves_its_equation(seed, ridge):
     rng = np.random.default_rng(seed)
     query, bank = rows(5, 2, seed), rows(60, 2, seed + 1)

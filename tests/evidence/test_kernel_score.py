@@ -27,7 +27,7 @@ def world(n, seed, hidden=0.0, columns=4):
 
 
 @given(seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_order_of_the_rows_is_irrelevant(seed):
     X, y, f = world(120, seed, 0.2)
     turned = np.random.default_rng(seed).permutation(120)
@@ -36,7 +36,7 @@ def test_the_order_of_the_rows_is_irrelevant(seed):
 
 
 @given(seeds, st.lists(st.sampled_from([-1024.0, -0.5, 2.0, 4096.0]), min_size=4, max_size=4))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_units_and_origins_of_the_columns_are_irrelevant(seed, scales):
     X, y, f = world(150, seed, 0.15)
     # the order of rows is by their values, and decides the landmarks: one sign for all keeps it for these draws
@@ -53,7 +53,7 @@ def test_planted_structure_is_seen_and_its_absence_too():
 
 
 @given(seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_statistics_are_those_of_two_nested_loops(seed):
     X, y, f = world(40, seed, 0.2)
     order = np.argsort(f)
@@ -74,7 +74,7 @@ def test_the_statistics_are_those_of_two_nested_loops(seed):
 
 
 @given(seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_factors_have_no_mean_and_no_slope_in_the_confidence_within_a_stratum(seed):
     X, _, f = world(60, seed)
     f = np.sort(f)
@@ -88,7 +88,7 @@ def test_factors_have_no_mean_and_no_slope_in_the_confidence_within_a_stratum(se
 
 
 @given(seeds, st.integers(1, 30))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
     rng = np.random.default_rng(seed)
     stratum, e = rng.integers(0, 5, 40), rng.normal(size=40)

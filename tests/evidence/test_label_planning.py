@@ -23,7 +23,6 @@ def pool(seed, n=400):
 
 
 @given(st.integers(0, 1_000), st.integers(1, 400))
-@settings(max_examples=40, deadline=None)
 def test_probabilities_sum_to_the_budget_and_weights_are_bounded(seed, budget):
     p, error, finding = pool(seed)
     chance = labelling_probabilities(p, budget, standard_error=error, finding=finding)
@@ -71,7 +70,7 @@ def test_the_weighted_estimate_is_unbiased_and_surer_than_labels_at_random():
 
 
 @given(st.integers(0, 200))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_number_that_halves_an_interval_does(seed):
     rng = np.random.default_rng(seed)
     p = rng.beta(1.5, 1.0, 20_000)

@@ -21,7 +21,7 @@ def smoothed(n, seed=0, *, columns=3, confidence=(0.3, 0.7)):
 
 
 @given(st.integers(0, 1000), st.floats(0, 1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_planted_errors_leave_rates_within_bounds(seed, size):
     _, _, rows = smoothed(120, seed, confidence=(0.01, 0.99))
     for places in (halves, clusters):

@@ -17,7 +17,7 @@ def drawn(resample, n_draws=DRAWS, seed=0):
     return np.array([resample(rng) for _ in range(n_draws)])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.02, 0.3, 0.5, 0.9, 1.0])), min_size=2, max_size=12),
     st.floats(0, 1),

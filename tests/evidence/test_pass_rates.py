@@ -45,7 +45,7 @@ def same(one, other):
 
 
 @given(st.integers(0, 10_000), st.floats(-5, 5), st.integers(20, 300), st.sampled_from([1, 2, 5]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_intervals_hold_their_estimate_and_lie_in_the_unit_range(seed, level, labels, answers, signal):
     rows, _ = judged(seed, labels=max(labels, 10 * answers), level=level, answers=answers, signal=signal)
     for found in (pass_rate(rows), labelled_rate(rows), judge_rate(rows, rows.predicted)):
@@ -55,7 +55,7 @@ def test_intervals_hold_their_estimate_and_lie_in_the_unit_range(seed, level, la
 
 
 @given(st.integers(0, 10_000), st.floats(-3, 3), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_an_estimate_at_the_same_place_is_never_less_sure_than_the_labels_alone(seed, level, signal):
     rows, _ = judged(seed, level=level, signal=signal)
     found, alone = pass_rate(rows), labelled_rate(rows)
@@ -204,7 +204,6 @@ def test_the_interval_of_a_share_covers_nearly_always_enough(n):
 
 
 @given(st.integers(0, 10_000), st.floats(0.01, 1.5))
-@settings(max_examples=40, deadline=None)
 def test_unequal_chances_of_a_label_cost_more_where_labels_are_few(seed, spread):
     """Beside what they cost anyhow: Student's quantile takes the place of the normal one."""
     weight = np.exp(spread * np.random.default_rng(seed).normal(size=40))

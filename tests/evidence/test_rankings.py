@@ -26,7 +26,7 @@ def ranks(means):
 
 
 @given(st.integers(0, 1_000), st.lists(st.floats(-0.5, 0.5), min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_intervals_hold_their_estimates_and_ranks_follow_from_differences(seed, means):
     estimate, influence = table(seed, means)
     found = rank(estimate, influence, n_draws=199, random_state=seed)
@@ -43,7 +43,7 @@ def test_intervals_hold_their_estimates_and_ranks_follow_from_differences(seed, 
 
 
 @given(st.integers(0, 1_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_lower_is_better_turns_the_order_and_nothing_else(seed):
     estimate, influence = table(seed, [0.0, 0.3, 0.6])
     one = rank(estimate, influence, n_draws=199)
@@ -80,7 +80,7 @@ def test_more_models_cost_more_and_one_model_costs_what_an_interval_costs():
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_intervals_of_shares_are_wilsons_for_one_model_and_stay_in_the_unit_range(hits):
     n = 40
     human = (np.arange(n)[:, None] < hits).astype(float)

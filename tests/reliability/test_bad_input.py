@@ -387,7 +387,7 @@ WITHOUT_DRAWS = ["smece", "ece", "brier", "log_loss", "reliability_curve", "wors
 
 @pytest.mark.promise("I10")
 @pytest.mark.parametrize("name", WITHOUT_DRAWS)
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=70)
 @given(PAIRS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_is_no_matter(name, pairs, random):
     order = list(range(len(pairs)))
@@ -423,7 +423,7 @@ def test_one_class_teaches_nothing_and_is_refused(doors, name, outcome):
 
 
 @pytest.mark.promise("I17")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.floats(-30, 30), st.integers(0, 1000))
 def test_answers_are_finite_however_far_the_row(power, seed):
     rng = np.random.default_rng(seed)

@@ -73,7 +73,7 @@ def test_a_run_on_hostile_rows_adds_no_element_to_its_pages(tmp_path):
 
 
 @pytest.mark.promise("S3")
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(st.text(alphabet=STARTS + " 'a1,\"\u3000\xa0;|", max_size=8), min_size=1, max_size=4, unique=True))
 def test_no_cell_and_no_header_of_a_csv_starts_a_formula(texts):
     table = pl.DataFrame({f"{text}{k}": [text] for k, text in enumerate(texts)})

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.report import formatting, texts
@@ -44,6 +44,7 @@ def test_settings_of_any_kind_have_words(value):
 
 
 @pytest.mark.promise("F5")
+@settings(max_examples=100)
 @given(text=st.text(st.characters(), max_size=200))
 def test_cleaned_text_can_be_written_and_parsed(text):
     cleaned = texts.clean(text)

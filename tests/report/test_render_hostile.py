@@ -28,7 +28,7 @@ def check_embedding(value):
 
 
 @pytest.mark.promise("S1")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(TEXTS)
 def test_data_comes_back_from_the_page_and_ends_no_element(value):
     check_embedding(value)
@@ -36,7 +36,7 @@ def test_data_comes_back_from_the_page_and_ends_no_element(value):
 
 @pytest.mark.promise("S1")
 @pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=3000)
 @given(TEXTS)
 def test_data_comes_back_in_three_thousand_cases(value):
     check_embedding(value)
@@ -62,7 +62,7 @@ def test_payloads_in_every_sink_add_no_element(make_run, plain_tags, payload):
 
 
 @pytest.mark.promise("S1")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.text(st.sampled_from("<>&\"'`/=-!{}% scriptonea\u2028\u00e9\\"), min_size=1, max_size=40))
 def test_random_markup_in_every_sink_adds_no_element(make_run, plain_tags, payload):
     payload = f"x{payload}x"

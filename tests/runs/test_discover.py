@@ -256,6 +256,7 @@ def test_options_and_defaults_are_those_of_the_command():
     assert {one.name for one in fields(Columns)} < arguments.keys()
 
 
+@pytest.mark.whole
 def test_the_command_and_python_give_the_same_numbers(found, tmp_path):
     frame = loans()
     pl.from_pandas(frame).write_parquet(tmp_path / "loans.parquet")
@@ -318,6 +319,7 @@ def test_a_saved_run_is_the_same_run(found, tmp_path):
     pd.testing.assert_frame_equal(model.correct(new), found.correct(new))
 
 
+@pytest.mark.whole
 def test_runs_of_frames_are_compared_whether_saved_or_not(found, tmp_path):
     other = miscal.discover(loans(), **EVENT, **QUICK, seed=1, evidence="test")
     compared = found.compare(other)
@@ -361,11 +363,13 @@ def miscal_copy(run):
     return miscal.Run(run.content, run._frames)
 
 
+@pytest.mark.whole
 def test_two_frames_without_shared_rows_are_two_sets(found):
     other = miscal.discover(loans(seed=9), **EVENT, **QUICK, evidence="test")
     assert not found.compare(other).pairs[0].same_rows
 
 
+@pytest.mark.whole
 def test_looks_add_up_before_and_after_saving(found, tmp_path):
     run = miscal.Run(replace(found.content, path=None))
     assert run.monitor(loans(100, seed=7)).rows == 100
@@ -373,6 +377,7 @@ def test_looks_add_up_before_and_after_saving(found, tmp_path):
     assert miscal.load(tmp_path / "run").monitor(loans(80, seed=8)).rows == 180
 
 
+@pytest.mark.whole
 def test_looks_of_threads_all_count(found, tmp_path):
     run, failed = miscal.Run(replace(found.content, path=None)), []
 
@@ -399,6 +404,7 @@ def test_the_page_is_drawn_into_a_file(found, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
 
 
+@pytest.mark.whole
 def test_texts_that_are_to_be_left_out_are_not_kept(tmp_path):
     frame = loans().assign(text=[f"what of loan {k % 40}" for k in range(N)])
     found = miscal.discover(frame, **EVENT, text="text", redact_text=True, evidence="test", **QUICK)
@@ -408,6 +414,7 @@ def test_texts_that_are_to_be_left_out_are_not_kept(tmp_path):
         miscal.load(tmp_path / "run").content.triples()
 
 
+@pytest.mark.whole
 def test_embeddings_in_memory_are_kept_with_the_run(tmp_path):
     frame, X = loans(), np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
     found = miscal.discover(frame, **EVENT, embeddings=X, metadata=["region"], evidence="test", **QUICK)
@@ -447,6 +454,7 @@ def test_names_and_values_of_a_user_are_escaped(found):
 # --- what a run draws ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.whole
 def test_the_drawings_of_a_run(found, tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     again = miscal.load(miscal_copy(found).save(tmp_path / "run"))

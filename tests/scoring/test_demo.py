@@ -65,7 +65,7 @@ def test_packing_keeps_every_row(tmp_path, monkeypatch):
     np.testing.assert_allclose(triples.confidence, [result.confidence for result in scored.outcomes], atol=1e-6)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(1, 6))
 def test_principal_components_keep_the_largest_distances(seed, dimensions):
     X = np.random.default_rng(seed).normal(size=(12, 6)).astype(np.float32)

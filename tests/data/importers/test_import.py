@@ -218,7 +218,7 @@ def record_of(kind):
 
 @pytest.mark.promise("F3")
 @pytest.mark.parametrize("kind", [*RECORDS, *GOLDEN])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_nothing_else_ever_comes_out(tmp_path_factory, kind, data):
     record = record_of(kind)

@@ -42,7 +42,7 @@ def test_probabilities_and_label_are_no_inputs_and_name_nothing():
     assert "predicted" not in rows.source["columns"]["needed"]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.permutations(range(3)), st.randoms(use_true_random=False))
 def test_order_of_columns_and_of_rows_moves_nothing_else(order, random):
     rows = read_triples(TABLE, probabilities=[f"p_{NAMES[k]}" for k in order], label="kind", features="size")

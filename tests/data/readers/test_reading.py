@@ -425,7 +425,7 @@ def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
 
 
 @pytest.mark.promise("I1")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sets(st.integers(0, N - 1), max_size=40), st.sampled_from(["confidence", "correct", "x"]))
 def test_dropping_is_the_same_as_never_having_had_the_rows(rows, column):
     kept = [i for i in range(N) if i not in rows]

@@ -36,7 +36,6 @@ def found(data, escape=None, size=None):
 
 
 @pytest.mark.promise("F10")
-@settings(max_examples=40, deadline=None)
 @given(rows=TABLES, size=st.integers(1, 9))
 @example(rows=[("", "x"), ('"', '""')], size=1)
 def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
@@ -49,7 +48,6 @@ def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
 
 
 @pytest.mark.promise("F10")
-@settings(max_examples=40, deadline=None)
 @given(rows=TABLES, size=st.integers(1, 9))
 def test_escaped_quotation_marks_are_read_if_the_escape_is_named(rows, size, tmp_path_factory):
     path = tmp_path_factory.mktemp("a") / "a.csv"
@@ -134,7 +132,7 @@ def test_records_with_another_number_of_fields_are_refused_with_their_line(opene
 
 
 @pytest.mark.promise("F10")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=TABLES, at=st.integers(0, 5), more=st.booleans(), size=st.integers(1, 9))
 def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(rows, at, more, size):
     at = min(at, len(rows) - 1)

@@ -22,7 +22,7 @@ def learned(seed, *, n=3_000, sizes=(4, 20), shift=0.0, slope=1.0):
     return LevelledRows(codes, list(sizes), level, correct, level, np.ones(n))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_flipped_outcomes_have_flipped_effects(seed):
     rows = learned(seed, n=600, shift=-3.0)
@@ -32,7 +32,7 @@ def test_flipped_outcomes_have_flipped_effects(seed):
     np.testing.assert_allclose(again, -told, atol=1e-8)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_order_is_irrelevant_and_a_repeated_row_is_weight_2(seed):
     rows = learned(seed, n=600, shift=-3.0)

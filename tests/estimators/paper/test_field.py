@@ -41,7 +41,7 @@ def field(world):
     alpha=st.floats(0, 1e3),
     smaller=st.floats(0, 1),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_range_aware_map_stays_in_range_keeps_the_sign_and_is_monotone(f, delta, alpha, smaller):
     f, delta = np.array([f]), np.array([delta])
     corrected = range_aware(f, delta, alpha)

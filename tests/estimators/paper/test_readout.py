@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from miscal.estimators.paper.readout import Readout
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(2, 60),

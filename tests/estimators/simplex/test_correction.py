@@ -30,7 +30,7 @@ def fitted():
 
 
 @pytest.mark.parametrize("name", SIMPLEX_MAPS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(3, 30))
 def test_every_map_gives_rows_that_sum_to_one(name, seed, k, n):
     rng = np.random.default_rng(seed)

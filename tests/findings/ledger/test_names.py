@@ -38,7 +38,7 @@ def test_a_term_that_a_value_does_not_account_for_is_told():
     assert '"court" in the text' in found[0].description
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 2**20))
 def test_intervals_of_one_column_share_no_rows_and_no_row_is_shown_twice(seed):
     rng = np.random.default_rng(seed)

@@ -20,7 +20,6 @@ def worlds(probs, k):
         yield [ANSWERS[at] for at in drawn], prod(probs[at] for at in drawn)
 
 
-@settings(max_examples=40, deadline=None)
 @given(shares, st.integers(2, 6), st.sampled_from([None, "b"]), st.data())
 def test_the_held_out_frequency_is_unbiased_given_every_answer(probs, k, preferred, data):
     m = data.draw(st.integers(1, k - 1))
@@ -33,7 +32,7 @@ def test_the_held_out_frequency_is_unbiased_given_every_answer(probs, k, preferr
         assert total[answer] == pytest.approx(p * chance[answer], abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(shares, st.integers(2, 6))
 def test_its_variance_is_never_above_that_of_one_division(probs, k):
     m = (k + 1) // 2
@@ -46,7 +45,7 @@ def test_its_variance_is_never_above_that_of_one_division(probs, k):
     assert averaged <= one + 1e-12
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(shares, st.integers(2, 6))
 def test_the_share_of_the_samples_that_chose_flatters_and_that_of_others_does_not(probs, k):
     naive = fixed = 0.0
@@ -58,7 +57,7 @@ def test_the_share_of_the_samples_that_chose_flatters_and_that_of_others_does_no
     assert fixed == pytest.approx(probs[0], abs=1e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(shares, st.integers(2, 4))
 def test_averaging_both_halves_flatters_where_they_agree(probs, k):
     """Why the held-out frequency is no such average."""
