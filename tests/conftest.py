@@ -1,5 +1,6 @@
 """Settings of the whole suite."""
 
+import fcntl
 import ipaddress
 import os
 import socket
@@ -45,6 +46,37 @@ def few_folds():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("miscal.estimators.honest._FOLDS_OF_FEW", 3)
         yield
+
+
+@pytest.fixture(scope="session")
+def answers_run(tmp_path_factory) -> Path:
+    """A run of 200 answers with a finding, beside its data, made once for all workers; nobody writes into it."""
+    place = tmp_path_factory.getbasetemp()
+    folder = (place.parent if "PYTEST_XDIST_WORKER" in os.environ else place) / "answers"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "run").exists():
+            _write_answers_run(folder)
+    return folder / "run"
+
+
+def _write_answers_run(folder: Path) -> None:
+    # here, because they are not needed where other tests run
+    import polars as pl
+
+    from miscal.data.readers import read_triples
+    from miscal.discovery.discover import discover
+    from miscal.report import write_run
+
+    from .cli.new_rows import rows
+
+    folder.mkdir(exist_ok=True)
+    names = pl.Series("sample_id", [f"s{k}" for k in range(200)])
+    rows(200).with_columns(names, epoch=1).write_parquet(folder / "old.parquet")
+    data = read_triples(folder / "old.parquet", features="age,count,kind", metadata="kind")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("miscal.estimators.honest._FOLDS_OF_FEW", 3)
+        write_run(discover(data, map_method="pca", n_jobs=1), folder / "run", report=False)
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def distorted(n, seed=0, power=2.0):
 
 @pytest.mark.parametrize("name", MAKERS)
 @given(pairs=rows)
-@settings(max_examples=100)
+@settings(max_examples=25)
 def test_maps_are_rising_and_stay_in_the_unit_interval(name, pairs):
     p = MAKERS[name]().fit(*arrays(pairs)).predict(GRID)
     assert p.shape == GRID.shape
@@ -43,7 +43,7 @@ def test_maps_are_rising_and_stay_in_the_unit_interval(name, pairs):
 
 @pytest.mark.parametrize("name", MAKERS)
 @given(pairs=rows, data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_integer_weights_repeat_rows(name, pairs, data):
     y, f = arrays(pairs)
     w = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(f), max_size=len(f))))
@@ -56,7 +56,7 @@ def test_integer_weights_repeat_rows(name, pairs, data):
 
 @pytest.mark.parametrize("name", MAKERS)
 @given(pairs=rows)
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_turning_events_round_turns_the_map_round(name, pairs):
     # Dyadic confidences, for which 1 - f is exact.
     y, f = arrays(pairs)
@@ -204,7 +204,7 @@ def test_plain_isotonic_is_scikit_learns(seed):
 
 
 @given(pairs=rows, smoothing=st.floats(0.01, 10))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_smoothed_isotonic_never_says_never(pairs, smoothing):
     y, f = arrays(pairs)
     p = Isotonic(smoothing).fit(y, f).predict(GRID)

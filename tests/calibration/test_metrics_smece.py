@@ -78,7 +78,7 @@ def case(number):
 
 
 @pytest.mark.promise("V1")
-@pytest.mark.parametrize("block", [0, 1, 2, *(pytest.param(k, marks=pytest.mark.slow) for k in range(3, 10))])
+@pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
 def test_dense_quadrature_of_200_cases(block):
     for number in range(20 * block, 20 * block + 20):
         y, f, weight = case(number)
@@ -95,7 +95,7 @@ def test_fixed_bandwidth(sigma):
 
 
 @pytest.mark.promise("V1")
-@pytest.mark.parametrize("n", [100, 1000, 10_000, 30_000])
+@pytest.mark.parametrize("n", [100, 1000, 10_000])
 def test_small_values_are_resolved(n):
     """Residuals that alternate at every point have an error far below what any fixed number of modes resolves."""
     f = np.arange(n + 1) / n

@@ -244,14 +244,11 @@ EMBEDDINGS = {
 }
 
 
-@pytest.mark.parametrize("ending", [".npy", ".safetensors"])
-@pytest.mark.parametrize("name", EMBEDDINGS)
+@pytest.mark.parametrize(("name", "ending"), [*((name, ".npy") for name in EMBEDDINGS), ("the same", ".safetensors")])
 def test_what_is_said_of_other_embeddings(name, ending, calibrate, tmp_path):
     X, options, said, unsupported = EMBEDDINGS[name]
     if X is not None:
-        path = tmp_path / f"x{ending}"
-        np.save(path, X) if ending == ".npy" else save_file({"x": np.ascontiguousarray(X)}, path)
-        options = [*options, "--embeddings", path]
+        options = [*options, "--embeddings", saved_embeddings(tmp_path, ending, X)]
     told = calibrate("embeddings", rows(), *options)
     assert re.search(said, told.err if unsupported is None else told.out), told.out + told.err
     assert told.status == (2 if unsupported is None else 0)
@@ -265,8 +262,7 @@ def saved_embeddings(folder, ending, X):
     return path
 
 
-@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
-@pytest.mark.parametrize("ending", [".npy", ".safetensors"])
+@pytest.mark.parametrize(("format", "ending"), [("parquet", ".npy"), ("csv", ".safetensors"), ("jsonl", ".npy")])
 def test_a_column_may_say_which_row_of_the_embeddings_is_whose(ending, format, calibrate, tmp_path):
     """Fewer embeddings than rows, in another order: the same values as with one row each."""
     at = np.random.default_rng(0).integers(20, 80, N)

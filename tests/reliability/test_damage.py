@@ -18,11 +18,9 @@ from miscal.base.errors import MiscalError
 from miscal.base.files import replace_file
 from miscal.data.importers import read_log
 from miscal.data.readers import read_triples
-from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import seal
 from miscal.discovery.saved_model import load_model
-from miscal.report import write_run
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
 from miscal.scoring.scorer import as_items
@@ -165,11 +163,9 @@ def test_logs_of_other_tools(tmp_path, kind, way):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, few_folds):
+def run(tmp_path_factory, answers_run):
     """A run folder, audited and with its model."""
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    data = read_triples(rows(120), features="age,count,kind")
-    write_run(discover(data, evidence="test", map_method="pca", n_jobs=1), folder, report=False)
+    folder = shutil.copytree(answers_run, tmp_path_factory.mktemp("runs") / "run")
     replace_file(folder / "audit.json", b'{"null": "visible"}\n')
     seal(folder)
     return folder

@@ -22,9 +22,7 @@ from miscal.base.files import replace_file
 from miscal.cli import main
 from miscal.cli.exit_status import guarded
 from miscal.data.importers import import_log
-from miscal.data.readers import read_triples
 from miscal.data.writing import write_table
-from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.discovery.run_folder import check_seal, run_folder, seal
 from miscal.estimators.field import MiscalibrationField
@@ -218,10 +216,8 @@ def test_a_cell_that_is_saved(tmp_path, monkeypatch, capsys, fault):
 
 
 @pytest.fixture(scope="module")
-def found(few_folds):
-    """One discovery of few rows."""
-    triples = read_triples(rows(120), features="age,count", metadata="kind")
-    return discover(triples, evidence="test", map_method="pca", n_jobs=1)
+def found(answers_run):
+    return read_run(answers_run)
 
 
 def said_otherwise(found):

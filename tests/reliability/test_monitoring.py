@@ -15,9 +15,6 @@ import pytest
 from miscal.base.errors import CorruptFile, InputError, MismatchError, TrustError
 from miscal.base.state_folder import load_state, save_state
 from miscal.cli import main
-from miscal.data.readers import read_triples
-from miscal.discovery.discover import discover
-from miscal.report import write_run
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.command import MONITOR_FILES, monitor
 from miscal.runs.monitor.document import FINDING, GAIN, LEVEL, THRESHOLD
@@ -36,21 +33,18 @@ def batch(k):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, few_folds):
-    """A run with a finding, and the rows of three looks; nobody writes into it."""
+def made(tmp_path_factory):
+    """The rows of three looks."""
     folder = tmp_path_factory.mktemp("made")
-    rows(200).write_parquet(folder / "old.parquet")
-    data = read_triples(folder / "old.parquet", features="age,count,kind", metadata="kind")
-    write_run(discover(data, map_method="pca", n_jobs=1), folder / "run", report=False)
     for k in (1, 2, 3):
         batch(k).write_parquet(folder / f"{k}.parquet")
     return folder
 
 
 @pytest.fixture(scope="module")
-def looked(made):
+def looked(made, answers_run):
     """Make run folders after so many looks, by copying."""
-    folders = [made / "run"]
+    folders = [answers_run]
     for k in (1, 2, 3):
         folders.append(made / f"after {k}" / "run")
         shutil.copytree(folders[-2], folders[-1])

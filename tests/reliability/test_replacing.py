@@ -1,16 +1,13 @@
 """What may be replaced: no command loses a file or a folder that it did not write."""
 
 import re
+import shutil
 
-import polars as pl
 import pytest
 
 import miscal
 from miscal.cli import main
 from miscal.cli.exit_status import guarded
-from miscal.data.readers import read_triples
-from miscal.discovery.discover import discover
-from miscal.report import write_run
 from miscal.runs.monitor.command import monitor
 from miscal.scoring import FakeModel
 from miscal.scoring.folder import score_folder
@@ -28,16 +25,14 @@ pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory, few_folds):
+def work(tmp_path_factory, answers_run):
     """A run with the data that it was made from, new rows, a log, and what is of no concern to miscal."""
     work = tmp_path_factory.mktemp("work")
-    samples = {"sample_id": [f"s{k}" for k in range(120)], "epoch": [1] * 120}
-    rows(120).with_columns(**{name: pl.Series(values) for name, values in samples.items()}).write_csv(work / "old.csv")
+    shutil.copytree(answers_run, work / "run")
+    rows(120).write_csv(work / "old.csv")
     rows(60, seed=1).drop("correct").write_csv(work / "new.csv")
     rows(60, seed=2).write_csv(work / "labelled.csv")
     lines(work / "log.jsonl", [sample(k, (-1.0, -2.0, -3.0, -0.5)) for k in range(4)])
-    triples = read_triples(work / "old.csv", features="age,count", metadata="kind")
-    write_run(discover(triples, evidence="test", map_method="pca", n_jobs=1), work / "run")
     monitor(work / "run", work / "labelled.csv", out=work / "looks")
     (work / "mine").mkdir()
     (work / "mine" / "thesis.tex").write_text("years of work")

@@ -26,6 +26,7 @@ from miscal.base.errors import InputError, MismatchError
 FEW = "ignore:fit was given .* rows, and a local correction needs at least 100:UserWarning"
 
 
+@pytest.mark.whole
 @parametrize_with_checks([LocalCalibratedClassifier(LogisticRegression())])
 @pytest.mark.filterwarnings(FEW, "ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The least populated class:UserWarning", "ignore:.*failed to converge")

@@ -18,6 +18,9 @@ OPTIONS = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 3}
 SETTINGS = MeasureSettings(seed=2, min_rows=1)
 
 
+pytestmark = pytest.mark.whole
+
+
 @pytest.fixture(scope="module")
 def result():
     rng = np.random.default_rng(0)
