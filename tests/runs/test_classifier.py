@@ -176,6 +176,7 @@ def test_a_fitted_classifier_is_taken_as_it_is():
     np.testing.assert_allclose(foreign.predict_proba(X), frozen.predict_proba(X), atol=1e-12)
 
 
+@pytest.mark.whole
 def test_it_is_searched_and_cross_validated():
     X, y = two_classes(300)
     search = GridSearchCV(
