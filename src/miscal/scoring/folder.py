@@ -218,10 +218,6 @@ class Shards(CellStore):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, (".parquet", ".safetensors"))
 
-    def is_done(self, index: int) -> bool:
-        """Say whether the shard is there and undamaged."""
-        return self.find(f"{index:06}") is not None
-
     def write(self, index: int, result: BatchResult) -> None:
         """Put the numbers of a batch on disk; see `save`."""
         from safetensors.numpy import save_file
@@ -315,30 +311,28 @@ def _with_weights(text_side: Any, *, elsewhere: bool) -> LanguageModel | ModelSp
     return text_side if isinstance(text_side, HuggingFaceModel) else HuggingFaceModel(text_side.spec, text=text_side)
 
 
+@dataclass
 class _Run:
     """The rows of a run and its batches, all fixed before the first one is computed."""
 
-    def __init__(
-        self,
-        text_side: Any,
-        items: Sequence[Item],
-        settings: dict[str, Any],
-        form: str,
-        asking: OpenEnded | None,
-        shards: Shards,
-    ) -> None:
-        self.text_side, self.items, self.settings, self.shards = text_side, items, settings, shards
-        self.form, self.asking = form, asking
-        if asking:
-            self.encoded, self.unreadable = asking.encode(items, text_side)
+    text_side: Any
+    items: Sequence[Item]
+    settings: dict[str, Any]
+    form: str
+    asking: OpenEnded | None
+    shards: Shards
+
+    def __post_init__(self) -> None:
+        if self.asking:
+            self.encoded, self.unreadable = self.asking.encode(self.items, self.text_side)
         else:
-            lengths = {"max_length": text_side.max_length, "n_lead": text_side.n_lead}
-            self.encoded, self.unreadable = encode(items, text_side.tokenize, **lengths)
-        self.batches = plan(self.encoded, settings["batch_tokens"])
+            lengths = {"max_length": self.text_side.max_length, "n_lead": self.text_side.n_lead}
+            self.encoded, self.unreadable = encode(self.items, self.text_side.tokenize, **lengths)
+        self.batches = plan(self.encoded, self.settings["batch_tokens"])
 
     def compute(self, workers: Workers, progress: Progress | None) -> int:
         """Compute what is not done yet; return the number of its rows."""
-        jobs = [(index, batch) for index, batch in enumerate(self.batches) if not self.shards.is_done(index)]
+        jobs = [(index, batch) for index, batch in enumerate(self.batches) if self.shards.find(f"{index:06}") is None]
         total, n_new = len(self.encoded), sum(len(batch) for _, batch in jobs)
         if progress and n_new < total:
             progress(total - n_new, total)
@@ -396,11 +390,8 @@ class _Run:
 
         Batches wait in single precision, so that this depends on all rows at once, never on who computed which batch.
         """
-        asked = self.settings["embeddings_dtype"]
-        if asked != "float16":
-            return {"dtype": asked}
-        largest, limit = self.shards.largest(len(self.batches)), float(np.finfo(np.float16).max)
-        if largest <= limit:
+        asked, limit = self.settings["embeddings_dtype"], float(np.finfo(np.float16).max)
+        if asked != "float16" or (largest := self.shards.largest(len(self.batches))) <= limit:
             return {"dtype": asked}
         note = (
             f"the hidden states are stored in float32, because one of them has the magnitude {largest:,.0f} and "

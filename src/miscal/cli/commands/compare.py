@@ -1,12 +1,13 @@
 """``miscal compare``: runs beside each other."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from miscal.base.errors import InputError
-from miscal.base.options import given
+from miscal.base.options import given, parameter
 from miscal.cli.options import Form
 from miscal.data.columns import Columns
 from miscal.runs.settings import DiscoverySettings
@@ -21,34 +22,29 @@ Runs = Annotated[
         help="Folders written by `miscal discover`; with --confidence-columns, one table.",
     ),
 ]
-ConfidenceColumns = Annotated[
-    str | None,
-    typer.Option(
-        "--confidence-columns",
-        metavar="NAMES",
-        help="Two to eight confidences of the same answers, separated by commas: each becomes a run on the rows of one "
-        "table. --correct, --text, --features, --metadata, --group and --where are of that table.",
-    ),
-]
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to write compare.json and compare.html into.")]
-MatchColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--match",
-        metavar="COL",
-        help="Column of every run's data whose equal values mean the same row. Default: row numbers of one file, a "
-        "column id, equal texts or equal inputs.",
-    ),
-]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the comparison if the folder exists.")]
-Group = Annotated[
-    str | None,
-    typer.Option(
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What is compared, and which rows are the same."""
+
+    match: str | None = parameter(
+        "Column of every run's data whose equal values mean the same row. Default: row numbers of one file, a column "
+        "id, equal texts or equal inputs.",
         metavar="COL",
-        help="Column of groups: rows of one group stay together. COL:day takes the days of a column of dates (hour, "
-        "week, month and year likewise).",
-    ),
-]
+    )
+    confidence_columns: str | None = parameter(
+        "Two to eight confidences of the same answers, separated by commas: each becomes a run on the rows of one "
+        "table. --correct, --text, --features, --metadata, --group and --where are of that table.",
+        metavar="NAMES",
+    )
+    group: str | None = parameter(
+        "Column of groups: rows of one group stay together. COL:day takes the days of a column of dates (hour, week, "
+        "month and year likewise).",
+        metavar="COL",
+    )
 
 
 def command(
@@ -57,9 +53,7 @@ def command(
     columns: Annotated[Columns, "correct", "text", "features", "metadata", "where"],
     settings: Annotated[DiscoverySettings, "seed"],
     form: Form,
-    match: MatchColumn = None,
-    confidence_columns: ConfidenceColumns = None,
-    group: Group = None,
+    how: CompareOptions,
     overwrite: Overwrite = False,
 ) -> None:
     """Compare runs: the same rows under two models or prompts, or one model on two sets.
@@ -73,19 +67,19 @@ def command(
     from miscal.runs.compare.comparison import write_comparison
     from miscal.runs.shown_progress import steps
 
-    seed, asked = settings.seed, given(columns) | ({} if group is None else {"group": group})
-    _check(runs, confidence_columns, asked, match)
+    seed, asked = settings.seed, given(columns) | ({} if how.group is None else {"group": how.group})
+    _check(runs, how, asked)
 
     def make() -> "RunComparison":
-        if confidence_columns is not None:
+        if how.confidence_columns is not None:
             from miscal.data.columns import split_names
             from miscal.runs.compare.confidences import compare_confidences
 
-            names = split_names(confidence_columns)
+            names = split_names(how.confidence_columns)
             return compare_confidences(runs[0], names, seed=seed, progress=progress, **asked)
         from miscal.runs.compare.comparison import compare
 
-        found = compare(runs, match=match, seed=seed, progress=progress)
+        found = compare(runs, match=how.match, seed=seed, progress=progress)
         progress("page")
         return found
 
@@ -96,13 +90,13 @@ def command(
     form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
 
 
-def _check(runs: list[str], columns: str | None, asked: dict[str, str], match: str | None) -> None:
+def _check(runs: list[str], how: CompareOptions, asked: dict[str, str]) -> None:
     """Refuse options that belong to the other of the two kinds of comparison."""
-    if columns is None and asked:
+    if how.confidence_columns is None and asked:
         raise InputError(
             f"--{next(iter(asked))} is of one table, whose confidences --confidence-columns names; runs know theirs: "
             "leave it out"
         )
-    if columns is not None and (len(runs) > 1 or match is not None):
-        what = "--match" if match is not None else f"{len(runs)} paths"
+    if how.confidence_columns is not None and (len(runs) > 1 or how.match is not None):
+        what = "--match" if how.match is not None else f"{len(runs)} paths"
         raise InputError(f"--confidence-columns compares columns of one table; got {what}: give the table alone")

@@ -1,41 +1,32 @@
 """``miscal import``: results that another tool has written, as one table of triples."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from miscal.base.options import parameter
 from miscal.cli.options import OverwriteTable
 from miscal.data.importers import tool_names
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help=f"The tool that wrote the logs: {', '.join(tool_names())}.")]
-Confidence = Annotated[
-    str | None,
-    typer.Option(
-        "--confidence",
-        metavar="NAME",
-        help="Of several confidences of one answer, the one for column confidence. Default: the first.",
-    ),
-]
-ConfidenceColumns = Annotated[
-    str | None,
-    typer.Option(
-        "--confidence-columns",
-        metavar="NAMES",
-        help="Which of several confidences get a column, separated by commas. Default: all.",
-    ),
-]
 Logs = Annotated[str, typer.Argument(metavar="PATH", help="A log file, or a folder to search for logs.")]
 OutFile = Annotated[str, typer.Option("--out", metavar="DATA", help="Table to write, a .parquet file.")]
 
 
-def command(
-    tool: Tool,
-    path: Logs,
-    out: OutFile,
-    confidence: Confidence = None,
-    confidence_columns: ConfidenceColumns = None,
-    overwrite: OverwriteTable = False,
-) -> None:
+@dataclass(frozen=True)
+class ImportOptions:
+    """Which of several confidences of one answer are kept."""
+
+    confidence: str | None = parameter(
+        "Of several confidences of one answer, the one for column confidence. Default: the first.", metavar="NAME"
+    )
+    confidence_columns: str | None = parameter(
+        "Which of several confidences get a column, separated by commas. Default: all.", metavar="NAMES"
+    )
+
+
+def command(tool: Tool, path: Logs, out: OutFile, how: ImportOptions, overwrite: OverwriteTable = False) -> None:
     """Turn the logs of another tool into a table. Next: `miscal discover DATA --text text`.
 
     Examples, one for each tool:
@@ -68,8 +59,8 @@ def command(
         check_out(out, overwrite=overwrite)
         from miscal.data.columns import split_names
 
-        columns = split_names(confidence_columns) if confidence_columns else None
-        found = read_log(tool, path, confidence=confidence, confidence_columns=columns)
+        columns = split_names(how.confidence_columns) if how.confidence_columns else None
+        found = read_log(tool, path, confidence=how.confidence, confidence_columns=columns)
         progress("writing")
         found.write(out, overwrite=overwrite)
     for note in found.notes:

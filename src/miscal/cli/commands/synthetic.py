@@ -8,7 +8,6 @@ import typer
 from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.options import given, number, numbers, parameter
-from miscal.cli.options import parser_of
 
 _COUNT = number(int, 1)
 _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg": ()}
@@ -16,6 +15,19 @@ _MEANINGLESS = {"clusters": ("amplitudes", "frequencies", "capacities"), "resreg
 
 def _capacities(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
+
+
+@dataclass(frozen=True)
+class SyntheticOptions:
+    """How an experiment is done."""
+
+    method: Literal["auto", "paper"] = parameter(
+        "How to estimate the field; for resreg, what it is compared with.", "paper"
+    )
+    seeds: int = parameter("Number of seeds; they are 0 to N - 1.", 1, metavar="N", parse=_COUNT)
+    jobs: int | None = parameter(
+        "Number of processes. Default: one per core. No result depends on it.", metavar="J", parse=_COUNT
+    )
 
 
 @dataclass(frozen=True)
@@ -52,22 +64,7 @@ def command(
     out: Annotated[
         str, typer.Option("--out", metavar="DIR", help="Folder to write; an unfinished experiment there is resumed.")
     ],
-    method: Annotated[
-        Literal["auto", "paper"],
-        typer.Option("--method", help="How to estimate the field; for resreg, what it is compared with."),
-    ] = "paper",
-    seeds: Annotated[
-        int, typer.Option(metavar="N", parser=parser_of(_COUNT), help="Number of seeds; they are 0 to N - 1.")
-    ] = 1,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="J",
-            parser=parser_of(_COUNT),
-            help="Number of processes. Default: one per core. No result depends on it.",
-        ),
-    ] = None,
-    *,
+    how: SyntheticOptions,
     chosen: Chosen,
 ) -> None:
     """Run a synthetic experiment of the paper.
@@ -87,6 +84,8 @@ def command(
         from miscal.study.synthetic.experiments import Settings
         from miscal.study.synthetic.run import run
 
-        done = run(Settings(experiment, method, seeds, **given(chosen)), out, n_jobs=jobs, progress=progress)
+        done = run(
+            Settings(experiment, how.method, how.seeds, **given(chosen)), out, n_jobs=how.jobs, progress=progress
+        )
     print("\n".join(done.lines))
     print(f"{done.n_computed} of {done.n_cells} cells computed now, the others had been before: {done.page}")
