@@ -19,9 +19,9 @@ from unittest.mock import patch
 import numpy as np
 
 from miscal.scoring import HuggingFaceModel, ModelSpec, forward
+from miscal.scoring.command import draw
 from miscal.scoring.questions import Item
 from miscal.scoring.registry import SMOLLM2
-from miscal.scoring.sampling import draw
 from miscal.scoring.scorer import Outcome, as_items, evaluate_items, judge
 from miscal.scoring.tasks import read_task
 

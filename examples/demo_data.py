@@ -14,10 +14,10 @@ from __future__ import annotations
 import argparse
 
 import polars as pl
-from miscal.scoring.source import ModelSpec
 
 from miscal.scoring.demo import MODEL, pack, write
 from miscal.scoring.huggingface import HuggingFaceModel
+from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import FORMS, Question, question_items
 from miscal.scoring.scorer import evaluate_items, judge
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import FileError, InputError
-from miscal.scoring.prompts import MULTIPLE_CHOICE, PREFERENCE, check_template, lettered, read_template, render
+from miscal.scoring.questions import MULTIPLE_CHOICE, PREFERENCE, check_template, lettered, read_template, render
 
 
 def test_multiple_choice_prompt_is_the_papers():

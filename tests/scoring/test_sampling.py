@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.scoring.sampling import draw
+from miscal.scoring.command import draw
 
 CATEGORIES = st.lists(st.sampled_from(["law", "art", "physics", None]), min_size=1, max_size=60)
 

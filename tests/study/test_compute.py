@@ -78,7 +78,7 @@ def test_on_ray_what_is_faster_on_a_gpu_asks_for_one_where_there_is_one(tmp_path
 
 def test_all_pairs_of_a_set_are_asked_the_commit_that_was_noted_first(tmp_path, monkeypatch):
     commits = iter(["first", "second"])
-    monkeypatch.setattr("miscal.scoring.hub.commit_of", lambda task: next(commits))
+    monkeypatch.setattr("miscal.scoring.tasks.commit_of", lambda task: next(commits))
     plan, _ = jobs(tmp_path)
     cells = [cell for cell in cells_of(plan) if cell.kind == "score" and cell.of[0].startswith("mmlu.")]
     folder = StudyFolder(tmp_path)

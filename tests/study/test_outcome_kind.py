@@ -7,7 +7,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.scoring.folder import describe_run
-from miscal.scoring.prompts import DEFAULTS
+from miscal.scoring.questions import DEFAULTS
 from miscal.study import read_plan, steps
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder

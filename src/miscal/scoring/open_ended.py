@@ -21,8 +21,7 @@ from miscal.scoring.answer_confidences import SOURCES, Response, is_accepted, mo
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import Evaluated, Generation, LanguageModel, Streams, WritingModel, uniforms
 from miscal.scoring.options import ScoringOptions
-from miscal.scoring.prompts import render
-from miscal.scoring.questions import Item, metadata_columns
+from miscal.scoring.questions import Item, metadata_columns, render
 
 LETTERS = "letters"
 GREEDY, MOST_FREQUENT = "greedy", "most-frequent"

@@ -20,8 +20,8 @@ from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded, encode
 from miscal.scoring.engine import Asking, BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.prompts import DEFAULTS
 from miscal.scoring.questions import (
+    DEFAULTS,
     Item,
     OpenQuestion,
     PreferencePair,

@@ -15,7 +15,7 @@ import numpy as np
 from miscal.base.vocabulary import EVENT, Kind
 from miscal.data.readers.roles import Asked
 from miscal.scoring.folder import MANIFEST
-from miscal.scoring.prompts import kind_of
+from miscal.scoring.questions import kind_of
 from miscal.study.folder import StudyFolder
 from miscal.study.plan import StudyPair
 

@@ -334,7 +334,7 @@ def pinned(plan: StudyPlan, folder: StudyFolder, coming: Sequence[StudyCell]) ->
     hub cannot be asked nothing is changed: the cells themselves say so. Without a cell to be computed that asks a
     benchmark the hub is left alone.
     """
-    from miscal.scoring.hub import HUB_TASKS, commit_of
+    from miscal.scoring.tasks import HUB_TASKS, commit_of
 
     known = folder.revisions()
     asking = [pairs_of_cell(plan, cell)[0].score for cell in coming if cell.kind == "score"]

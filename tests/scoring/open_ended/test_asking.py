@@ -10,8 +10,7 @@ from miscal.scoring import FakeModel, HuggingFaceModel, ModelSpec
 from miscal.scoring.answer_confidences import SOURCES, Response, most_frequent, normalised
 from miscal.scoring.engine import Runner, answer_line, uniforms
 from miscal.scoring.open_ended import OpenEnded
-from miscal.scoring.prompts import render
-from miscal.scoring.questions import OpenQuestion, open_items
+from miscal.scoring.questions import OpenQuestion, open_items, render
 from miscal.scoring.scorer import plan
 
 ALL = tuple(SOURCES)
