@@ -56,22 +56,15 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
             if sys.stdout is not None:  # None where the caller closed it
                 sys.stdout.flush()
         except BaseException as error:  # every end has its status here, signals included
-            # a library interrupted in the middle may have turned the signal into an error of its own
-            return _failed(_stopped(received[0], error) if received else _cause(error), debug=debug)
+            if received:  # a library interrupted in the middle may have turned the signal into an error of its own
+                stopped = Stopped(received[0])
+                for note in getattr(error, "__notes__", ()):
+                    stopped.add_note(note)
+                return _failed(stopped, debug=debug)
+            # typer turns a closed pipe into an exit of its own
+            closed = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
+            return _failed(error.__context__ if closed else error, debug=debug)  # type: ignore[arg-type]
     return status if isinstance(status, int) else DONE
-
-
-def _stopped(number: int, error: BaseException) -> Stopped:
-    stopped = Stopped(number)
-    for note in getattr(error, "__notes__", ()):
-        stopped.add_note(note)
-    return stopped
-
-
-def _cause(error: BaseException) -> BaseException:
-    # typer turns a closed pipe into an exit of its own
-    closed = isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError)
-    return error.__context__ if closed else error  # type: ignore[return-value]
 
 
 def _failed(error: BaseException, *, debug: bool) -> int:

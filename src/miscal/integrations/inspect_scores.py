@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from miscal.base.errors import InputError
 from miscal.base.files import check_target, write_new
@@ -60,29 +60,23 @@ def export_scores(run_dir: str | Path, out: str | Path, *, overwrite: bool = Fal
     if place.suffix.lower() != ".json":
         raise InputError(f"--out: the name must end in .json, by which Inspect tells its form; got {place.name!r}")
     content = read_run(run_dir)
-    records = _records(content)
-    write_new(out, json.dumps(records, indent=1).encode(), overwrite=overwrite, reads=[content.source["path"]])
-    return len(records)
-
-
-def _records(content: RunContent) -> list[dict[str, Any]]:
-    samples = _samples(content)
-    field = content.table
-    rows = field["row"].to_list()
-    columns = (field[name].to_list() for name in ("correct", "confidence", "corrected"))
-    return [
+    keys = _samples(content).rows()
+    columns = (content.table[name].to_list() for name in ("correct", "confidence", "corrected"))
+    records = [
         {
             "id": sample,
             "epoch": epoch,
             "value": "C" if correct else "I",
             "metadata": {"confidence": corrected, "before": before},
         }
-        for (sample, epoch), correct, before, corrected in zip(samples.select(_KEY)[rows].rows(), *columns, strict=True)
+        for (sample, epoch), correct, before, corrected in zip(keys, *columns, strict=True)
     ]
+    write_new(out, json.dumps(records, indent=1).encode(), overwrite=overwrite, reads=[content.source["path"]])
+    return len(records)
 
 
 def _samples(content: RunContent) -> pl.DataFrame:
-    """Return the keys of all rows of the data, those of the run each once."""
+    """Return the keys of the rows of the run, each once."""
     table = content.data()
     missing = [name for name in _KEY if name not in table.columns]
     if missing:
@@ -90,11 +84,10 @@ def _samples(content: RunContent) -> pl.DataFrame:
             f"the data of {content.name} have no column {missing[0]!r}, which says of which sample a row is: discover "
             "on a table that `miscal import inspect` wrote"
         )
-    samples = table.load(list(_KEY))
-    used = samples[content.table["row"].to_list()]
+    used = table.load(list(_KEY))[content.table["row"].to_list()].select(_KEY)
     if used.is_duplicated().any():
         raise InputError(
             f"several rows of {content.name} are of the same sample and epoch, so that they are of several logs: "
             "import and discover one log at a time"
         )
-    return samples
+    return used
