@@ -74,18 +74,17 @@ class Picker:
             return None
         chosen = args[0][_placed(self._where, args[0])]
         if not self._of_block:
-            self.hidden = self._averaged(args[0]) if self._mean and self._tokens is not None else chosen
+            self.hidden = chosen
+        if not self._of_block and self._mean and self._tokens is not None:
+            # in float32: half precision would lose digits over hundreds of tokens
+            weight = self._tokens.to(args[0].device, torch.float32)
+            self.hidden = torch.einsum("ij,ijk->ik", weight, args[0].float()) / weight.sum(1, keepdim=True)
         return (chosen[:, None], *args[1:])
 
     def _remember(self, module: torch.nn.Module, args: tuple, output: Any) -> None:
         if self._where is not None:
             states = output[0] if isinstance(output, tuple) else output
             self.hidden = states[_placed(self._where, states)]
-
-    def _averaged(self, states: torch.Tensor) -> torch.Tensor:
-        # in float32: half precision would lose digits over hundreds of tokens
-        weight = self._tokens.to(states.device, torch.float32)
-        return torch.einsum("ij,ijk->ik", weight, states.float()) / weight.sum(1, keepdim=True)
 
     def run(
         self, rows: torch.Tensor, columns: torch.Tensor, *, tokens: torch.Tensor | None = None, **inputs: object

@@ -73,7 +73,9 @@ class HuggingFaceText:
         )
         self.warnings = tuple(dict.fromkeys(heard))
         self.max_length = int(getattr(self.config.get_text_config(), "max_position_embeddings", None) or 2048)
-        self._trail, self.n_lead = self._special_tokens()
+        bare, full = self._tokenizer("a", add_special_tokens=False).input_ids, self._tokenizer("a").input_ids
+        self.n_lead = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+        self._trail = len(full) - self.n_lead - len(bare)
 
     def pinned(self) -> ModelSpec:
         """Return the settings with revision, dtype and threads decided, for the processes that load the weights."""
@@ -95,13 +97,6 @@ class HuggingFaceText:
         code = {"trust_remote_code": self.spec.trust_remote_code}
         n_bytes = weight_bytes(_auto_class(self.config), self.config, self.dtype, **code)
         return spread_over(n_bytes, self.device, redact(self.spec.model))
-
-    def _special_tokens(self) -> tuple[int, int]:
-        """Count the special tokens behind and in front of a text."""
-        bare = self._tokenizer("a", add_special_tokens=False).input_ids
-        full = self._tokenizer("a").input_ids
-        lead = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
-        return len(full) - lead - len(bare), lead
 
     def _n_blocks(self) -> int:
         return int(self.config.get_text_config().num_hidden_layers)

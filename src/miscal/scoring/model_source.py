@@ -206,7 +206,9 @@ def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause
         except MiscalError:
             raise
         except Exception as error:
-            if not _comes_from_outside(error):
+            # the hub's client lets errors of its HTTP library through, which has changed its name and is no OSError
+            of_http = any(kind.__name__ == "HTTPError" for kind in type(error).__mro__)
+            if not isinstance(error, OSError | ValueError) and not of_http:  # a fault of code
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
             refused = isinstance(error, ValueError) or "offline" in str(error).lower()
@@ -216,14 +218,6 @@ def retried(call: Callable[[], T], what: str, *, attempts: int = ATTEMPTS, pause
                 raise FileError(f"{what}: {first_line(error)}{tried}") from None
             time.sleep(pause * 2**attempt)
     raise AssertionError("unreachable")
-
-
-def _comes_from_outside(error: Exception) -> bool:
-    """Tell what disk, network and their contents did from faults of code.
-
-    The hub's client lets errors of its HTTP library through, which has changed its name and is no OSError.
-    """
-    return isinstance(error, OSError | ValueError) or any(kind.__name__ == "HTTPError" for kind in type(error).__mro__)
 
 
 def _pin(name: str, revision: str | None) -> str:

@@ -175,12 +175,6 @@ class Outcome:
     tied: bool
 
 
-def softmax(values: np.ndarray) -> np.ndarray:
-    """Return exp(v) / sum exp(v), computed from the largest value down."""
-    shifted = np.exp(values - values.max())
-    return shifted / shifted.sum()
-
-
 def scale(form: str, candidates: tuple[str, ...], n_tokens: np.ndarray) -> np.ndarray:
     """Return what each log-probability is divided by: 1, its number of tokens, or its number of UTF-8 bytes.
 
@@ -211,7 +205,9 @@ def outcome(log_probs: np.ndarray, *, gold: int, rule: str, divisor: np.ndarray 
     >>> round(result.confidence, 6), result.correct, round(result.mass, 6)
     (0.6, 1, 0.5)
     """
-    probs = softmax(log_probs if divisor is None else log_probs / divisor)
+    scores = log_probs if divisor is None else log_probs / divisor
+    shares = np.exp(scores - scores.max())
+    probs = shares / shares.sum()
     predicted = int(np.argmax(probs))
     spoken = predicted if rule == "top" else 0
     mass = float(min(1.0, np.exp(log_probs).sum()))

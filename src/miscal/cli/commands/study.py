@@ -92,8 +92,10 @@ def command(
     Exit status: 0 if every pair is done; 2 if some failed for a reason you can mend; 1 if some failed by a bug. The
     others are done all the same, and the same command tries again what failed.
     """
-    given = _pairs(sets or [])
-    asked, given = _asked(plan, source, by, given)
+    for one in sets or []:
+        if "=" not in one:
+            raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
+    asked, given = _asked(plan, source, by, dict(one.split("=", 1) for one in sets or []))
     if how.dry_run:
         from miscal.study.dry_run import survey
 
@@ -121,7 +123,13 @@ def command(
         except (Stopped, KeyboardInterrupt) as stop:
             stop.add_note("run the same command again to go on from here")
             raise
-    board = _written(done.folder) if how.markdown else []
+    board: list[Path] = []
+    if how.markdown:
+        # draws nothing, but what it rests on does, and comes after hours of computing
+        from miscal.study.pages.board import CSV, write_board
+
+        page = write_board(done.folder)
+        board = [page, page.with_name(CSV)]
     if how.json:
         print((done.folder / "summary.json").read_text(encoding="utf-8"), end="")
     else:
@@ -131,14 +139,6 @@ def command(
     if not done.failures:
         return DONE
     return USERS_TO_FIX if all(failure.mendable for failure in done.failures) else OUR_FAULT
-
-
-def _written(folder: Path) -> list[Path]:
-    """Write the board to hand on; it draws nothing, but what it rests on does, and comes after hours of computing."""
-    from miscal.study.pages.board import CSV, write_board
-
-    page = write_board(folder)
-    return [page, page.with_name(CSV)]
 
 
 def _asked(
@@ -158,10 +158,3 @@ def _asked(
 
     keys = {name: parse_yaml(value, f"--set {name}") for name, value in given.items()}
     return plan_from(source, by, keys=keys), {}
-
-
-def _pairs(sets: list[str]) -> dict[str, str]:
-    for one in sets:
-        if "=" not in one:
-            raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
-    return dict(one.split("=", 1) for one in sets)

@@ -167,7 +167,13 @@ def _row(name: str, key: Key, values: dict[str, float], asked: Asked | None, ori
     if not -_ROUNDING <= confidence <= 1 + _ROUNDING:  # NaN too
         raise UnusableRow("max_prob is outside [0, 1]")
     choice = asked if asked and asked.chooses else None
-    predicted, right = (_predicted(values, choice), choice.right) if choice else (None, [])
+    predicted, right = None, choice.right if choice else []
+    if choice:
+        given, references = values.get("predicted_index", math.nan), choice.references
+        if 0 <= given < len(references):
+            predicted = int(given)
+        elif references.count(choice.answer) == 1:
+            predicted = references.index(choice.answer)
     own = {"instance_id": instance, "perturbation": perturbation or None, "train_trial": trial}
     return ImportedRow(
         id=name,
@@ -180,13 +186,6 @@ def _row(name: str, key: Key, values: dict[str, float], asked: Asked | None, ori
         metadata={**origin, **own, **(asked.metadata if asked else {})},
         note=NOTE,
     )
-
-
-def _predicted(values: dict[str, float], asked: Asked) -> int | None:
-    given = values.get("predicted_index", math.nan)
-    if 0 <= given < len(asked.references):
-        return int(given)
-    return asked.references.index(asked.answer) if asked.references.count(asked.answer) == 1 else None
 
 
 def _correct(match: float, predicted: int | None, right: list[int]) -> int:
