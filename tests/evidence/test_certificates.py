@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
@@ -48,7 +48,6 @@ def direct_tail(p, count):
 
 
 @given(p=probabilities, data=st.data())
-@settings(max_examples=200)
 def test_count_tail_is_the_convolution(p, data):
     count = data.draw(st.integers(0, len(p) + 1))
     assert count_p_value(p, count) == pytest.approx(direct_tail(p, count), abs=1e-12)
@@ -63,7 +62,6 @@ def test_count_tail_of_equal_probabilities_is_binomial(n, p):
 
 
 @given(p=probabilities, data=st.data())
-@settings(max_examples=100)
 def test_agreement_limit_is_positive_exactly_where_the_test_rejects(p, data):
     count = data.draw(st.integers(0, len(p)))
     limit = agreement_limit(p, count)
@@ -73,7 +71,6 @@ def test_agreement_limit_is_positive_exactly_where_the_test_rejects(p, data):
 
 
 @given(p=probabilities, data=st.data())
-@settings(max_examples=50)
 def test_agreement_limit_rises_with_the_count(p, data):
     counts = sorted(data.draw(st.tuples(*[st.integers(0, len(p))] * 2)))
     assert agreement_limit(p, counts[0]) <= agreement_limit(p, counts[1]) + 1e-5
@@ -114,7 +111,6 @@ def test_a_limit_agrees_with_the_normal_one_where_both_hold(limit_of):
 
 
 @given(st.lists(st.sampled_from([0.1, 0.5, 0.9]) | st.floats(0, 1), min_size=1, max_size=60), st.integers(1, 10))
-@settings(max_examples=200)
 def test_strata_are_runs_of_the_sorted_confidence(values, rows):
     f = np.array(values)
     label = strata(f, rows)
@@ -135,7 +131,6 @@ def test_centred_has_no_mean_in_any_stratum():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
-@settings(max_examples=100)
 def test_rates_given_the_count_add_up_to_it_and_follow_the_odds(seed, n):
     rng = np.random.default_rng(seed)
     label, rate, y = rng.integers(0, 4, n), rng.uniform(0.01, 0.99, n), (rng.random(n) < 0.5).astype(float)
@@ -206,7 +201,6 @@ def test_planted_structure_is_certified_and_its_opposite_is_not():
 
 @pytest.mark.promise("I10")
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.integers(0, 2**32 - 1))
-@settings(max_examples=200)
 def test_counted_rows_do_not_depend_on_sign_or_order(values, seed):
     rng = np.random.default_rng(seed)
     field, rate = np.array(values), rng.uniform(0, 1, len(values))
@@ -469,7 +463,6 @@ def test_a_wave_in_the_confidence_is_not_taken_for_something_hidden():
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.floats(0.01, 1))
-@settings(max_examples=200)
 def test_weights_by_size_keep_the_sign_and_the_order_of_the_field_and_not_its_unit(values, unit):
     field = np.array(values)
     weight = by_size(field)

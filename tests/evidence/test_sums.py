@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.evidence.conditional import permutation_p_value, strata
@@ -12,7 +12,6 @@ NORMAL_RATIO = EVIDENCE_DEFAULTS.normal_ratio
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 400)), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
-@settings(max_examples=200)
 def test_parts_taken_as_normal_are_normal_among_themselves_and_the_lightest_tailed(kinds, seed):
     scale = np.random.default_rng(seed).permutation(np.repeat([10.0**k for k, _ in kinds], [n for _, n in kinds]))
     variance, third = scale**2, 1.6 * scale**3

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
@@ -41,7 +41,6 @@ def field(world):
     alpha=st.floats(0, 1e3),
     smaller=st.floats(0, 1),
 )
-@settings(max_examples=200)
 def test_range_aware_map_stays_in_range_keeps_the_sign_and_is_monotone(f, delta, alpha, smaller):
     f, delta = np.array([f]), np.array([delta])
     corrected = range_aware(f, delta, alpha)

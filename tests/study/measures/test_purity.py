@@ -109,12 +109,12 @@ def test_the_null_mean_is_the_mean_over_all_permutations():
 def test_p_values_are_not_smaller_than_uniform_where_labels_say_nothing():
     rng = np.random.default_rng(1)
     p = []
-    for _ in range(400):
+    for _ in range(150):
         neighbours = nearest_others(rng.normal(size=(40, 2)), 5)
         p.append(purity(rng.integers(3, size=40), neighbours, rng, n_draws=99)["p_value"])
     for level in (0.05, 0.1, 0.2, 0.5):
-        # four standard errors of a share of 400
-        assert np.mean(np.array(p) <= level) <= level + 4 * np.sqrt(level * (1 - level) / 400)
+        # four standard errors of a share of 150
+        assert np.mean(np.array(p) <= level) <= level + 4 * np.sqrt(level * (1 - level) / 150)
 
 
 def test_labels_that_fill_the_space_are_as_pure_as_can_be():
