@@ -4,6 +4,7 @@ Metadata never enter the cut, so these tests are fair: given the counts, members
 the null, and Fisher's exact test applies.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple
@@ -29,13 +30,14 @@ class Label(NamedTuple):
     text: Text
     is_value: bool = True
 
+    @classmethod
+    def read(cls, value: Any) -> Any:
+        """Read what :meth:`__str__` wrote; other values stay as they are."""
+        return cls(value.removeprefix("= "), value.startswith("= ")) if isinstance(value, str) else value
+
     def __str__(self) -> str:
         """Return it as it follows the name of the column."""
         return f"= {self.text}" if self.is_value else self.text
-
-
-def _read_label(value: Any) -> Any:
-    return Label(value.removeprefix("= "), value.startswith("= ")) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Enriched(Part):
     """
 
     column: Text
-    value: Annotated[Label, BeforeValidator(_read_label), PlainSerializer(str)]
+    value: Annotated[Label, BeforeValidator(Label.read), PlainSerializer(str)]
     n: NonNegativeInt
     share: Share
     share_overall: Share
@@ -191,56 +193,51 @@ def enrich(columns: list[Column], part: np.ndarray, n_parts: int) -> list[tuple[
     >>> str(item.value), item.share, round(item.lift, 2)
     ('= law', 1.0, 3.33)
     """
-    tested = [_test(column, part == index, index, SETTINGS.min_count) for column in columns for index in range(n_parts)]
-    kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
-    for one, adjusted in zip(tested, _benjamini_hochberg([one.p_values for one in tested]), strict=True):
-        kept[one.part] += [
-            _item(one, at, float(adjusted[at])) for at in np.flatnonzero(adjusted <= SETTINGS.significance)
-        ]
-    return [tuple(sorted(items, key=_telling)[: SETTINGS.max_items]) for items in kept]
-
-
-def _telling(item: Enriched) -> tuple[float, str, str]:
-    return (-item.share * np.log(item.lift), item.column, str(item.value))
-
-
-def _benjamini_hochberg(p_values: list[np.ndarray]) -> list[np.ndarray]:
-    """Adjust all p-values together; the arrays keep their shapes."""
     from scipy.stats import false_discovery_control
 
-    if not p_values:
-        return []
-    adjusted = false_discovery_control(np.concatenate(p_values))
-    return np.split(adjusted, np.cumsum([len(some) for some in p_values])[:-1])
+    tested = [
+        (column, index, code, *numbers)
+        for column in columns
+        for index in range(n_parts)
+        for code, *numbers in _tested_values(column, part == index)
+    ]
+    adjusted = false_discovery_control([p_value for *_, p_value in tested]) if tested else ()
+    kept: list[list[Enriched]] = [[] for _ in range(n_parts)]
+    sizes = np.bincount(part[part >= 0], minlength=n_parts).tolist()
+    for (column, index, code, hits, total, _), p_value in zip(tested, adjusted, strict=True):
+        if p_value <= SETTINGS.significance:
+            n, size = len(part), sizes[index]
+            ratio, interval = odds_ratio(hits, size - hits, total - hits, n - size - total + hits)
+            share, overall = hits / size, total / n
+            item = Enriched(
+                column=column.name,
+                value=column.labels[code],
+                n=hits,
+                share=share,
+                share_overall=overall,
+                lift=share / overall,
+                odds_ratio=ratio,
+                interval=interval,
+                p_value=float(p_value),
+            )
+            kept[index].append(item)
+    telling = lambda item: (-item.share * np.log(item.lift), item.column, str(item.value))  # noqa: E731
+    return [tuple(sorted(items, key=telling)[: SETTINGS.max_items]) for items in kept]
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """The values of a column that have enough rows, and their p-values in one part."""
-
-    column: Column
-    part: int
-    size: int
-    codes: np.ndarray
-    hits: np.ndarray
-    total: np.ndarray
-    p_values: np.ndarray
-
-
-def _test(column: Column, inside: np.ndarray, part: int, min_count: int) -> _Tested:
-    """Test every value that could be shown.
+def _tested_values(column: Column, inside: np.ndarray) -> Iterable[tuple[int, int, int, float]]:
+    """Test every value that could be shown: its code, its rows inside and in all, and its p-value.
 
     What enters the correction for multiple tests is chosen by the total alone, which says nothing about membership. A
-    value that is common enough but has fewer than `min_count` rows in the part gets p-value 1. Leaving it out would
+    value that is common enough but has fewer than five rows in the part gets p-value 1. Leaving it out would
     correct the others for too few tests, because its rows in the part would have decided that it is left out.
     """
     total = np.bincount(column.codes, minlength=len(column.labels))
-    codes = np.flatnonzero(total >= min_count)
+    codes = np.flatnonzero(total >= SETTINGS.min_count)
     total, hits = total[codes], np.bincount(column.codes[inside], minlength=len(column.labels))[codes]
-    size, p_values = int(inside.sum()), np.ones(len(codes))
-    enough = hits >= min_count
-    p_values[enough] = _fisher(hits[enough], total[enough], size, len(inside))
-    return _Tested(column, part, size, codes, hits, total, p_values)
+    p_values, enough = np.ones(len(codes)), hits >= SETTINGS.min_count
+    p_values[enough] = _fisher(hits[enough], total[enough], int(inside.sum()), len(inside))
+    return zip(codes.tolist(), hits.tolist(), total.tolist(), p_values.tolist(), strict=True)
 
 
 def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarray:
@@ -251,23 +248,6 @@ def _fisher(hits: np.ndarray, total: np.ndarray, size: int, n: int) -> np.ndarra
     pairs, which = np.unique(total * (n + 1) + hits, return_inverse=True)
     # P(as many hits or more), hence the 1 less
     return np.minimum(hypergeom.sf(pairs % (n + 1) - 1, n, pairs // (n + 1), size), 1.0)[which]
-
-
-def _item(one: _Tested, at: int, p_value: float) -> Enriched:
-    n, code, hits, total = len(one.column.codes), one.codes[at], int(one.hits[at]), int(one.total[at])
-    ratio, interval = odds_ratio(hits, one.size - hits, total - hits, n - one.size - total + hits)
-    share, overall = hits / one.size, total / n
-    return Enriched(
-        column=one.column.name,
-        value=one.column.labels[code],
-        n=hits,
-        share=share,
-        share_overall=overall,
-        lift=share / overall,
-        odds_ratio=ratio,
-        interval=interval,
-        p_value=p_value,
-    )
 
 
 def odds_ratio(a: int, b: int, c: int, d: int) -> tuple[float, tuple[float, float]]:

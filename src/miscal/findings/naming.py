@@ -19,22 +19,8 @@ from miscal.findings.settings import SETTINGS
 _WORD = r"(?u)\b[^\W\d_][\w'-]*\w\b"
 # What the pattern above leaves of contractions; scikit-learn's stop words have the contractions, not these.
 _REMNANTS = (
-    "did",
-    "does",
-    "doing",
-    "don",
-    "didn",
-    "doesn",
-    "isn",
-    "aren",
-    "wasn",
-    "weren",
-    "won",
-    "wouldn",
-    "couldn",
-    "shouldn",
-    "ll",
-    "ve",
+    *("did", "does", "doing", "don", "didn", "doesn", "isn", "aren", "wasn", "weren"),
+    *("won", "wouldn", "couldn", "shouldn", "ll", "ve"),
 )
 
 

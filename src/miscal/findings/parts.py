@@ -4,7 +4,6 @@ Formulas only: arrays in, arrays out. Rows are expected in an order of their own
 the order in which they arrived changes nothing.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -32,46 +31,15 @@ def canonical_order(coordinates: np.ndarray, features: np.ndarray | None, row: n
     return np.lexsort((row, *columns[::-1]))
 
 
-def _columns(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Centre and spread of every column; a constant column has spread 1."""
-    centre, spread = values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64)
-    # a column that varies by rounding alone is constant
-    return centre, np.where(spread > 1e-12 * (1.0 + np.abs(centre)), spread, 1.0)
-
-
 def _total_spread(values: np.ndarray) -> float:
     spread = float(np.sqrt(values.var(axis=0, dtype=np.float64).sum()))
     return spread if spread > 0 else 1.0
 
 
-@dataclass(frozen=True)
-class Geometry:
-    """The space in which parts are cut: leading components of the inputs beside the learned coordinates.
-
-    `map`, (d, p): standardisation, principal axes and scale in one linear map; None without features. `offset`, (p,):
-    what `map` sends the centre of the inputs to. `scale`: factor of the learned coordinates.
-    """
-
-    map: np.ndarray | None
-    offset: np.ndarray | None
-    scale: float
-
-    def __call__(self, coordinates: np.ndarray, features: np.ndarray | None) -> np.ndarray:
-        """Place rows.
-
-        `coordinates`, (n, k): learned coordinates. `features`, (n, d): inputs; needed exactly if the geometry was
-        fitted with them. Returns float64 (n, p + k): positions; Euclidean distance is meant.
-        """
-        learned = self.scale * np.asarray(coordinates, np.float64)
-        if self.map is None or features is None:
-            return learned
-        return np.column_stack([features @ self.map - self.offset, learned])
-
-
-def fit_geometry(
+def place_rows(
     coordinates: np.ndarray, features: np.ndarray | None, rows: np.ndarray, rng: np.random.Generator
-) -> Geometry:
-    """Fit the space in which parts are cut.
+) -> np.ndarray:
+    """Place rows in the space in which parts are cut; Euclidean distance is meant.
 
     Learned coordinates alone put inputs together that are wrong to the same degree, whatever they are about: a
     person sees no common subject. The inputs alone ignore the field. So the leading principal components of the
@@ -79,32 +47,36 @@ def fit_geometry(
     variance one, the latter then by `coordinates_weight` of the settings.
 
     `coordinates`, (n, k): learned coordinates, finite. `features`, (n, d): inputs, finite. None, or all rows equal: the
-    learned coordinates are the geometry. `rows`, int (m,): the rows to fit on, in canonical order. `rng`: draws the
-    rows that the components are fitted on.
+    positions are the learned coordinates. `rows`, int (m,): the rows to fit on, in canonical order. `rng`: draws the
+    rows that the components are fitted on. Returns float64 (n, p + k).
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 3))
-    >>> fit_geometry(X[:, :2], X, np.arange(100), rng)(X[:5, :2], X[:5]).shape
-    (5, 5)
+    >>> place_rows(X[:, :2], X, np.arange(100), rng).shape
+    (100, 5)
     """
-    scale = 1.0 / _total_spread(coordinates[rows])
+    scale, learned = 1.0 / _total_spread(coordinates[rows]), np.asarray(coordinates, np.float64)
     if features is None:
-        return Geometry(None, None, scale)
+        return scale * learned
     from sklearn.decomposition import PCA
 
     some = features[rows[_sample(len(rows), SETTINGS.component_rows, rng)]]
-    centre, spread = _columns(some)
+    centre, spread = some.mean(axis=0, dtype=np.float64), some.std(axis=0, dtype=np.float64)
+    # a column that varies by rounding alone is constant
+    spread = np.where(spread > 1e-12 * (1.0 + np.abs(centre)), spread, 1.0)
     # narrowed only when centred and scaled
     standard = ((some - centre.astype(some.dtype)) / spread.astype(some.dtype)).astype(np.float32, copy=False)
     if not standard.any():
-        return Geometry(None, None, scale)
+        return scale * learned
     pca = PCA(min(SETTINGS.n_components, *standard.shape), random_state=int(rng.integers(2**31))).fit(standard)
     axes = pca.components_.T.astype(np.float64) / spread[:, None]
     axes /= _total_spread(some @ axes)
     # centre @ axes as an offset: no centred copy of all inputs is made
-    return Geometry(axes.astype(some.dtype), centre @ axes, SETTINGS.coordinates_weight * scale)
+    return np.column_stack(
+        [features @ axes.astype(some.dtype) - centre @ axes, SETTINGS.coordinates_weight * scale * learned]
+    )
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -151,14 +123,12 @@ def prediction_strength(positions: np.ndarray, n_parts: int, rng: np.random.Gene
     >>> prediction_strength(x, 2, rng) > 0.99, prediction_strength(x, 3, rng) < 0.8
     (True, True)
     """
-    return float(np.mean([_one_halving(positions, n_parts, rng) for _ in range(SETTINGS.halvings)]))
-
-
-def _one_halving(positions: np.ndarray, n_parts: int, rng: np.random.Generator) -> float:
-    shuffled = rng.permutation(len(positions))
-    halves = [positions[np.sort(half)] for half in np.array_split(shuffled, 2)]
-    centres = [_centres(half, n_parts, rng) for half in halves]
-    return float(np.mean([_kept_together(halves[i], centres[i], centres[1 - i]) for i in (0, 1)]))
+    found = []
+    for _ in range(SETTINGS.halvings):
+        halves = [positions[np.sort(half)] for half in np.array_split(rng.permutation(len(positions)), 2)]
+        centres = [_centres(half, n_parts, rng) for half in halves]
+        found.append(np.mean([_kept_together(halves[i], centres[i], centres[1 - i]) for i in (0, 1)]))
+    return float(np.mean(found))
 
 
 def _kept_together(positions: np.ndarray, own: np.ndarray, other: np.ndarray) -> float:
@@ -171,24 +141,9 @@ def _kept_together(positions: np.ndarray, own: np.ndarray, other: np.ndarray) ->
     return float(np.min(np.where(size > 1, pairs / np.maximum(size * (size - 1.0), 1.0), 0.0)))
 
 
-@dataclass(frozen=True)
-class RegimeCut:
-    """A regime cut into parts: a row belongs to the part of its nearest centre.
-
-    `centres`, (c, p): centres; none (c = 0) if the regime has too few rows. `part`, int (c,): part of each centre, 0 to
-    `n_parts` - 1, the part with the largest absolute mean field first. `n_parts`: number of parts.
-    """
-
-    centres: np.ndarray
-    part: np.ndarray
-    n_parts: int
-
-    def assign(self, positions: np.ndarray) -> np.ndarray:
-        """Part of every row: int array of shape (n,); there must be at least one centre."""
-        return self.part[nearest(positions, self.centres)]
-
-
-def cut_parts(positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator, *, min_rows: int) -> RegimeCut:
+def cut_parts(
+    positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator, *, min_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Cut rows into as many parts as would be found again, and join those that are alike.
 
     The number of clusters is the largest whose prediction strength is at least 0.8 (of the settings). A cluster of
@@ -196,17 +151,18 @@ def cut_parts(positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator
     each other and have nearly the same mean field become one part (:func:`join_alike`).
 
     `positions`, (n, p): rows, in canonical order. `delta`, (n,): their field. `rng`: draws samples, halves and starts.
-    `min_rows`: least size of a part. Returns centres and the part of each.
+    `min_rows`: least size of a part. Returns `centres`, (c, p), none where there are too few rows: a row belongs to the
+    part of its nearest; `part`, int (c,): of each centre, from 0, that of the largest absolute mean field first.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = np.r_[rng.normal(0, 1, 200), rng.normal(20, 1, 200)][:, None]
-    >>> cut_parts(x, np.repeat([-0.1, -0.3], 200), rng, min_rows=30).centres.round().tolist()
+    >>> cut_parts(x, np.repeat([-0.1, -0.3], 200), rng, min_rows=30)[0].round().tolist()
     [[20.0], [0.0]]
     """
     if len(positions) < min_rows:
-        return RegimeCut(np.empty((0, positions.shape[1])), np.empty(0, int), 0)
+        return np.empty((0, positions.shape[1])), np.empty(0, int)
     some = _sample(len(positions), SETTINGS.sample_rows, rng)
     n_clusters = _reproducible_number(positions[some], rng, len(positions) // min_rows)
     centres = _centres(positions[some], n_clusters, rng)
@@ -214,16 +170,12 @@ def cut_parts(positions: np.ndarray, delta: np.ndarray, rng: np.random.Generator
     centres = _without_small(positions, centres, min_rows)
     cluster = nearest(positions[some], centres)
     part = join_alike(positions[some], cluster, delta[some], len(centres))
-    part = _strongest_first(part, part[nearest(positions, centres)], delta)
-    order = np.argsort(part, kind="stable")
-    return RegimeCut(centres[order], part[order], int(part.max()) + 1)
-
-
-def _strongest_first(part: np.ndarray, part_of_row: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    part_of_row = part[nearest(positions, centres)]
     mean = np.bincount(part_of_row, delta) / np.bincount(part_of_row)
     # sorting twice turns an order into ranks
-    rank = np.argsort(np.argsort(-np.abs(mean), kind="stable"), kind="stable")
-    return rank[part]
+    part = np.argsort(np.argsort(-np.abs(mean), kind="stable"), kind="stable")[part]
+    order = np.argsort(part, kind="stable")
+    return centres[order], part[order]
 
 
 def separation(first: np.ndarray, second: np.ndarray) -> float:

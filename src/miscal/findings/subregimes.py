@@ -14,7 +14,7 @@ from miscal.data.triples import Triples
 from miscal.findings.enrichment import Enriched, encode, enrich
 from miscal.findings.judging import SIGNS, Confirmed, judge
 from miscal.findings.naming import Keywords, feature_rules, keywords, metadata_clause, mixture, part_names
-from miscal.findings.parts import canonical_order, cut_parts, fit_geometry
+from miscal.findings.parts import canonical_order, cut_parts, nearest, place_rows
 from miscal.findings.settings import SETTINGS
 
 PARENTS = ("over", "under")
@@ -86,24 +86,6 @@ class Subregimes:
     name: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class _PartRows:
-    """Rows in canonical order, the part of each (-1: none), its position, and its text where there are texts."""
-
-    rows: LabelledRows
-    part: np.ndarray
-    positions: np.ndarray
-    text: np.ndarray | None
-
-    def take(self, index: np.ndarray) -> "_PartRows":
-        text = None if self.text is None else self.text[index]
-        return _PartRows(self.rows.take(index), self.part[index], self.positions[index], text)
-
-    def texts(self, index: np.ndarray) -> list[str]:
-        """Return the texts of some rows without what a person overlooks: their space and case."""
-        return [" ".join(text.split()).casefold() for text in self.text[index]]
-
-
 def find_subregimes(
     triples: Triples,
     rows: LabelledRows,
@@ -160,17 +142,43 @@ def find_subregimes(
     rows, regime = rows.take(at), regime[at]
     test, fit = np.flatnonzero(tested[at]), np.flatnonzero(cut_on[at])
     rng = np.random.default_rng(random_state)
-    positions = fit_geometry(coordinates, features, at[fit], rng)(coordinates, features)[at]
+    positions = place_rows(coordinates, features, at[fit], rng)[at]
     field = rows.hidden if by == "hidden" else rows.delta
     part, parents = _cut_regimes(positions, field, regime, fit, rng)
     described = _describe(triples, at[fit], part[fit], parents, by, rng)
     text = None if triples.text is None else np.array(triples.text, dtype=object)[at]
-    whole = _PartRows(rows, part, positions, text)
-    table = _measure(whole.take(test), whole.take(fit), parents, by, described)
+    judged = judge(
+        rows.take(test), [part[test] == index for index in range(len(parents))], [SIGNS[parent] for parent in parents]
+    )
+    table = []
+    for index, (parent, found) in enumerate(zip(parents, judged, strict=True)):
+        inside, seen = part[test] == index, fit[part[fit] == index]
+        own, learned = rows.take(test[inside]), rows.take(seen)
+        table.append(
+            Subregime(
+                **described[index],
+                parent=parent,
+                field=by,
+                n=len(own),
+                share=average(inside, None if rows.weight is None else rows.weight[test]),
+                accuracy=average(own.correct, own.weight) if len(own) else None,
+                confidence=average(own.confidence, own.weight) if len(own) else None,
+                residual=found.residual,
+                visible=found.visible,
+                hidden=found.hidden,
+                p_value=found.p_values[by],
+                confirmed=getattr(found.confirmed, by),
+                confirmed_parts=found.confirmed,
+                n_fit=len(learned),
+                delta=average(learned.delta, learned.weight),
+                exemplars=_exemplars(learned, positions[seen], None if text is None else text[seen]),
+                telling=_telling(own, None if text is None else text[test[inside]], by, parent),
+            )
+        )
     name_of_row = np.full(len(at), None, dtype=object)
     # part -1, of rows without one, picks the last entry: None
     name_of_row[at] = np.array([*(one.name for one in table), None], dtype=object)[part]
-    return Subregimes(table, name_of_row)
+    return Subregimes(tuple(table), name_of_row)
 
 
 def _cut_regimes(
@@ -184,12 +192,12 @@ def _cut_regimes(
     part, parents = np.full(len(regime), -1), []
     for parent in PARENTS:
         chosen = fit[regime[fit] == parent]
-        cut = cut_parts(positions[chosen], field[chosen], rng, min_rows=size)
-        if cut.n_parts:
+        centres, part_of_centre = cut_parts(positions[chosen], field[chosen], rng, min_rows=size)
+        if len(centres):
             inside = regime == parent
             # parts are counted through both regimes
-            part[inside] = cut.assign(positions[inside]) + len(parents)
-        parents += [parent] * cut.n_parts
+            part[inside] = part_of_centre[nearest(positions[inside], centres)] + len(parents)
+        parents += [parent] * len(np.unique(part_of_centre))
     return part, parents
 
 
@@ -219,75 +227,40 @@ def _describe(
     ]
 
 
-def _measure(
-    test: _PartRows, fit: _PartRows, parents: list[str], by: str, described: list[dict[str, Any]]
-) -> tuple[Subregime, ...]:
-    """Test every part by the rows that test."""
-    regions = [test.part == index for index in range(len(parents))]
-    judged = judge(test.rows, regions, [SIGNS[parent] for parent in parents])
-    table = []
-    for index, (parent, inside, found) in enumerate(zip(parents, regions, judged, strict=True)):
-        own, seen = test.take(inside), fit.take(fit.part == index)
-        rows = own.rows
-        table.append(
-            Subregime(
-                **described[index],
-                parent=parent,
-                field=by,
-                n=len(rows),
-                share=average(inside, test.rows.weight),
-                accuracy=average(rows.correct, rows.weight) if len(rows) else None,
-                confidence=average(rows.confidence, rows.weight) if len(rows) else None,
-                residual=found.residual,
-                visible=found.visible,
-                hidden=found.hidden,
-                p_value=found.p_values[by],
-                confirmed=getattr(found.confirmed, by),
-                confirmed_parts=found.confirmed,
-                n_fit=len(seen.rows),
-                delta=average(seen.rows.delta, seen.rows.weight),
-                exemplars=_exemplars(seen),
-                telling=_telling(own, by, parent),
-            )
-        )
-    return tuple(table)
-
-
-def _exemplars(of: _PartRows) -> tuple[int, ...]:
+def _exemplars(rows: LabelledRows, positions: np.ndarray, text: np.ndarray | None) -> tuple[int, ...]:
     """Row numbers of exemplars: rows near the centre whose texts begin differently, then rows whose texts differ.
 
     Without texts, rows at different positions: equal inputs give one exemplar.
     """
-    distance = ((of.positions - of.positions.mean(axis=0)) ** 2).sum(axis=1)
-    order = np.lexsort((of.rows.row, distance))[: SETTINGS.exemplar_pool]
-    if of.text is None:
-        # numbers of the positions stand in for texts: equal inputs count once
-        texts = list(map(str, np.unique(of.positions[order], axis=0, return_inverse=True)[1].ravel()))
-    else:
-        texts = of.texts(order)
-    chosen = _distinct(texts, (SETTINGS.text_start, None), SETTINGS.n_exemplars)
-    return tuple(int(of.rows.row[order[at]]) for at in chosen)
+    distance = ((positions - positions.mean(axis=0)) ** 2).sum(axis=1)
+    order = np.lexsort((rows.row, distance))[: SETTINGS.exemplar_pool]
+    # without texts, numbers of the positions stand in for them: equal inputs count once
+    texts = np.unique(positions[order], axis=0, return_inverse=True)[1].ravel() if text is None else text[order]
+    return tuple(rows.row[order[_distinct(texts, (SETTINGS.text_start, None))]].tolist())
 
 
-def _telling(of: _PartRows, by: str, parent: str) -> tuple[int, ...]:
+def _telling(rows: LabelledRows, text: np.ndarray | None, by: str, parent: str) -> tuple[int, ...]:
     """Row numbers of the rows that show best what is wrong with the part: distinct texts, of which none is typical."""
-    over, rows = parent == "over", of.rows
+    over = parent == "over"
     wrong = np.flatnonzero(rows.correct == (0.0 if over else 1.0))
     # sure and wrong (or unsure and right) where the field of the part is large: what its rows are, not only how sure
     sure = rows.confidence[wrong] if over else 1.0 - rows.confidence[wrong]
     field = np.maximum((rows.hidden if by == "hidden" else rows.delta)[wrong] * SIGNS[parent], 0.0)
     order = wrong[np.lexsort((rows.row[wrong], -sure, -sure * field))][: SETTINGS.exemplar_pool]
-    texts = [str(at) for at in order] if of.text is None else of.texts(order)
-    return tuple(int(rows.row[order[at]]) for at in _distinct(texts, (None,), SETTINGS.n_exemplars))
+    return tuple(rows.row[order[_distinct(order if text is None else text[order], (None,))]].tolist())
 
 
-def _distinct(texts: Sequence[str], lengths: Sequence[int | None], most: int) -> list[int]:
-    """Choose the first texts that differ in so many first characters, then, if they are too few, in the next number."""
+def _distinct(texts: np.ndarray, lengths: Sequence[int | None]) -> list[int]:
+    """Choose the first texts that differ in so many first characters, then, if they are too few, in the next number.
+
+    What a person overlooks is no difference: space and case.
+    """
+    texts = [" ".join(str(text).split()).casefold() for text in texts]
     chosen: list[int] = []
     for length in lengths:
         seen = {texts[at][:length] for at in chosen}
         for at, text in enumerate(texts):
-            if text[:length] not in seen and len(chosen) < most:
+            if text[:length] not in seen and len(chosen) < SETTINGS.n_exemplars:
                 seen.add(text[:length])
                 chosen.append(at)
     return chosen
