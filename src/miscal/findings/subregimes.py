@@ -255,11 +255,11 @@ def _distinct(texts: np.ndarray, lengths: Sequence[int | None]) -> list[int]:
 
     What a person overlooks is no difference: space and case.
     """
-    texts = [" ".join(str(text).split()).casefold() for text in texts]
+    plain = [" ".join(str(text).split()).casefold() for text in texts]
     chosen: list[int] = []
     for length in lengths:
-        seen = {texts[at][:length] for at in chosen}
-        for at, text in enumerate(texts):
+        seen = {plain[at][:length] for at in chosen}
+        for at, text in enumerate(plain):
             if text[:length] not in seen and len(chosen) < SETTINGS.n_exemplars:
                 seen.add(text[:length])
                 chosen.append(at)
