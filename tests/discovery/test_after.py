@@ -8,7 +8,7 @@ from miscal.data.splits import in_canonical_order
 from miscal.discovery.discover import discover
 from miscal.discovery.estimating import expected_outcome
 from miscal.findings.conditions import Trend
-from miscal.findings.conditions.frame import Frame
+from miscal.findings.conditions.condition import Frame
 
 from .test_statements import world
 

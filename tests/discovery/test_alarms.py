@@ -82,10 +82,10 @@ def test_the_area_is_that_of_scikit_learn_and_its_limit_that_of_the_test_it_inve
     if ranked is None:
         assert min(y.sum(), 200 - y.sum()) < LEAST_EACH
         return
-    assert ranked.area == pytest.approx(roc_auc_score(y, f))
+    assert ranked.value == pytest.approx(roc_auc_score(y, f))
     with np.errstate(all="ignore"):
         p_value = brunnermunzel(f[y > 0], f[y == 0]).pvalue
-    if np.isfinite(p_value) and abs(p_value - 0.05) > 1e-9 and 0 < ranked.area < 1:
+    if np.isfinite(p_value) and abs(p_value - 0.05) > 1e-9 and 0 < ranked.value < 1:
         low, high = ranked.interval
         assert (p_value < 0.05) == (not low <= 0.5 <= high)
 
@@ -97,7 +97,7 @@ def test_the_ranking_is_turned_with_the_confidence_and_knows_no_scale(seed):
     if ranked is None:
         return
     turned, bent = ranking(LabelledRows.of(y, 1 - f)), ranking(LabelledRows.of(y, f**3))
-    assert turned.area == pytest.approx(1 - ranked.area)
+    assert turned.value == pytest.approx(1 - ranked.value)
     assert turned.interval == pytest.approx([1 - side for side in ranked.interval[::-1]])
     assert bent.interval == pytest.approx(ranked.interval)
 
@@ -107,7 +107,7 @@ def test_few_answers_of_one_kind_are_not_ranked_and_separated_ones_are():
     f = np.linspace(0, 1, 100)
     assert ranking(LabelledRows.of((f < 0.09).astype(float), f)) is None
     ranked = ranking(LabelledRows.of((f < 0.5).astype(float), f))
-    assert (ranked.area, ranked.interval) == (0.0, (0.0, 0.0))
+    assert (ranked.value, ranked.interval) == (0.0, (0.0, 0.0))
 
 
 def test_equal_confidences_rank_nothing():

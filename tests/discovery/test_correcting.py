@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from miscal.calibration.calibrators import Identity
-from miscal.discovery.corrected_rows import FAR, correct_rows
+from miscal.discovery.saved_model import FAR, correct_rows
 from miscal.estimators.estimate import Correction
 
 

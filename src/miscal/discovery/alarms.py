@@ -5,10 +5,10 @@ Alarms are of all rows: nothing is learned for them.
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from miscal.base.document import Measure
 from miscal.base.number_wording import decimal, percent
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
@@ -39,19 +39,6 @@ little more than noise. Not tuned."""
 
 _NO_VARIANCE = 1e-24
 """A variance of the area that is rounding alone."""
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """How well confidence ranks right answers above wrong ones.
-
-    `area`: area under the ROC curve, in [0, 1]: the share of pairs of a right and a wrong answer in which the right one
-    has the higher confidence, ties counted half. 0.5 for a ranking that says nothing. `interval`: its 95 % limits, low
-    and high, in [0, 1].
-    """
-
-    area: float
-    interval: tuple[float, float]
 
 
 def alarms(
@@ -110,10 +97,10 @@ def _verdicts(rows: LabelledRows, words: Vocabulary, column: str | None) -> str:
     )
 
 
-def _ranks(ranked: Ranking, where: str, words: Vocabulary) -> str:
-    low, high = ranked.interval
+def _ranks(ranked: Measure, where: str, words: Vocabulary) -> str:
+    low, high = ranked.interval or (0.0, 1.0)
     return (
-        f"{words.ranked.format(where)}: {words.pairs} in {percent(ranked.area)} of cases, ties counted half (95 % "
+        f"{words.ranked.format(where)}: {words.pairs} in {percent(ranked.value)} of cases, ties counted half (95 % "
         f"interval {100 * low:.0f} to {percent(high)}; chance alone gives 50 %)"
     )
 
@@ -159,7 +146,7 @@ def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> b
     return abs(logit(says) - logit(nearest)) > np.log(factor)
 
 
-def _level(says: float, true: float, ranked: Ranking | None, words: Vocabulary) -> str:
+def _level(says: float, true: float, ranked: Measure | None, words: Vocabulary) -> str:
     """Say how far apart they are: where rows are ranked well, the level is off, and the columns may well be right."""
     apart = (
         f"verage {words.probability} ({words.percent(says)}) and {words.rate} ({words.percent(true)}) are "
@@ -170,7 +157,7 @@ def _level(says: float, true: float, ranked: Ranking | None, words: Vocabulary) 
     where = "hardly above" if ranked.interval[1] < LITTLE else "above"
     return (
         f"{words.far['over' if says > true else 'under']}: a{apart}, while {words.ranked.format(where)} (area under "
-        f"the ROC curve {ranked.area:.2f}). If this surprises you, check "
+        f"the ROC curve {ranked.value:.2f}). If this surprises you, check "
     )
 
 
@@ -180,7 +167,7 @@ def _what_to_check(correct: str | None, confidence: str | None, words: Vocabular
     return f"that {stated} {words.meanings['column']}, and that {outcome} {words.meanings['outcome column']}."
 
 
-def ranking(rows: LabelledRows) -> Ranking | None:
+def ranking(rows: LabelledRows) -> Measure | None:
     """Estimate the area under the ROC curve of confidence, with its 95 % limits.
 
     The standard error is that of DeLong, DeLong and Clarke-Pearson (1988), from midranks, so that ties count half.
@@ -197,7 +184,7 @@ def ranking(rows: LabelledRows) -> Ranking | None:
     >>> rng = np.random.default_rng(0)
     >>> sure = rng.random(400)
     >>> area = ranking(LabelledRows.of((rng.random(400) < sure).astype(float), sure))
-    >>> 0.75 < area.area < 0.9 and area.interval[0] < area.area < area.interval[1]
+    >>> 0.75 < area.value < 0.9 and area.interval[0] < area.value < area.interval[1]
     True
     """
     from scipy.stats import t as student
@@ -217,13 +204,13 @@ def ranking(rows: LabelledRows) -> Ranking | None:
     parts = [float(move @ move) * n / (n - 1) for move, n in zip(moves, effective, strict=True)]
     variance = sum(parts)
     if variance < _NO_VARIANCE:  # every right answer above, below or level with every wrong one
-        return Ranking(area, (area, area))
+        return Measure(value=area, interval=(area, area))
     freedom = variance**2 / sum(part**2 / (n - 1) for part, n in zip(parts, effective, strict=True))
     placed = np.empty(len(rows))
     placed[right], placed[~right] = moves
     variance *= effect_of_groups(placed, rows.group) * rows.factor**2
     half = float(student.ppf((1 + CONFIDENCE_LEVEL) / 2, freedom) * np.sqrt(variance))
-    return Ranking(area, (max(0.0, area - half), min(1.0, area + half)))
+    return Measure(value=area, interval=(max(0.0, area - half), min(1.0, area + half)))
 
 
 def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ With evidence "time" what judges a row, or corrects it, was learned from strictl
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +39,6 @@ from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS, Ledger
-
-if TYPE_CHECKING:
-    pass
 
 
 @global_random_kept()
@@ -153,7 +150,7 @@ def discover(
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     # in the order that the rows came in
     table, picture = table[np.argsort(order)], picture.sort("row", maintain_order=True)
-    classes = None if several is None else SavedClasses.of(triples, several.corrected.fitted)
+    classes = None if several is None else SavedClasses.of(triples, several.fitted)
     model = SavedModel(
         rows.model.to_saved(),
         triples.encoder,

@@ -19,7 +19,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.evidence import ALL, TEST, TIME
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.several_classes import ClassRun, with_share
+from miscal.discovery.several_classes import ClassRun
 from miscal.evidence.settings import EVIDENCE_DEFAULTS
 from miscal.findings.ledger import (
     ADJUSTMENTS,
@@ -60,7 +60,9 @@ def write_ledger(
     witness = rows.evaluated if own_split or by_time else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
-    clusters = clusters_of(triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings)
+    clusters, space = clusters_of(
+        triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings
+    )
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     field, witnesses = _sequential(rows, witness), rows.evaluation_rows
     if evidence != rows.evidence:
@@ -69,10 +71,16 @@ def write_ledger(
     error = 1.0 if several is None else several.error_left
     error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, error=error, settings=settings)
+    many = 0 if several is None else len(several.ledgers)
+    share = (
+        "; of the error of all, a half is for the top label, and the other half for the "
+        f"{many} classes looked at, in equal parts"
+    )
+    share = share if many else ""
     cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(
         candidates=len(groups) + len(slope_places(groups, settings)) + cuts,
-        adjustment=with_share(ADJUSTMENTS[settings.adjustment], several),
+        adjustment=ADJUSTMENTS[settings.adjustment] + share,
         level=settings.significance,
         evidence=evidence,
         n=len(triples),
@@ -81,7 +89,7 @@ def write_ledger(
     metadata = {clean_text(name) for name in triples.metadata}
     values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
     members = tuple(_among_all(inside, witness) for inside in found.members)
-    return replace(found, values=values, members=members, method=method, clusters=clusters.space)
+    return replace(found, values=values, members=members, method=method, clusters=space)
 
 
 def _among_all(inside: np.ndarray, witness: np.ndarray) -> np.ndarray:

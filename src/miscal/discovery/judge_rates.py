@@ -14,13 +14,13 @@ from miscal.data.judged import JudgeReading, JudgeScale, UnjudgedRows
 from miscal.data.readers.outcomes import MODELS, scale_words
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScalePoint
 from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import judge_rate, pass_rate, rate_influences
 from miscal.evidence.rankings import rank
 from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger import SHIFT
+from miscal.findings.ledger.groups import frame_of_rows
 
 MOST_VALUES = 20
 """Columns with more values than this are not listed value by value."""

@@ -23,9 +23,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from miscal.base.directions import oriented
 from miscal.base.errors import InputError, argument
@@ -36,10 +37,6 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date
 from miscal.findings.ledger import with_features
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 MAP_FILE = "map.parquet"
 TEXT_LENGTH = 400
@@ -231,8 +228,6 @@ def _exampled(rows: FittedRows) -> np.ndarray:
 
 
 def _positions(name: str, layout: Layout) -> list[pl.Series]:
-    import polars as pl
-
     return [pl.Series(f"{name}_{k + 1}", layout.positions[:, k]) for k in range(2)]
 
 
@@ -249,16 +244,12 @@ def _explaining(some: Triples) -> list[pl.Series]:
 
 
 def _texts(some: Triples) -> pl.Series:
-    import polars as pl
-
     texts = [None] * len(some) if some.text is None else [_text(text) for text in some.text]
     cut = iter(shortened_texts([text for text in texts if text is not None], TEXT_LENGTH))
     return pl.Series("text", [None if text is None else next(cut) for text in texts], dtype=pl.String)
 
 
 def _column(name: str, values: np.ndarray) -> pl.Series:
-    import polars as pl
-
     if values.dtype.kind in "biuf":
         return pl.Series(name, values)
     if values.dtype.kind == "M":

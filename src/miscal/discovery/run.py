@@ -4,9 +4,10 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from miscal.base.arrays import column_of
 from miscal.base.errors import MismatchError
@@ -21,12 +22,8 @@ from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUM
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters
 from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, by_column, class_findings_table, classes_table, columns_table, tables_of
+from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger import ColumnValue
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from miscal.findings.input_clusters import InputClusters
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +33,12 @@ class GivenRows:
     Embeddings are not copied, because they may fill half of the memory; `digest` tells whether they were changed since.
     """
 
-    table: "pl.DataFrame | None" = None
+    table: pl.DataFrame | None = None
     embeddings: np.ndarray | None = None
     digest: str | None = None
 
     @classmethod
-    def of(cls, table: "pl.DataFrame | None", embeddings: np.ndarray | None) -> "GivenRows":
+    def of(cls, table: pl.DataFrame | None, embeddings: np.ndarray | None) -> "GivenRows":
         """Take note of what the embeddings hold."""
         return cls(table, embeddings, None if embeddings is None else _digest(embeddings))
 
@@ -91,13 +88,13 @@ class RunContent:
     """
 
     summary: Summary
-    table: "pl.DataFrame"
-    map: "pl.DataFrame"
-    findings: "pl.DataFrame"
-    columns: "pl.DataFrame"
+    table: pl.DataFrame
+    map: pl.DataFrame
+    findings: pl.DataFrame
+    columns: pl.DataFrame
     path: Path | None = None
     model: SavedModel | None = None
-    clusters: "InputClusters | None" = None
+    clusters: InputClusters | None = None
     values: tuple[ColumnValue, ...] | None = None
     read: Triples | None = None
     kept: GivenRows = GivenRows()
@@ -114,7 +111,7 @@ class RunContent:
         return "the run" if self.path is None else str(self.path)
 
     @property
-    def evaluated(self) -> "pl.Series":
+    def evaluated(self) -> pl.Series:
         """Which rows of `table` are evaluated."""
         if self.summary.evidence == TEST:
             return self.table["split"] == "test"
@@ -125,7 +122,7 @@ class RunContent:
         """Return the saved model."""
         return load_model(self.path) if self.model is None else self.model
 
-    def load_clusters(self) -> "InputClusters | None":
+    def load_clusters(self) -> InputClusters | None:
         """Return how inputs were clustered; None where they were not."""
         return load_clusters(self.path) if self.clusters is None and self.path is not None else self.clusters
 

@@ -51,24 +51,47 @@ _LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class CorrectedClasses:
-    """Corrected probabilities of all classes.
+class ClassRun:
+    """What is known of several classes before it is measured.
 
-    `fitted`: that is saved: fitted to all rows that teach. `probability`, (n, K) float64: of every row, by a correction
-    whose every part, choices too, was learned from other rows. `by_map`, (n, K) float64: by the global maps of the same
-    corrections alone.
+    `fitted`: the correction that is saved: fitted to all rows that teach. `probability`, (n, K) float64: of every row,
+    by a correction whose every part, choices too, was learned from other rows. `by_map`, (n, K) float64: by the global
+    maps of the same corrections alone. `ledgers`: by the place of the class. `error`: share of the family-wise error of
+    each; 0 where none was looked at. `candidates`: tests of each.
     """
 
     fitted: SimplexCorrection
     probability: np.ndarray
     by_map: np.ndarray
+    ledgers: dict[int, Ledger]
+    error: float
+    candidates: int
+
+    @property
+    def error_left(self) -> float:
+        """Share of the family-wise error that is left for the top label."""
+        return TOP_LABEL_ERROR if self.ledgers else 1.0
 
 
-def correct_classes(rows: FittedRows, seed: int) -> CorrectedClasses:
+def run_classes(
+    rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings
+) -> tuple[FittedRows, ClassRun | None]:
+    """Correct all classes and test each, if there are several.
+
+    Returns `rows`: with the top label corrected as its class is.
+    """
+    if rows.triples.classes is None:
+        return rows, None
+    fitted, probability, by_map = correct_classes(rows, seed)
+    found = class_ledgers(rows, probability, own_split=own_split, seed=seed, settings=settings)
+    return with_top_label_corrected(rows, probability, seed), ClassRun(fitted, probability, by_map, *found)
+
+
+def correct_classes(rows: FittedRows, seed: int) -> tuple[SimplexCorrection, np.ndarray, np.ndarray]:
     """Fit the correction that is saved, and correct each row by one that has not seen its class.
 
     `rows`: of several classes, with evidence "all" or "test". Where all rows are evaluated, the folds are those of the
-    field; where test rows do, the fit to the others corrects them.
+    field; where test rows do, the fit to the others corrects them. Returns the first three fields of `ClassRun`.
     """
     triples, teaches = rows.triples, rows.teaches
     fitted = _fit(rows, teaches, seed)
@@ -83,7 +106,7 @@ def correct_classes(rows: FittedRows, seed: int) -> CorrectedClasses:
     # as new rows are corrected: what is far from the rows learned from gets the global map
     far = ~rows.estimate.local
     probability[far] = by_map[far]
-    return CorrectedClasses(fitted, probability, by_map)
+    return fitted, probability, by_map
 
 
 def _folds(rows: FittedRows, seed: int) -> np.ndarray:
@@ -110,14 +133,14 @@ def _fit(rows: FittedRows, known: np.ndarray, seed: int) -> SimplexCorrection:
     )
 
 
-def with_top_label_corrected(rows: FittedRows, corrected: CorrectedClasses, seed: int) -> FittedRows:
+def with_top_label_corrected(rows: FittedRows, corrected: np.ndarray, seed: int) -> FittedRows:
     """Take the corrected probability of the class predicted as the corrected confidence.
 
     The field sees no class. Its own correction of the top label was worse than that of all classes in most sets tried,
     and two corrections of one probability would contradict each other. The field's estimate of the error stays.
     """
     triples = rows.triples
-    f = corrected.probability[np.arange(len(triples)), triples.classes.predicted]
+    f = corrected[np.arange(len(triples)), triples.classes.predicted]
     return replace(
         rows,
         estimate=replace(rows.estimate, corrected=f),
@@ -127,19 +150,6 @@ def with_top_label_corrected(rows: FittedRows, corrected: CorrectedClasses, seed
         blanked=None,
         changed=None,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class ClassLedgers:
-    """The ledgers of classes.
-
-    `found`: by the place of the class. `error`: share of the family-wise error of each; 0 where none was looked at.
-    `candidates`: tests of each.
-    """
-
-    found: dict[int, Ledger]
-    error: float
-    candidates: int
 
 
 def looked_at(labels: np.ndarray) -> list[int]:
@@ -168,21 +178,22 @@ def class_rows(rows: FittedRows, probability: np.ndarray, k: int, witness: np.nd
 
 def class_ledgers(
     rows: FittedRows, corrected: np.ndarray, *, own_split: bool, seed: int, settings: LedgerSettings
-) -> ClassLedgers:
+) -> tuple[dict[int, Ledger], float, int]:
     """Test for each class in which groups it is the label more or less often than its probability says.
 
     Terms of texts and clusters of inputs are tested for the top label alone: they are many, and every class would pay
     for all of them.
 
     `rows`: of several classes. `corrected`, (n, K) float64: corrected probabilities that have not seen the rows'
-    classes. `own_split`: whether the user set the test rows apart: then they alone are evaluated.
+    classes. `own_split`: whether the user set the test rows apart: then they alone are evaluated. Returns the last
+    three fields of `ClassRun`.
     """
     witness = rows.evaluated if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder), None, settings)
     chosen = looked_at(np.bincount(triples.classes.code, minlength=len(triples.classes.names)))
     if not chosen:
-        return ClassLedgers({}, 0.0, 0)
+        return {}, 0.0, 0
     error = (1 - TOP_LABEL_ERROR) / len(chosen)
     found = {}
     for k in chosen:
@@ -191,7 +202,7 @@ def class_ledgers(
             for probability in (rows.triples.classes.probability, corrected)
         )
         found[k] = find(before, groups, corrected=after, seed=seed, error=error, settings=settings)
-    return ClassLedgers(found, error, len(groups) + len(slope_places(groups, settings)))
+    return found, error, len(groups) + len(slope_places(groups, settings))
 
 
 def confused(findings: Sequence[Finding], label: str, column: str) -> list[tuple[int, str, Finding]]:
@@ -205,22 +216,22 @@ def confused(findings: Sequence[Finding], label: str, column: str) -> list[tuple
     ]  # fmt: skip
 
 
-def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassLedgers) -> ClassNumbers:
+def class_numbers(rows: FittedRows, found: ClassRun) -> ClassNumbers:
     """Measure all classes, and each as an event."""
     classes, evaluated = rows.triples.classes, rows.evaluated
     code, weight, groups = classes.code[evaluated], rows.evaluation_rows.weight, rows.evaluation_rows.group
-    by_name = {"raw": classes.probability, "global map": corrected.by_map, "corrected": corrected.probability}
+    by_name = {"raw": classes.probability, "global map": found.by_map, "corrected": found.probability}
     own = {name: probability[evaluated] for name, probability in by_name.items()}
     losses = {name: class_log_losses(code, np.log(np.maximum(p, _LEAST))) for name, p in own.items()}
     saved = mean_interval(losses["raw"] - losses["corrected"], sample_weight=weight, groups=groups)
-    events = tuple(_event(rows, corrected, ledgers, k) for k in range(len(classes.names)))
+    events = tuple(_event(rows, found, k) for k in range(len(classes.names)))
     return ClassNumbers(
         label=rows.triples.source.get("columns", {}).get("correct"),
         predicted_column=classes.predicted_column,
-        error_top_label=TOP_LABEL_ERROR if ledgers.found else 1.0,
-        error_class=ledgers.error,
-        candidates=ledgers.candidates,
-        correction=corrected.fitted.chosen,
+        error_top_label=found.error_left,
+        error_class=found.error,
+        candidates=found.candidates,
+        correction=found.fitted.chosen,
         log_loss={name: average(values, weight) for name, values in losses.items()},
         accuracy={name: average(p.argmax(axis=1) == code, weight) for name, p in own.items()},
         saved=Measure(value=saved.value, interval=saved.interval),
@@ -229,14 +240,14 @@ def class_numbers(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassL
     )
 
 
-def _event(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassLedgers, k: int) -> ClassEvent:
+def _event(rows: FittedRows, found: ClassRun, k: int) -> ClassEvent:
     classes, evaluated = rows.triples.classes, rows.evaluated
     happened = (classes.code == k).astype(np.float64)
     before = replace(
         rows.evaluation_rows, correct=happened[evaluated], confidence=classes.probability[evaluated, k],
         expected=classes.probability[evaluated, k],
     )  # fmt: skip
-    after = replace(before, confidence=corrected.probability[evaluated, k])
+    after = replace(before, confidence=found.probability[evaluated, k])
     return ClassEvent(
         name=classes.names[k],
         labels=int(before.correct.sum()),
@@ -245,10 +256,10 @@ def _event(rows: FittedRows, corrected: CorrectedClasses, ledgers: ClassLedgers,
         rate=average(before.correct, before.weight),
         raw=measurements.score(before),
         corrected=measurements.score(after),
-        looked_at=k in ledgers.found,
-        findings=ledgers.found[k].findings if k in ledgers.found else (),
+        looked_at=k in found.ledgers,
+        findings=found.ledgers[k].findings if k in found.ledgers else (),
         curves=CurvePair(raw=measurements.reliability(before), corrected=measurements.reliability(after))
-        if k in ledgers.found
+        if k in found.ledgers
         else None,
     )
 
@@ -264,47 +275,3 @@ def _confusions(events: tuple[ClassEvent, ...], column: str) -> tuple[Confusion,
         for place, other, one in confused(event.findings, event.name, column)
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda one: -one.n * abs(one.hidden.value or 0.0)))
-
-
-@dataclass(frozen=True, eq=False)
-class ClassRun:
-    """What is known of several classes before it is measured."""
-
-    corrected: CorrectedClasses
-    ledgers: ClassLedgers
-
-    @property
-    def error_left(self) -> float:
-        """Share of the family-wise error that is left for the top label."""
-        return TOP_LABEL_ERROR if self.ledgers.found else 1.0
-
-
-def run_classes(
-    rows: FittedRows, *, own_split: bool, seed: int, settings: LedgerSettings
-) -> tuple[FittedRows, ClassRun | None]:
-    """Correct all classes and test each, if there are several.
-
-    Returns `rows`: with the top label corrected as its class is.
-    """
-    if rows.triples.classes is None:
-        return rows, None
-    corrected = correct_classes(rows, seed)
-    ledgers = class_ledgers(rows, corrected.probability, own_split=own_split, seed=seed, settings=settings)
-    return with_top_label_corrected(rows, corrected, seed), ClassRun(corrected, ledgers)
-
-
-def with_share(adjustment: str, found: ClassRun | None) -> str:
-    """Say, after how findings of the top label are adjusted, that the classes have a part of the error.
-
-    Examples
-    --------
-    >>> with_share("family-wise", None)
-    'family-wise'
-    """
-    if found is None or not found.ledgers.found:
-        return adjustment
-    many = len(found.ledgers.found)
-    return (
-        f"{adjustment}; of the error of all, a half is for the top label, and the other half for the "
-        f"{many} classes looked at, in equal parts"
-    )

@@ -195,7 +195,7 @@ def summarise(
         settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
         versions=_versions(),
         timing={},
-        classes=None if several is None else class_numbers(rows, several.corrected, several.ledgers),
+        classes=None if several is None else class_numbers(rows, several),
         judge=judge_numbers(rows, seed=seed),
     )
     return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})

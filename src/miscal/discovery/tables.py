@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pydantic
 
 from miscal.base.document import Measure
@@ -17,17 +18,12 @@ from miscal.base.folds import named_units
 from miscal.base.json_values import clean_text, interval, plain
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
+from miscal.discovery.summary_parts import ClassNumbers
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger import (
     ColumnValue,
     Finding,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from miscal.discovery.summary_parts import ClassNumbers
-
 
 _SIZES = ("hidden", "before", "conditional", "after")
 _ALONG = ("lower", "upper", "curve")
@@ -45,8 +41,6 @@ def field_table(rows: FittedRows) -> pl.DataFrame:
 
     Returns the content of ``field.parquet``, one row per input row, in order.
     """
-    import polars as pl
-
     triples, estimate, n = rows.triples, rows.estimate, len(rows.triples)
     split = [None] * n if triples.split is None else triples.split.tolist()
     fold = [None] * n if rows.fold is None else rows.fold
@@ -73,8 +67,6 @@ def field_table(rows: FittedRows) -> pl.DataFrame:
 
 
 def _names(names: np.ndarray) -> pl.Series:
-    import polars as pl
-
     return pl.Series([None if name is None else clean_text(name) for name in names], dtype=pl.String)
 
 
@@ -85,8 +77,6 @@ def decisions_table(decisions: Sequence[Decision]) -> pl.DataFrame:
     with ``below``, of the others. ``promised`` and ``observed`` are the means of probability and outcome, both in
     [0, 1], with the 95 % interval of the latter.
     """
-    import polars as pl
-
     rows = []
     for one in decisions:
         row: dict[str, Any] = {"threshold": one.threshold, "source": one.source, "start": one.start}
@@ -109,8 +99,6 @@ def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:
 
     Returns the content of ``findings.parquet``; no rows where nothing was found.
     """
-    import polars as pl
-
     rows = []
     for one in findings:
         stored = one.model_dump(mode="json")
@@ -134,8 +122,6 @@ def _ends(names: Sequence[str]) -> list[str]:
 
 
 def _findings_schema() -> dict[str, Any]:
-    import polars as pl
-
     means = ("share", "accuracy", "confidence", "residual", "visible")
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
@@ -185,15 +171,11 @@ def columns_table(values: Iterable[ColumnValue]) -> pl.DataFrame:
 
     Returns the content of ``columns.parquet``; no rows where no column is named.
     """
-    import polars as pl
-
     return pl.DataFrame([_row(one) for one in values], schema=schema(), orient="row")
 
 
 def schema() -> dict[str, Any]:
     """Return the columns of ``columns.parquet`` and their types."""
-    import polars as pl
-
     return {
         "column": pl.String,
         "value": pl.String,
@@ -258,8 +240,6 @@ def class_findings_table(numbers: ClassNumbers | None) -> pl.DataFrame:
     Returns ``class`` and the columns of ``findings.parquet``, class by class, the strongest first; no rows where there
     are none.
     """
-    import polars as pl
-
     named = () if numbers is None else numbers.findings
     table = findings_table([one for _, one in named])
     return table.select(pl.Series("class", [name for name, _ in named], dtype=pl.String), pl.all())
@@ -272,8 +252,6 @@ def classes_table(numbers: ClassNumbers | None) -> pl.DataFrame:
     ``log_loss`` of the class as an event, each also with ``_corrected``, ``looked_at``, and ``findings`` (their
     number).
     """
-    import polars as pl
-
     scores = ("smece", "brier", "log_loss")
     rows = [
         {

@@ -33,10 +33,10 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign, fewness
 from miscal.evidence.conditional import centred
 from miscal.evidence.sums import chi_squares_p_value
+from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.exact import Strata, cut_into_strata
 from miscal.findings.ledger.settings import LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, size
-from miscal.findings.ledger.trends import TrendRows, trend_size
+from miscal.findings.ledger.sizes import GroupTest, size, trend_size
 
 Floats = NDArray[np.float64]
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Condition, described
-from miscal.findings.conditions.frame import numbers_of
+from miscal.findings.conditions.condition import numbers_of
 from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, slope_places
+from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.sizes import TestedGroup
-from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.model_tests import ModelEffect, ModelTests
 
 Ints = NDArray[np.int64]

@@ -20,11 +20,9 @@ from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.outcomes import blank
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
 from miscal.data.writing import part_bytes, table_format
-from miscal.discovery.corrected_rows import correct_rows
-from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent, read_run
-from miscal.discovery.saved_model import SavedModel
+from miscal.discovery.saved_model import SavedModel, correct_rows
 from miscal.evidence.judged_rows import JudgedRows
 from miscal.evidence.label_planning import (
     LabelsNeeded,
@@ -33,6 +31,7 @@ from miscal.evidence.label_planning import (
     labelling_probabilities,
     labels_to_halve,
 )
+from miscal.findings.ledger.groups import frame_of_rows
 
 PROBABILITY = "labelling_probability"
 """Column of the probability by which a row was chosen, which ``--labelling-probability`` reads again."""

@@ -12,7 +12,14 @@ from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.triples import Triples
 from miscal.discovery.evidence import refuse_time
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.several_classes import TOP_LABEL_ERROR, class_ledgers, class_numbers, correct_classes, looked_at
+from miscal.discovery.several_classes import (
+    TOP_LABEL_ERROR,
+    ClassRun,
+    class_ledgers,
+    class_numbers,
+    correct_classes,
+    looked_at,
+)
 from miscal.discovery.summary import Summary
 from miscal.estimators.estimate import FieldEstimate
 from miscal.findings.ledger import LEDGER_DEFAULTS
@@ -67,13 +74,14 @@ def test_shares_of_the_error_sum_to_at_most_one(labels):
 
 
 def test_adjusted_p_values_are_of_the_whole_family(found):
-    for one in found.found.values():
+    ledgers, error, _ = found
+    for one in ledgers.values():
         for finding in one.findings:
-            assert finding.p_adjusted >= min(1.0, finding.p_value / found.error)
+            assert finding.p_adjusted >= min(1.0, finding.p_value / error)
 
 
 def test_a_planted_confusion_is_found_and_named(planted, found):
-    numbers = class_numbers(planted, correct_classes(planted, 0), found)
+    numbers = class_numbers(planted, ClassRun(*correct_classes(planted, 0), *found))
     assert ("cat", "dog") in {(one.predicted, one.label) for one in numbers.confusions}
     one = next(one for one in numbers.confusions if (one.predicted, one.label) == ("cat", "dog"))
     assert one.sign == "under"
@@ -91,15 +99,15 @@ def test_permuting_classes_permutes_their_findings(planted, found):
     )
     again = _ledgers(replace(planted, triples=replace(planted.triples, classes=moved)))
     for place, k in enumerate(order):
-        assert again.found[place].findings == found.found[k].findings
+        assert again[0][place].findings == found[0][k].findings
 
 
 def test_corrected_probabilities_sum_to_one_and_have_not_seen_their_row(planted):
-    corrected = correct_classes(planted, 0).probability
+    corrected = correct_classes(planted, 0)[1]
     assert np.allclose(corrected.sum(axis=1), 1.0, atol=1e-12)
     classes, first = planted.triples.classes, planted.fold == 0
     other = replace(classes, code=np.where(first, (classes.code + 1) % 4, classes.code))
-    changed = correct_classes(replace(planted, triples=replace(planted.triples, classes=other)), 0).probability
+    changed = correct_classes(replace(planted, triples=replace(planted.triples, classes=other)), 0)[1]
     assert np.array_equal(corrected[first], changed[first])
 
 

@@ -158,19 +158,19 @@ def test_the_rows_of_every_named_group_are_those_of_its_condition(seed, many):
 def test_the_rows_of_every_cluster_are_those_of_its_condition(width, own_units):
     rng = np.random.default_rng(width)
     X = (rng.normal(size=(6, width))[rng.integers(0, 6, 600)] + 0.3 * rng.normal(size=(600, width))).astype(np.float32)
-    made = clusters_of(X, own_units=own_units)
-    assert len(made.found) > 5
-    arrays = {name: values.copy() for name, values in made.space.state().items()}
+    made, space = clusters_of(X, own_units=own_units)
+    assert len(made) > 5
+    arrays = {name: values.copy() for name, values in space.state().items()}
     frame = Frame(len(X), X=X, clusters=InputClusters.from_state(arrays))
-    for one in made.found:
+    for one in made:
         np.testing.assert_array_equal(one.condition.rows(frame), one.rows)
     # a row by itself is placed as it is among others
-    alone = [one.condition.rows(Frame(1, X=X[:1], clusters=made.space))[0] for one in made.found]
-    assert alone == [bool(one.rows[0]) for one in made.found]
+    alone = [one.condition.rows(Frame(1, X=X[:1], clusters=space))[0] for one in made]
+    assert alone == [bool(one.rows[0]) for one in made]
 
 
 def test_arrays_of_clusters_that_do_not_fit_are_refused():
-    state = clusters_of(np.random.default_rng(0).normal(size=(300, 30))).space.state()
+    state = clusters_of(np.random.default_rng(0).normal(size=(300, 30)))[1].state()
     for name in ("columns", "mean", "axes"):
         with pytest.raises((ValueError, KeyError)):
             InputClusters.from_state({**state, name: state[name][:-1]})

@@ -15,7 +15,6 @@ from miscal.findings.ledger import (
     FOUND,
     LEDGER_DEFAULTS,
     NAMED,
-    Clusters,
     SequentialField,
     clusters_of,
     find,
@@ -62,7 +61,7 @@ def topics(seed, n=4_000, shift=1.5):
 
 
 def without_names(X):
-    return with_clusters(named_groups({"constant": np.zeros(len(X))}), clusters_of(X))
+    return with_clusters(named_groups({"constant": np.zeros(len(X))}), clusters_of(X)[0])
 
 
 def witnesses(y, f):
@@ -96,12 +95,12 @@ def test_planted_clusters_without_a_name_are_found(seed):
 def test_a_cluster_that_a_column_names_is_told_by_its_name():
     X, f, y, topic = topics(0)
     kind = np.array([f"topic {t}" for t in topic], object)
-    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X))).findings
+    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)[0])).findings
     assert {(one.description, one.source) for one in found} == {("kind = topic 0", NAMED), ("kind = topic 1", NAMED)}
 
 
 def best_cluster(X, rows, **how):
-    return max(jaccard(one.rows, rows) for one in clusters_of(X, **how).found)
+    return max(jaccard(one.rows, rows) for one in clusters_of(X, **how)[0])
 
 
 def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
@@ -113,9 +112,7 @@ def test_noise_of_small_variance_does_not_hide_topics_of_an_embedding():
 def test_the_units_of_features_do_not_matter():
     X = topics(0, n=1_500)[0][:, :6]
     units = 10.0 ** np.arange(-3, 3)
-    ours, theirs = (
-        {one.rows.tobytes() for one in clusters_of(inputs, own_units=True).found} for inputs in (X, X * units)
-    )
+    ours, theirs = ({one.rows.tobytes() for one in clusters_of(inputs, own_units=True)[0]} for inputs in (X, X * units))
     assert len(ours & theirs) >= 0.95 * len(ours)
 
 
@@ -128,7 +125,7 @@ def test_clusters_that_nothing_describes_wait_and_are_few():
     f = expit(rng.normal(0.3, 1.2, 6_000))
     shift = rng.permutation(np.r_[[-1.6, 1.6] * 4, np.zeros(4)])[topic] - 0.8 * (kind == "a")
     y = (rng.random(6_000) < expit(np.log(f / (1 - f)) + shift)).astype(float)
-    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X))).findings
+    found = find(witnesses(y, f), with_clusters(named_groups({"kind": kind}), clusters_of(X)[0])).findings
     sources = [one.source for one in found]
     assert found[0].description == "kind = a"
     assert sources[-LEDGER_DEFAULTS.max_mixed :] == [FOUND] * LEDGER_DEFAULTS.max_mixed
@@ -140,25 +137,25 @@ def test_clusters_that_nothing_describes_wait_and_are_few():
 def test_clusters_do_not_depend_on_the_order_of_the_rows():
     X = topics(0, n=1_500)[0]
     order = np.random.default_rng(1).permutation(len(X))
-    ours = {one.rows[order].tobytes() for one in clusters_of(X).found}
-    theirs = {one.rows.tobytes() for one in clusters_of(X[order]).found}
+    ours = {one.rows[order].tobytes() for one in clusters_of(X)[0]}
+    theirs = {one.rows.tobytes() for one in clusters_of(X[order])[0]}
     assert len(ours & theirs) >= 0.95 * len(ours)
 
 
 def test_clusters_have_a_least_and_a_largest_size_and_none_stands_twice():
     X = topics(0, n=2_000)[0]
-    sizes = [int(one.rows.sum()) for one in clusters_of(X).found]
+    sizes = [int(one.rows.sum()) for one in clusters_of(X)[0]]
     assert min(sizes) >= 30
     assert max(sizes) <= 1_000
-    assert len({one.rows.tobytes() for one in clusters_of(X).found}) == len(sizes)
-    for one in clusters_of(X).found:
+    assert len({one.rows.tobytes() for one in clusters_of(X)[0]}) == len(sizes)
+    for one in clusters_of(X)[0]:
         assert one.rows[list(one.typical)].all()
 
 
 def test_too_few_or_equal_inputs_have_no_clusters():
-    assert clusters_of(np.random.default_rng(0).normal(size=(59, 3))).found == ()
-    assert clusters_of(np.ones((500, 3))).found == ()
-    assert with_clusters(groups := named_groups({"a": np.zeros(3)}), Clusters()) is groups
+    assert clusters_of(np.random.default_rng(0).normal(size=(59, 3)))[0] == ()
+    assert clusters_of(np.ones((500, 3)))[0] == ()
+    assert with_clusters(groups := named_groups({"a": np.zeros(3)}), ()) is groups
 
 
 def test_planted_names_stay_exact_beside_clusters():
@@ -166,7 +163,7 @@ def test_planted_names_stay_exact_beside_clusters():
         groups, y, f, truth = table(seed)
         # inputs of which a planted group is a part
         X = np.random.default_rng(seed).normal(size=(len(y), 3)) + 2 * truth[1][:, None]
-        beside = with_clusters(groups, clusters_of(X))
+        beside = with_clusters(groups, clusters_of(X)[0])
         chosen = scan(LabelledRows(y, f, crossfitted(y, f)), beside, seed=seed).chosen
         found = {beside.descriptions[one.group] for one in chosen}
         assert {"kind0 = v1 and kind1 = v2", "kind1 = (missing)"} <= found
@@ -175,7 +172,7 @@ def test_planted_names_stay_exact_beside_clusters():
 
 def test_clusters_cost_named_groups_a_tenth_of_their_error():
     groups = table(0)[0]
-    beside = with_clusters(groups, clusters_of(np.random.default_rng(0).normal(size=(4_000, 3))))
+    beside = with_clusters(groups, clusters_of(np.random.default_rng(0).normal(size=(4_000, 3)))[0])
     before, after = error_shares(groups.kinds), error_shares(beside.kinds)
     assert after[: len(groups)] == pytest.approx(0.9 * before)
     assert after.sum() == pytest.approx(1)
@@ -224,7 +221,7 @@ def test_forty_terms_of_one_template_are_one_finding():
     f = rng.uniform(0.3, 0.7, n)
     y = (rng.random(n) < f - 0.25 * inside).astype(float)
     X = rng.normal(size=(n, 8)) + 3 * inside[:, None]
-    [only] = find(witnesses(y, f), with_clusters(named_groups({}, text), clusters_of(X))).findings
+    [only] = find(witnesses(y, f), with_clusters(named_groups({}, text), clusters_of(X)[0])).findings
     assert (only.source, only.n) == (NAMED, int(inside.sum()))
 
 
@@ -314,7 +311,7 @@ def null_world(world, seed, n):
 def anything_found(world, seed, n=1_000):
     X, f, y, columns, rng = null_world(world, seed, n)
     field = sequential(X, f, y, rng)
-    both = find(witnesses(y, f), with_clusters(named_groups(columns), clusters_of(X)), field=field).findings
+    both = find(witnesses(y, f), with_clusters(named_groups(columns), clusters_of(X)[0]), field=field).findings
     ends = find(witnesses(y, f), named_groups({"none": np.zeros(n)}), field=field).findings
     return bool(both), bool(ends)
 
@@ -344,7 +341,7 @@ def hidden_rates(seed, strength, n=1_000):
     place = np.clip(np.searchsorted(edges := np.quantile(others, np.linspace(0, 1, 201)), others) - 1, 0, 199)
     visible = np.interp(f, (edges[1:] + edges[:-1]) / 2, np.bincount(place, rates) / np.bincount(place))
     columns = {"kind": np.array([f"k{v}" for v in number], object), "size": size}
-    groups = with_clusters(named_groups(columns), clusters_of(np.c_[size, rng.normal(size=(n, 2))]))
+    groups = with_clusters(named_groups(columns), clusters_of(np.c_[size, rng.normal(size=(n, 2))])[0])
     return (rng.random(n) < p).astype(float), f, groups, p - visible
 
 

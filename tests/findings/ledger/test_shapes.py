@@ -10,7 +10,7 @@ from miscal.findings.conditions import Frame
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.bins import ordered, stretches
 from miscal.findings.ledger.groups import INTERVAL
-from miscal.findings.ledger.trends import sum_p_value
+from miscal.findings.ledger.sizes import sum_p_value
 
 N = 6_000
 

@@ -6,8 +6,7 @@ A new kind is one class, beside the others in `column_kinds` or `other_kinds`.
 
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
 from miscal.findings.conditions.composition import Alike, Composition, Mixed, Mostly, TermShare, described, phrase
-from miscal.findings.conditions.condition import KINDS, Condition, Stored, TermNumbers, read_condition
-from miscal.findings.conditions.frame import TEXT, Frame
+from miscal.findings.conditions.condition import KINDS, TEXT, Condition, Frame, Stored, TermNumbers, read_condition
 from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, Cut, NoneOf, Several, Term
 
 __all__ = [

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from miscal.findings.conditions.condition import Condition, Mask, Wording
-from miscal.findings.conditions.frame import Frame, seconds, written
+from miscal.findings.conditions.condition import Condition, Frame, Mask, Wording, seconds, written
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (

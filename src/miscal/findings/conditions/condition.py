@@ -1,9 +1,11 @@
-"""The interface of every kind of condition, and how conditions are stored as JSON."""
+"""A table as conditions see it; the interface of every kind of condition, and how conditions are stored as JSON."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -12,9 +14,141 @@ from numpy.typing import NDArray
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
 from miscal.base.json_values import plain
-from miscal.findings.conditions.frame import Frame
+from miscal.findings.enrichment import written_date
+from miscal.findings.input_clusters import InputClusters
 
 Mask = NDArray[np.bool_]
+TEXT = "text"
+"""What the texts are called among the columns of a condition."""
+
+
+_NEAR = 1e-4
+"""Distance from a whole number below which six digits may not show it; beyond, large numbers have no need of more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A table of n rows; what is not there is None.
+
+    `columns`, str (n,): text, numbers, booleans or dates, with missing values. `X`, (n, d): inputs, as the encoder of
+    the run makes them. `clusters`: how the run clustered its inputs. `hidden`, float (n,): estimated hidden field,
+    learned from other rows; NaN where there is none. `block`, int (n,): blocks of the rows of the run, in the order in
+    which `hidden` was learned from them; None for new rows. `row`, int (n,): numbers of the rows in the source; None
+    for new rows.
+
+    Examples
+    --------
+    >>> from miscal.findings.conditions import read_condition
+    >>> law = read_condition({"kind": "value", "column": "subject", "value": "law", "of": "text"})
+    >>> law.rows(Frame(2, {"subject": np.array(["art", "law"])})).tolist()
+    [False, True]
+    """
+
+    n: int
+    columns: Mapping[str, np.ndarray] = field(default_factory=dict)
+    text: Sequence[str] | None = None
+    X: np.ndarray | None = None
+    clusters: InputClusters | None = None
+    hidden: np.ndarray | None = None
+    block: np.ndarray | None = None
+    row: np.ndarray | None = None
+    _codes: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
+    def lacks(self, column: str) -> str | None:
+        """Say that a column is not there; None where it is."""
+        return None if column in self.columns else f"the rows have no column {column!r}"
+
+    def lacks_dates(self, column: str) -> str | None:
+        """Say that a column is not there, or holds something else than dates; None where it holds dates or is blank."""
+        if (lacking := self.lacks(column)) is not None:
+            return lacking
+        numbers, dates = self.numbers(column)
+        dated = numbers is not None and (dates or np.isnan(numbers).all())
+        return None if dated else f"column {column!r} of the rows holds no dates"
+
+    def numbers(self, column: str) -> tuple[np.ndarray | None, bool]:
+        """Return a column as numbers, and whether these are dates; None for text (:func:`numbers_of`)."""
+        values = self.columns[column]
+        if values.dtype.kind == "O" and all(_missing(value) for value in values):
+            return np.full(self.n, np.nan), False
+        return numbers_of(values)
+
+    def texts(self, column: str) -> np.ndarray:
+        """Return the values of a column in words, object (n,); None where missing."""
+        numbers, dates = numbers_of(self.columns[column])
+        if numbers is None:
+            return np.array([None if _missing(value) else str(value) for value in self.columns[column]], object)
+        return np.array([None if value != value else written(value, dates) for value in numbers], object)
+
+    def cluster_of(self, scale: int) -> np.ndarray:
+        """Return the cluster of each row at one scale, int (n,); X and clusters must be there."""
+        if self.clusters is None or self.X is None:
+            raise ValueError("the rows have no inputs, or the run stored no clusters")
+        if scale not in self._codes:
+            self._codes[scale] = self.clusters.nearest(self.clusters.positions(self.X), scale)
+        return self._codes[scale]
+
+
+def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
+    """Read a column as numbers.
+
+    Returns `numbers`, float64 (n,): NaN for missing values; dates are seconds since 1970. None if the column holds
+    text; `dates`: whether the values are dates.
+
+    Examples
+    --------
+    >>> numbers_of(np.array(["1970-01-02", "NaT"], "datetime64[D]"))
+    (array([86400.,    nan]), True)
+    """
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64), False
+    if values.dtype.kind == "M":
+        seconds = values.astype("datetime64[s]")
+        return np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64).astype(np.float64)), True
+    if values.dtype.kind == "O":
+        known = [value for value in values if not _missing(value)]
+        if known and all(isinstance(value, date) for value in known):
+            plain = [np.datetime64("NaT") if _missing(value) else np.datetime64(value) for value in values]
+            return numbers_of(np.array(plain, "datetime64[s]"))
+        if known and all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
+            return np.array([np.nan if value is None else float(value) for value in values]), False
+    return None, False
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value != value  # NaN and NaT are unequal to themselves
+
+
+def written(value: float, dates: bool) -> str:
+    """Write a number with six digits, or a date (seconds since 1970) to the second, without a midnight.
+
+    A number close to a whole one has as many digits as tell the two apart: many probabilities lie that close to 1.
+
+    Examples
+    --------
+    >>> written(0.12345678, False), written(86_400.0, True), written(86_460.0, True)
+    ('0.123457', '1970-01-02', '1970-01-02T00:01:00')
+    >>> written(1 - 5.2e-10, False), written(1 - 2.1e-7, False), written(0.1 + 0.2, False), written(3.0, False)
+    ('0.99999999948', '0.99999979', '0.3', '3')
+    """
+    if dates:
+        return written_date(np.datetime64(int(value), "s"))
+    short = f"{value:.6g}"
+    apart = abs(value - round(value)) if np.isfinite(value) else 0.0
+    if 1e-12 * max(1.0, abs(value)) < apart < _NEAR and float(short) == round(value):
+        return f"{value:.{1 - int(np.floor(np.log10(apart)))}f}"
+    return short
+
+
+def seconds(text: str) -> float:
+    """Read a date that :func:`written` wrote: seconds since 1970.
+
+    Examples
+    --------
+    >>> seconds("1970-01-02")
+    86400.0
+    """
+    return float(np.datetime64(text, "s").astype(np.int64))
 
 
 class Wording(NamedTuple):

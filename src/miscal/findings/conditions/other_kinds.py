@@ -9,8 +9,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from miscal.base.number_wording import percent
-from miscal.findings.conditions.condition import Condition, Mask, Stored, Wording
-from miscal.findings.conditions.frame import TEXT, Frame
+from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, Stored, Wording
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen
 of an estimated hidden field are tested given those (`cuts`). What is found is described (`describe`, `ledger`).
 """
 
-from miscal.findings.ledger.clusters import Clusters, clusters_of
+from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import (
     ColumnGroups,
@@ -32,7 +32,6 @@ __all__ = [
     "NAMED",
     "SHIFT",
     "SLOPE",
-    "Clusters",
     "ColumnGroups",
     "ColumnValue",
     "ConfidenceBin",

@@ -1,16 +1,22 @@
-"""Stretches of neighbouring values: bins of numbers and dates, hours, days of the week, months, and ordered levels."""
+"""Stretches of neighbouring values: bins of numbers and dates, hours, days of the week, months, and ordered levels.
+
+And trends: the rows of a trend are tested by their midranks in the column in place of 0 and 1: one candidate of a
+column, however many intervals a trend would fill. It is reported by the upper third of the rows, against the lower.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import rankdata
 
-from miscal.findings.conditions import Condition, Cycle, Levels, Period, Span
+from miscal.findings.conditions import Condition, Cycle, Levels, Period, Span, Trend
 from miscal.findings.conditions.column_kinds import DAYS, MONTHS, PARTS, part_of
-from miscal.findings.conditions.frame import numbers_of, written
+from miscal.findings.conditions.condition import numbers_of, written
 
 _MOVED = 0.0075
 """Share of the rows by which an end may move from its quantile to a round number: 0.3 of a bin of 2.5 %."""
@@ -53,6 +59,8 @@ _SCALES = tuple(
 _RANGE = re.compile(r"([<>≤≥]?)=?\s*[$€£]?(\d[\d,.]*)\s*(k|K)?.*")
 _MARKS = re.compile(r"\d\s*(?:-|\N{EN DASH}|to\s|\+)|[<>≤≥]")
 _LEAST_LEVELS = 3
+_LEAST_VALUES = 5
+"""Distinct values from which a number has a trend: fewer are taken one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +89,10 @@ class Bins:
         high = None if last == self.count - 1 else float(self.inner[last])
         if not self.date:
             return Span(self.column, low, high, self.whole)
-        return _period(self.column, low, high)
+        # dates are named by their last day where both ends are midnights
+        start, stop = (None if end is None else written(end, True) for end in (low, high))
+        days = low is not None and high is not None and low % _DAY == high % _DAY == 0
+        return Period(self.column, start, stop, written(high - _DAY, True) if days else None)
 
 
 def bins_of(column: str, numbers: np.ndarray, count: int, date: bool) -> Bins:
@@ -158,13 +169,6 @@ def _round_date(exact: float, low: float, high: float) -> float:
         if low < value <= high:
             return float(value)
     return exact
-
-
-def _period(column: str, low: float | None, high: float | None) -> Period:
-    """Return the dates from `low` to before `high`, named by their last day where both are midnights."""
-    start, stop = (None if end is None else written(end, True) for end in (low, high))
-    days = low is not None and high is not None and low % _DAY == high % _DAY == 0
-    return Period(column, start, stop, written(high - _DAY, True) if days else None)
 
 
 def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]:
@@ -298,3 +302,39 @@ def _begin(found: re.Match | None) -> tuple[float, int]:
     sign, digits, thousand = found.groups()
     number = float(digits.rstrip(",.").replace(",", "") or 0) if digits.count(".") < 2 else 0.0
     return number * (1_000 if thousand else 1), {"<": -1, "≤": -1, ">": 1, "≥": 1}.get(sign, 0)
+
+
+class TrendRows(NamedTuple):
+    """A trend: its condition, the rows at its upper and at its lower end (bool (n,)), and the score of each row.
+
+    Scores are midranks among the known values, from -1/2 to 1/2; 0 where there is none.
+    """
+
+    condition: Trend
+    upper: np.ndarray
+    lower: np.ndarray
+    score: np.ndarray
+
+
+def trend_of(column: str, numbers: np.ndarray, date: bool) -> TrendRows | None:
+    """Return the trend along a column; None where its values are too few.
+
+    `numbers`, float64 (n,): NaN where missing; seconds since 1970 for dates.
+
+    Examples
+    --------
+    >>> found = trend_of("age", np.arange(20.0, 80.0), date=False)
+    >>> found.condition.words, int(found.upper.sum()), found.score[[0, -1]].round(2).tolist()
+    ('higher age, at least 60 against at most 39', 20, [-0.49, 0.49])
+    """
+    known = np.isfinite(numbers)
+    if len(np.unique(numbers[known])) < _LEAST_VALUES:
+        return None
+    thirds = bins_of(column, numbers, 3, date)
+    if thirds.count < 2:
+        return None
+    lower, upper = (written(float(end), True) if date else float(end) for end in (thirds.inner[0], thirds.inner[-1]))
+    score = np.zeros(len(numbers))
+    score[known] = (rankdata(numbers[known]) - 0.5) / known.sum() - 0.5
+    condition = Trend(column, upper, lower, thirds.whole)
+    return TrendRows(condition, thirds.codes == thirds.count - 1, thirds.codes == 0, score)

@@ -27,29 +27,21 @@ class ClusterRows:
     typical: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Clusters of inputs, and the space in which they and new rows are placed; None where there are no clusters."""
-
-    found: tuple[ClusterRows, ...] = ()
-    space: InputClusters | None = None
-
-
 def clusters_of(
     X: np.ndarray, *, own_units: bool = False, seed: int = 0, settings: LedgerSettings = LEDGER_DEFAULTS
-) -> Clusters:
+) -> tuple[tuple[ClusterRows, ...], InputClusters | None]:
     """Cluster inputs at several scales.
 
     `X`, (n, d): inputs, finite. `own_units`: whether each column is a feature with a unit of its own: columns are then
     standardised. The coordinates of an embedding are only centred (:func:`.groups.readable`). `seed`: of the first
     centres. The order of the rows does not matter. Returns no cluster twice, none smaller than
     ``settings.cluster_rows`` rows or ``settings.cluster_share`` of them, none larger than half the rows; none at all
-    where the inputs are too few or all equal.
+    where the inputs are too few or all equal. Beside them, the space in which they and new rows are placed.
 
     Examples
     --------
     >>> X = np.r_[np.zeros((100, 2)), np.ones((100, 2))] + np.random.default_rng(0).normal(0, 0.1, (200, 2))
-    >>> any(one.rows[:100].all() and not one.rows[100:].any() for one in clusters_of(X).found)
+    >>> any(one.rows[:100].all() and not one.rows[100:].any() for one in clusters_of(X)[0])
     True
     """
     from sklearn.cluster import KMeans
@@ -58,10 +50,10 @@ def clusters_of(
     least = max(settings.cluster_rows, int(np.ceil(settings.cluster_share * n)))
     finest = min(max(settings.cluster_scales), n // least)
     if finest < 2:
-        return Clusters()
+        return (), None
     space = _space(np.asarray(X), own_units, settings, seed)
     if space is None:
-        return Clusters()
+        return (), None
     points = space.positions(X)
     # equal results for rows in another order: centres are drawn from rows in an order of their own
     order = np.lexsort(points.T[:2][::-1])
@@ -80,9 +72,11 @@ def clusters_of(
             rows = np.isin(codes, members)
             size = int(rows.sum())
             if least <= size <= n // 2:
-                condition = Cluster(size, scale, tuple(sorted(members)))
-                found.setdefault(np.packbits(rows).tobytes(), ClusterRows(condition, rows, _typical(points, rows)))
-    return Clusters(tuple(found.values()), space)
+                condition, inside = Cluster(size, scale, tuple(sorted(members))), np.flatnonzero(rows)
+                far = ((points[inside] - points[inside].mean(0)) ** 2).sum(1)
+                typical = tuple(inside[np.argsort(far, kind="stable")[:2]].tolist())
+                found.setdefault(np.packbits(rows).tobytes(), ClusterRows(condition, rows, typical))
+    return tuple(found.values()), space
 
 
 def _space(X: np.ndarray, own_units: bool, settings: LedgerSettings, seed: int) -> InputClusters | None:
@@ -131,9 +125,3 @@ def _joined(centres: np.ndarray, rows: np.ndarray) -> list[list[int]]:
         held[one] = held[one] + held.pop(two)
         joins.append(held[one])
     return joins
-
-
-def _typical(points: np.ndarray, rows: np.ndarray) -> tuple[int, ...]:
-    inside = np.flatnonzero(rows)
-    far = ((points[inside] - points[inside].mean(0)) ** 2).sum(1)
-    return tuple(inside[np.argsort(far, kind="stable")[:2]].tolist())

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csc_array
 
-from miscal.findings.conditions import Both, Condition, Missing, NoneOf, Term, Value
-from miscal.findings.conditions.frame import numbers_of, written
-from miscal.findings.ledger.bins import Bins, bins_of, spans, stretches
-from miscal.findings.ledger.clusters import Clusters
+from miscal.findings.conditions import Both, Condition, Frame, Missing, NoneOf, Term, Value
+from miscal.findings.conditions.condition import numbers_of, written
+from miscal.findings.input_clusters import InputClusters
+from miscal.findings.ledger.bins import Bins, TrendRows, bins_of, spans, stretches, trend_of
+from miscal.findings.ledger.clusters import ClusterRows
 from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.trends import TrendRows, trend_of
 
 VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM, CLUSTER = range(7)
 """Kinds of groups, the better name first."""
@@ -299,7 +299,7 @@ class _Found:
         )
 
 
-def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
+def with_clusters(groups: Groups, clusters: Sequence[ClusterRows]) -> Groups:
     """Add clusters of similar inputs to named groups.
 
     `clusters`: of inputs of the same rows (:func:`.clusters.clusters_of`).
@@ -308,21 +308,20 @@ def with_clusters(groups: Groups, clusters: Clusters) -> Groups:
     --------
     >>> from miscal.findings.ledger import clusters_of
     >>> kind = np.repeat(["a", "b"], 30)
-    >>> with_clusters(named_groups({"kind": kind}), clusters_of(np.tile([[0.0], [1.0]], (30, 1)))).descriptions
+    >>> with_clusters(named_groups({"kind": kind}), clusters_of(np.tile([[0.0], [1.0]], (30, 1)))[0]).descriptions
     ('kind = b', 'a cluster of 30 similar inputs', 'a cluster of 30 similar inputs')
     """
-    if not clusters.found:
+    if not clusters:
         return groups
-    many = len(clusters.found)
-    rows = [np.flatnonzero(one.rows).astype(np.int32) for one in clusters.found]
-    n = len(clusters.found[0].rows)
+    many = len(clusters)
+    n, rows = len(clusters[0].rows), [np.flatnonzero(one.rows).astype(np.int32) for one in clusters]
     return replace(
         groups,
-        conditions=(*groups.conditions, *(one.condition for one in clusters.found)),
+        conditions=(*groups.conditions, *(one.condition for one in clusters)),
         also=(*groups.also, *((),) * many),
         kinds=np.r_[groups.kinds, np.full(many, CLUSTER)],
         member=SideBySide(n, (*groups.member.blocks, RowLists.of(n, rows))),
-        typical=(*groups.typical, *(one.typical for one in clusters.found)),
+        typical=(*groups.typical, *(one.typical for one in clusters)),
     )
 
 
@@ -469,3 +468,29 @@ def with_features(metadata: Mapping[str, Any], X: np.ndarray, encoder: ReadsColu
     (['age', 'kind', 'year'], ['b', 'a'])
     """
     return (encoder.columns_of(X) if encoder is not None else {}) | dict(metadata)
+
+
+def frame_of_rows(
+    metadata: Mapping[str, np.ndarray],
+    X: np.ndarray,
+    encoder: Any = None,
+    *,
+    text: Sequence[str] | None = None,
+    clusters: InputClusters | None = None,
+    hidden: np.ndarray | None = None,
+) -> Frame:
+    """Put together what findings ask of rows.
+
+    `metadata`, str (n,). `X`, (n, d): inputs, as the encoder makes them. `encoder`: what made X, and can tell the
+    columns of a table from it; None for arrays. `text`: texts whose terms findings may name. `clusters`: how the run
+    clustered its inputs. `hidden`, (n,): estimated hidden field, learned from other rows. Returns columns that are
+    inputs have the values that the model sees.
+
+    Examples
+    --------
+    >>> frame_of_rows({"kind": np.array(["a", "b"])}, np.zeros((2, 3))).columns["kind"].tolist()
+    ['a', 'b']
+    """
+    places = X if encoder is None else X[:, : encoder.layout.places]
+    columns = with_features(metadata, X, encoder)
+    return Frame(len(X), columns, text=text, X=places, clusters=clusters, hidden=hidden)

@@ -15,6 +15,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
 from miscal.findings.input_clusters import InputClusters
+from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
@@ -31,7 +32,6 @@ from miscal.findings.ledger.sizes import (
     left_by,
 )
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, left_between, slope_left
-from miscal.findings.ledger.trends import TrendRows
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
 

@@ -69,9 +69,18 @@ from miscal.findings.ledger.groups import (
     value_cells,
 )
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.sizes import GroupTest, Scanned, TestedGroup, holds_zero, shrinkage, size, standard_score
+from miscal.findings.ledger.sizes import (
+    GroupTest,
+    Scanned,
+    TestedGroup,
+    holds_zero,
+    shrinkage,
+    size,
+    standard_score,
+    sum_p_value,
+    trend_size,
+)
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
-from miscal.findings.ledger.trends import sum_p_value, trend_size
 
 _NO_VARIANCE = 1e-9
 _DESIGNED = 64

@@ -18,8 +18,7 @@ from miscal.data.readers import NewSource
 from miscal.data.readers.class_columns import is_matrix_file
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import table_format
-from miscal.discovery.corrected_rows import schema_of
-from miscal.discovery.saved_model import model_folder
+from miscal.discovery.saved_model import model_folder, schema_of
 from miscal.runs.correct.pieces import CorrectionJob, Parts, correct_pieces, forget, opened
 from miscal.runs.correct.tally import Tally, refuse_foreign, total, warnings
 

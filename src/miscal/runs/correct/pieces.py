@@ -20,8 +20,7 @@ from miscal.base.workers import InProcess, Threads, Workers, WorkItem, choose_wo
 from miscal.data.readers import NewSource
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import part_bytes
-from miscal.discovery.corrected_rows import correct_rows
-from miscal.discovery.saved_model import SavedModel, load_model
+from miscal.discovery.saved_model import SavedModel, correct_rows, load_model
 from miscal.runs.correct.tally import Tally, tally_of
 
 # more would hold more pieces in memory, and wait for the disk

@@ -15,7 +15,7 @@ from miscal.base.errors import InputError
 from miscal.base.vocabulary import Vocabulary
 from miscal.data.encoders import Encoder
 from miscal.data.readers import NewRows, NewSource
-from miscal.discovery.corrected_rows import FAR, only_blank
+from miscal.discovery.saved_model import FAR, only_blank
 from miscal.estimators.input_profile import MOST_ROWS, Likeness, refusal, rows_to_look_at, warning
 from miscal.estimators.registry import Estimator, SavedEstimator
 

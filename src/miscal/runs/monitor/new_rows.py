@@ -23,11 +23,10 @@ from miscal.data.readers.roles import Asked, Grouping
 from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
 from miscal.data.triples import Triples
-from miscal.discovery.corrected_rows import correct_rows
-from miscal.discovery.frames import frame_of_rows
 from miscal.discovery.run import RunContent
-from miscal.discovery.saved_model import SavedModel
+from miscal.discovery.saved_model import SavedModel, correct_rows
 from miscal.findings.conditions import Frame
+from miscal.findings.ledger.groups import frame_of_rows
 from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 
 Floats = NDArray[np.float64]
