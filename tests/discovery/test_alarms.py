@@ -8,7 +8,7 @@ from scipy.stats import brunnermunzel, norm
 from sklearn.metrics import roc_auc_score
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, little_told, ranking
+from miscal.discovery.alarms import DISTANCE, LEAST_EACH, alarms, ranking, say_little
 from miscal.findings.settings import EPSILON, default_epsilon
 
 
@@ -172,17 +172,17 @@ def test_a_level_that_is_off_is_told_before_the_column_is_asked_about():
 def test_a_confidence_that_tells_rows_apart_hardly_or_not_is_told_by_independent_rows():
     rng = np.random.default_rng(3)
     y, f = calibrated(1_000, 4)
-    assert little_told(LabelledRows.of(y, f)) == ()
+    assert say_little(LabelledRows.of(y, f)) == ()
     noise = rng.uniform(0.3, 0.7, 1_000)
-    [said] = little_told(LabelledRows.of((rng.random(1_000) < 0.5).astype(float), noise))
+    [said] = say_little(LabelledRows.of((rng.random(1_000) < 0.5).astype(float), noise))
     assert said.startswith("confidence ranks right answers hardly above wrong ones")
     # fifty independent rows, twenty times over, cannot tell
     y, f = ((rng.random(50) < 0.5).astype(float), rng.uniform(0.3, 0.7, 50))
     again = np.tile(np.arange(50), 20)
-    assert little_told(LabelledRows.of(y[again], f[again], group=again)) == ()
+    assert say_little(LabelledRows.of(y[again], f[again], group=again)) == ()
     # a base rate is calibrated: said, and no alarm
     rate = LabelledRows.of((rng.random(1_000) < 0.2).astype(float), np.full(1_000, 0.2))
     assert alarms(rate, kind="event") == ()
-    assert little_told(rate, "event")[0] == (
+    assert say_little(rate, "event")[0] == (
         "the predicted risk is 20.0 % in 100 % of the rows, and tells none of these from another"
     )

@@ -11,7 +11,7 @@ import miscal
 from miscal.base.errors import InputError, MissingColumn
 from miscal.calibration.metrics.scores import log_losses
 from miscal.discovery.discover import discover
-from miscal.discovery.estimating import prepared
+from miscal.discovery.estimating import prepare
 from miscal.discovery.run import write_files
 from miscal.discovery.saved_model import load_model
 from miscal.estimators.honest import ChangedRows
@@ -109,7 +109,7 @@ def test_a_file_without_a_column_is_refused_with_the_option_and_its_cost(run):
 def test_the_cost_is_that_of_fits_that_had_not_seen_the_row(run):
     found = run[1]
     cost = next(one.cost_if_missing.value for one in found.summary.columns if one.name == "kind")
-    triples, order, _ = prepared(miscal.read_triples(table(0)), "all", 0)
+    triples, order, _ = prepare(miscal.read_triples(table(0)), "all", 0)
     left = []
     for fold in sorted(set(found.table["fold"])):
         inside = (found.table["fold"] == fold).to_numpy()[order]

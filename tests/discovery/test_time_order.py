@@ -11,7 +11,7 @@ from miscal.data.periods import BLOCKS, time_blocks
 from miscal.data.readers import read_triples
 from miscal.data.triples import Triples, check_time
 from miscal.discovery.discover import discover
-from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.evidence import evidence_of
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.measurements import MOST_PERIODS, periods_of
@@ -33,7 +33,7 @@ def made(n=N, seed=0, **more):
 
 @pytest.fixture(scope="module")
 def triples():
-    return prepared(made(), "time", 0)[0]
+    return prepare(made(), "time", 0)[0]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_where_nothing_is_hidden_few_runs_claim_it(drift):
         rate = expit(0.6 * logit(f) + np.linspace(-drift, drift, N) - 0.2)
         y, kind = (rng.random(N) < rate).astype(int), rng.choice(list("abcdefgh"), N)
         rows = Triples.of(X, confidence=f, correct=y, time=time, metadata={"kind": kind, "x": X[:, 0].round(1)})
-        rows, *_ = prepared(rows, "time", draw)
+        rows, *_ = prepare(rows, "time", draw)
         fitted = fit_rows(rows, evidence="time", seed=draw, n_jobs=1)
         claimed += claim_of(fitted, seed=draw).confirmed
         told += bool(write_ledger(fitted, own_split=False, seed=draw).findings)
@@ -133,7 +133,7 @@ def test_times_that_leave_no_order_are_refused():
     with pytest.raises(InputError, match="must be 'all', 'test' or 'time'; got 'later'"):
         evidence_of(rows, "auto", "later")
     with pytest.raises(InputError, match=r"the first block of time only teaches, .* it has 80 rows, 0 of them"):
-        prepared(replace(rows, correct=np.where(rows.time_block == 0, 0.0, rows.correct)), "time", 0)
+        prepare(replace(rows, correct=np.where(rows.time_block == 0, 0.0, rows.correct)), "time", 0)
     with pytest.raises(InputError, match=r"rows of earlier blocks of time are learned"):
         discover(rows, evidence="time", sample=200)
     with pytest.raises(InputError, match=r"1 of 2 values are missing"):

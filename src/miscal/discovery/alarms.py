@@ -67,7 +67,9 @@ def alarms(
     The confidence is 0 or 1 in every row, which is a verdict and no probability. The accuracy is 0 % where it is 0 ...
     """
     words = vocabulary(kind)
-    check = _what_to_check(correct_column, confidence_column, words)
+    stated = f"the {words.probability}" if confidence_column is None else f"column {confidence_column!r}"
+    outcome = "the outcome" if correct_column is None else f"column {correct_column!r}"
+    check = f"that {stated} {words.meanings['column']}, and that {outcome} {words.meanings['outcome column']}."
     found = []
     says, true = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
     if np.isin(rows.confidence, (0, 1)).all():
@@ -105,7 +107,7 @@ def _ranks(ranked: Measure, where: str, words: Vocabulary) -> str:
     )
 
 
-def little_told(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
+def say_little(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
     """Say where confidence tells rows apart hardly or not at all, which it may do and be calibrated: a base rate does.
 
     `rows`: all rows, at least one.
@@ -113,9 +115,9 @@ def little_told(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> little_told(LabelledRows.of((rng.random(900) < 0.7).astype(float), rng.uniform(0.65, 0.75, 900)))
+    >>> say_little(LabelledRows.of((rng.random(900) < 0.7).astype(float), rng.uniform(0.65, 0.75, 900)))
     ('confidence ranks right answers hardly above wrong ones: ...',)
-    >>> little_told(LabelledRows.of((rng.random(900) < 0.7).astype(float), np.full(900, 0.7)))[0]
+    >>> say_little(LabelledRows.of((rng.random(900) < 0.7).astype(float), np.full(900, 0.7)))[0]
     'the confidence is 70 % in 100 % of the rows, and tells none of these from another'
     """
     words, said = vocabulary(kind), []
@@ -159,12 +161,6 @@ def _level(says: float, true: float, ranked: Measure | None, words: Vocabulary) 
         f"{words.far['over' if says > true else 'under']}: a{apart}, while {words.ranked.format(where)} (area under "
         f"the ROC curve {ranked.value:.2f}). If this surprises you, check "
     )
-
-
-def _what_to_check(correct: str | None, confidence: str | None, words: Vocabulary) -> str:
-    stated = f"the {words.probability}" if confidence is None else f"column {confidence!r}"
-    outcome = "the outcome" if correct is None else f"column {correct!r}"
-    return f"that {stated} {words.meanings['column']}, and that {outcome} {words.meanings['outcome column']}."
 
 
 def ranking(rows: LabelledRows) -> Measure | None:
@@ -239,7 +235,8 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     said = [(_leak(one), [one.name]) for one in alone]
     if together:
         names = [one.name for one in together]
-        said.append((f"{_columns_called(names)} {_together(together)}", names))
+        called = f"The column{'s' if len(names) > 1 else ''} {' and '.join(map(repr, names))}"
+        said.append((f"{called} {_together(together)}", names))
     return tuple(f"{what}. {_withheld(names)}" for what, names in said)
 
 
@@ -251,10 +248,6 @@ def _withheld(names: Sequence[str]) -> str:
         f"{is_} known before the outcome, use {them} with --allow-leak {option}; if not, leave {them} out with "
         f"--leave-out {option}"
     )
-
-
-def _columns_called(names: Sequence[str]) -> str:
-    return f"The column{'s' if len(names) > 1 else ''} {' and '.join(map(repr, names))}"
 
 
 def _together(leaks: Sequence[ColumnReading]) -> str:

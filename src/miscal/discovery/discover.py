@@ -22,7 +22,7 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.survey_design import average
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import fit_rows, prepared, unseen_columns
+from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
 from miscal.discovery.evidence import ALL, TEST, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
@@ -94,7 +94,7 @@ def discover(
             refuse_time(evaluation)
         refuse_learned_scale(triples, evaluation)
         size = _sample_size(triples, evaluation, sample)
-        triples, order, warnings = prepared(triples, evaluation, seed)
+        triples, order, warnings = prepare(triples, evaluation, seed)
         warnings += unseen_columns(triples, method)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))

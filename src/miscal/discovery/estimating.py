@@ -41,14 +41,14 @@ _FOLDS = 5
 _STREAM = 33
 
 
-def prepared(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, NDArray[np.int64], tuple[str, ...]]:
+def prepare(triples: Triples, evidence: Evidence, seed: int) -> tuple[Triples, NDArray[np.int64], tuple[str, ...]]:
     """Give triples a split if the evidence needs one and they have none, and check that they can be learned from.
 
     Returns `triples`: in canonical order; with a split exactly if the test rows alone are evaluated; `order`, int64
     (n,): where each row stood among those of weight above 0; `warnings`: of equal inputs, and of where they are; of
     rows of weight 0.
     """
-    triples, dropped = weighed(triples)
+    triples, dropped = scale_weights(triples)
     triples, order = in_canonical_order(triples)
     copied = copies(triples) if triples.group is None else None
     if copied is not None:
@@ -97,12 +97,13 @@ def unseen_columns(triples: Triples, method: str) -> tuple[str, ...]:
     )
 
 
-def weighed(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
+def scale_weights(triples: Triples) -> tuple[Triples, tuple[str, ...]]:
     """Leave out rows of weight 0, and make the other weights 1 on average: only their ratios say anything.
 
     Examples
     --------
-    >>> rows, said = weighed(Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[1, 0, 1], weight=[0, 2, 6]))
+    >>> rows = Triples.of(np.zeros((3, 1)), confidence=[0.5] * 3, correct=[1, 0, 1], weight=[0, 2, 6])
+    >>> rows, said = scale_weights(rows)
     >>> rows.weight.tolist(), said
     ([0.5, 1.5], ('1 of 3 rows have weight 0 and were left out',))
     """

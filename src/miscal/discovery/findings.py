@@ -67,7 +67,12 @@ def write_ledger(
     field, witnesses = _sequential(rows, witness), rows.evaluation_rows
     if evidence != rows.evidence:
         witnesses = rows.labelled(witness, expected=expected_outcome(replace(triples, split=None), seed))
-    corrected = _corrected(rows, witness, seed)
+    corrected = rows.corrected
+    if not np.array_equal(witness, rows.evaluated):
+        # where all rows are evaluated to the ledger, none is set apart to learn E[y | corrected] from
+        f = rows.estimate.corrected
+        expected = expected_outcome(replace(rows.triples, split=None), seed, f)
+        corrected = rows.labelled(witness, confidence=f, expected=expected)
     error = 1.0 if several is None else several.error_left
     error = error if witnesses.n_units >= EVIDENCE_DEFAULTS.least_units else 0.0
     found = find(witnesses, groups, field=field, corrected=corrected, seed=seed, error=error, settings=settings)
@@ -88,25 +93,10 @@ def write_ledger(
     # metadata was named by the user, features may be many
     metadata = {clean_text(name) for name in triples.metadata}
     values = tuple(sorted(found.values, key=lambda one: one.column not in metadata))
-    members = tuple(_among_all(inside, witness) for inside in found.members)
+    members = tuple(np.zeros(len(witness), bool) for _ in found.members)
+    for among_all, inside in zip(members, found.members, strict=True):
+        among_all[witness] = inside
     return replace(found, values=values, members=members, method=method, clusters=space)
-
-
-def _among_all(inside: np.ndarray, witness: np.ndarray) -> np.ndarray:
-    """Mark rows of the ledger among all rows of the run."""
-    rows = witness.copy()
-    rows[witness] = inside
-    return rows
-
-
-def _corrected(rows: FittedRows, witness: np.ndarray, seed: int) -> LabelledRows:
-    """Return the rows of the ledger as their corrections leave them, with E[y | corrected] learned from other rows."""
-    if np.array_equal(witness, rows.evaluated):
-        return rows.corrected
-    # where all rows are evaluated to the ledger, none is set apart to learn this from
-    corrected = rows.estimate.corrected
-    expected = expected_outcome(replace(rows.triples, split=None), seed, corrected)
-    return rows.labelled(witness, confidence=corrected, expected=expected)
 
 
 def _sequential(rows: FittedRows, witness: np.ndarray) -> SequentialField | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from miscal.base.json_values import clean_text
 from miscal.base.vocabulary import JUDGE
-from miscal.data.judged import JudgeReading, JudgeScale, UnjudgedRows
+from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.readers.outcomes import MODELS, scale_words
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
@@ -57,19 +57,18 @@ def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     groups = [_rate(scored, inside, **about) for about, inside in _groups(found, scored)]
     model = next((name for name in MODELS if name in scored.frame.columns), None)
     groups = groups if model is None else _ranked(groups, model, scored, seed)
+    scale: tuple[ScalePoint, ...] = ()
+    if reading.scale is not None:
+        words = scale_words(reading.scale)
+        chosen = np.unique(np.linspace(0, len(words) - 1, min(len(words), _SHOWN_SCORES)).round().astype(int))
+        scale = tuple(ScalePoint(score=words[at], approval=reading.scale.approval[at]) for at in chosen)
     return JudgeNumbers(
-        scale=() if reading.scale is None else _points(reading.scale),
+        scale=scale,
         n_unjudged=len(reading.unjudged),
         whole=_rate(scored, everything, name="all answers"),
         groups=tuple(groups),
         model_column=model,
     )
-
-
-def _points(scale: JudgeScale) -> tuple[ScalePoint, ...]:
-    words = scale_words(scale)
-    chosen = np.unique(np.linspace(0, len(words) - 1, min(len(words), _SHOWN_SCORES)).round().astype(int))
-    return tuple(ScalePoint(score=words[at], approval=scale.approval[at]) for at in chosen)
 
 
 def _scored(found: FittedRows, reading: JudgeReading) -> _Scored:

@@ -201,7 +201,10 @@ def map_table(rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed:
     ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown; `info`: how it was made.
     """
     triples = rows.triples
-    shown = np.union1d(shown_rows(len(triples), seed=seed), _exampled(rows))
+    # the report takes the texts of examples from the map
+    examples = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
+    examples += [row for finding in rows.ledger.findings for row in finding.rows]
+    shown = np.union1d(shown_rows(len(triples), seed=seed), np.flatnonzero(np.isin(triples.row, examples)))
     raw = lay_out(triples.places[shown], method=method, seed=seed)
     # of very many rows no coordinates are kept
     kept = rows.sample is None
@@ -218,13 +221,6 @@ def map_table(rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed:
         n_total=len(triples),
     )
     return picture, info
-
-
-def _exampled(rows: FittedRows) -> np.ndarray:
-    """Positions of the rows that are shown as examples: the report takes their texts from the map."""
-    named = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
-    named += [row for finding in rows.ledger.findings for row in finding.rows]
-    return np.flatnonzero(np.isin(rows.triples.row, named))
 
 
 def _positions(name: str, layout: Layout) -> list[pl.Series]:

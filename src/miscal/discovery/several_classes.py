@@ -152,12 +152,12 @@ def with_top_label_corrected(rows: FittedRows, corrected: np.ndarray, seed: int)
     )
 
 
-def looked_at(labels: np.ndarray) -> list[int]:
+def choose_classes(labels: np.ndarray) -> list[int]:
     """Choose the classes that are looked at, by how many rows have each, (K,): those of most first.
 
     Examples
     --------
-    >>> looked_at(np.array([40, 10, 500, 60]))
+    >>> choose_classes(np.array([40, 10, 500, 60]))
     [2, 3, 0]
     """
     enough = (labels >= LEAST_LABELS) & (labels.sum() - labels >= LEAST_LABELS)
@@ -191,7 +191,7 @@ def class_ledgers(
     witness = rows.evaluated if own_split else np.ones(len(rows.triples), dtype=bool)
     triples = rows.triples.take(witness)
     groups = named_groups(with_features(triples.metadata, triples.X, triples.encoder), None, settings)
-    chosen = looked_at(np.bincount(triples.classes.code, minlength=len(triples.classes.names)))
+    chosen = choose_classes(np.bincount(triples.classes.code, minlength=len(triples.classes.names)))
     if not chosen:
         return {}, 0.0, 0
     error = (1 - TOP_LABEL_ERROR) / len(chosen)
@@ -205,7 +205,7 @@ def class_ledgers(
     return found, error, len(groups) + len(slope_places(groups, settings))
 
 
-def confused(findings: Sequence[Finding], label: str, column: str) -> list[tuple[int, str, Finding]]:
+def find_confusions(findings: Sequence[Finding], label: str, column: str) -> list[tuple[int, str, Finding]]:
     """Return the findings of a class whose group is another class being predicted: place from 1, and that class."""
     named = [(place, one, one.condition) for place, one in enumerate(findings, start=1)]
     return [
@@ -272,6 +272,6 @@ def _confusions(events: tuple[ClassEvent, ...], column: str) -> tuple[Confusion,
             hidden=one.hidden, after=one.after, fate=one.fate, sign=one.sign, p_adjusted=one.p_adjusted,
         )
         for event in events
-        for place, other, one in confused(event.findings, event.name, column)
+        for place, other, one in find_confusions(event.findings, event.name, column)
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda one: -one.n * abs(one.hidden.value or 0.0)))

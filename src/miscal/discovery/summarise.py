@@ -20,7 +20,7 @@ from miscal.data.copies import copies
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
-from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, little_told
+from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, say_little
 from miscal.discovery.evidence import ALL, TEST, TIME
 from miscal.discovery.fitted_rows import FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
@@ -135,7 +135,9 @@ def summarise(
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    readings = _columns_read(rows)
+    cost = costs(rows.blanked, rows.changed, rows.every, rows.estimate.corrected)
+    read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
+    readings = tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
     leaking = leak_alarms(readings)
     copied = copy_alarms(copies(triples), len(triples))
     summary = Summary(
@@ -153,7 +155,7 @@ def summarise(
             plain(
                 [
                     *leaking,
-                    *little_told(everyone, triples.kind),
+                    *say_little(everyone, triples.kind),
                     *triples.notes,
                     *warnings,
                     *_remarks(rows, regimes, supported, regime),
@@ -262,24 +264,17 @@ def _remarks(
         )
     tested, block = (rows.evaluated, None) if rows.block is None else (rows.block >= 0, rows.block[rows.block >= 0])
     rare = rare_values_warning(rows.triples.confidence[tested], block, kind=rows.triples.kind)
-    texts = (
-        rare,
-        *_few_count(_weights(rows), rows.triples.row[rows.evaluated]),
-        _drifted(rows) if rows.evidence == TEST else None,
-    )
+    texts = [rare, *_few_count(_weights(rows), rows.triples.row[rows.evaluated])]
+    if rows.evidence == TEST:
+        every, evaluated = rows.every, rows.evaluated
+        found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
+        texts.append(drift_warning(found, rows.triples.kind))
     return [*remarks, *(text for text in texts if text is not None)]
 
 
 def _weights(rows: FittedRows) -> np.ndarray | None:
     """How much each evaluation row counts, as named: all alike, perhaps; None where no weights are named."""
     return None if rows.triples.weight is None else rows.triples.weight[rows.evaluated]
-
-
-def _drifted(rows: FittedRows) -> str | None:
-    """Warn where the test rows are of another kind than the rows learned from."""
-    every, evaluated = rows.every, rows.evaluated
-    found = drift(every.correct, every.confidence, evaluated, effect_of_mean(every, evaluated))
-    return drift_warning(found, rows.triples.kind)
 
 
 def _few_count(weights: np.ndarray | None, row: np.ndarray) -> list[str]:
@@ -292,13 +287,6 @@ def _few_count(weights: np.ndarray | None, row: np.ndarray) -> list[str]:
         f"only as precise as means over {found.n_effective:,.0f} rows of equal weight: intervals and tests are rough. "
         f"If the weight of row {row[weights.argmax()]} is a mistake, correct it"
     ]
-
-
-def _columns_read(rows: FittedRows) -> tuple[ColumnReading, ...]:
-    """Say what columns were read as, and what the correction loses without them."""
-    cost = costs(rows.blanked, rows.changed, rows.every, rows.estimate.corrected)
-    read = (ColumnReading(**one) for one in plain(list(rows.triples.source.get(READ_COLUMNS, ()))))
-    return tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
 
 
 def _data(triples: Triples) -> Data:

@@ -86,7 +86,11 @@ def judge(rows: LabelledRows, regions: Sequence[np.ndarray], signs: Sequence[int
     Confirmed(total=True, visible=False, hidden=True)
     """
     stratum = strata_of(rows)
-    found = [_parts(rows, inside, stratum) for inside in regions]
+    found = []
+    for inside in regions:
+        own, effect = rows.take(inside), effect_of_mean(rows, inside)
+        total = binomial_residual(own.correct, own.confidence, effect=effect, weight=own.weight)
+        found.append((total, _visible(rows, inside, stratum, effect), hidden_residual(rows, inside, stratum)))
     p_values = np.ones((len(found), 3))
     family = np.flatnonzero(signs)
     for at in range(3):
@@ -124,16 +128,6 @@ def judge_regimes(rows: LabelledRows, regime: np.ndarray) -> dict[str, Judged]:
 def strata_of(rows: LabelledRows) -> np.ndarray:
     """Cut rows into strata of near-equal confidence, in which rows of one group and one confidence count once."""
     return strata(rows.confidence, SETTINGS.stratum_rows, rows.group)
-
-
-def _parts(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tuple[MeasureAgainstNull, ...]:
-    """Measure the residual of a region, its visible and its hidden part."""
-    own, effect = rows.take(inside), effect_of_mean(rows, inside)
-    return (
-        binomial_residual(own.correct, own.confidence, effect=effect, weight=own.weight),
-        _visible(rows, inside, stratum, effect),
-        hidden_residual(rows, inside, stratum),
-    )
 
 
 def _visible(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray, effect: float) -> MeasureAgainstNull:

@@ -129,14 +129,16 @@ class ModelTests:
         # rows of one question and one model are a cell of a table of questions by models
         at, self.cell = np.unique(question * models + self.part, return_inverse=True)
         self.place, self.shape = (at // models, at % models), (int(question.max()) + 1, models)
-        self.within = [self._own_design(model) for model in range(models)]
+        self.within: list[tuple[NDArray[np.int64], SurveyDesign | None]] = []
+        for model in range(models):
+            own = np.flatnonzero(self.part == model)
+            taken = rows.take(own)
+            self.within.append((own, SurveyDesign.of(taken.group, taken.residual, taken.variance)))
         self.spread = np.sqrt(rows.variance)
-        self.correlation = self._correlations()
-
-    def _own_design(self, model: int) -> tuple[NDArray[np.int64], SurveyDesign | None]:
-        own = np.flatnonzero(self.part == model)
-        rows = self.rows.take(own)
-        return own, SurveyDesign.of(rows.group, rows.residual, rows.variance)
+        # the correlation of the residuals of every two models, (models, models)
+        seen, most = self._products(rows.residual), self._products(self.spread)
+        self.correlation = np.clip(seen / (most + _PAIRS_SEEN), -1.0, 1.0)
+        np.fill_diagonal(self.correlation, 1.0)
 
     def _by_question(self, values: Floats) -> csr_array:
         """Sum values (n,) over the rows of each question and model, (questions, models)."""
@@ -146,13 +148,6 @@ class ModelTests:
         """Return the sums over questions of the products of every two models' sums of some values, (models, models)."""
         table = self._by_question(values)
         return (table.T @ table).toarray()
-
-    def _correlations(self) -> Floats:
-        """Return the correlation of the residuals of every two models, (models, models)."""
-        seen, most = self._products(self.rows.residual), self._products(self.spread)
-        found = np.clip(seen / (most + _PAIRS_SEEN), -1.0, 1.0)
-        np.fill_diagonal(found, 1.0)
-        return found
 
     def allowing_for(self, given: Sequence[Floats]) -> Without:
         """Return what takes the effects of other groups, by their columns (n,), out of columns and residuals."""
@@ -174,15 +169,11 @@ class ModelTests:
         enough = gain > self.settings.variance_left * np.bincount(self.part, self.rows.mass * every**2, self.models)
         able = (variance > 0) & enough & (np.minimum(n, size - n) >= self.min_rows)
         for model in np.flatnonzero(able).tolist():
-            variance[model] *= self._own_effect(model, a)
+            own, design = self.within[model]
+            if design is not None:
+                variance[model] *= design.design_effect(a[own], self.rows.residual[own], self.rows.variance[own])
         place = np.flatnonzero(able)
         return GroupTests(place, a, b, left, total[place], variance[place], gain[place])
-
-    def _own_effect(self, model: int, factors: Floats) -> float:
-        own, design = self.within[model]
-        if design is None:
-            return 1.0
-        return design.design_effect(factors[own], self.rows.residual[own], self.rows.variance[own])
 
     def effects(self, column: Floats, inside: NDArray[np.bool_], trend: TrendRows | None = None) -> dict[int, Measure]:
         """Measure the effect of a group in each model that can test it, by the place of the model."""

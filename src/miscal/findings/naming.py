@@ -274,7 +274,11 @@ def part_names(
         alone = list(parents).count(parent) == 1
         number = list(parents[:index]).count(parent) + 1
         name = _described_name(index, clauses, words) or rules[index]
-        names.append(name or _fallback(phrase, mixtures[index], alone, number))
+        if not name:
+            rows = f"rows {phrase}" if " " in phrase else f"{phrase} rows"
+            first, other = (f"all {rows}", f"all {rows}") if alone else ("mixed", f"{rows}, part {number}")
+            name = f"{first}: {mixtures[index]}" if mixtures[index] else other
+        names.append(name)
     return _unique(names, phrases)
 
 
@@ -290,13 +294,6 @@ def _described_name(index: int, clauses: Sequence[Clause | None], words: Sequenc
     others = {term for at in same for term in words[at].terms}
     apart = [term for term in own.terms if term not in others][:3]
     return f"{clause.words}, more often with {', '.join(apart)}" if apart else clause.words
-
-
-def _fallback(phrase: str, mixed: str, alone: bool, number: int) -> str:
-    rows = f"rows {phrase}" if " " in phrase else f"{phrase} rows"
-    if alone:
-        return f"all {rows}: {mixed}" if mixed else f"all {rows}"
-    return f"mixed: {mixed}" if mixed else f"{rows}, part {number}"
 
 
 def _unique(names: Sequence[str], phrases: Sequence[str]) -> list[str]:

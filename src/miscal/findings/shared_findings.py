@@ -85,7 +85,7 @@ class Stacked:
         )
 
 
-def stacked(models: Sequence[ModelAnswers]) -> Stacked:
+def stack(models: Sequence[ModelAnswers]) -> Stacked:
     """Stack the rows of some models, in an order that depends on neither the order of models nor that of rows.
 
     `models`: at least one.
@@ -94,7 +94,7 @@ def stacked(models: Sequence[ModelAnswers]) -> Stacked:
     --------
     >>> y, half = np.array([1.0, 0.0]), np.full(2, 0.5)
     >>> one, two = (ModelAnswers(name, LabelledRows(y, half, half), np.arange(2), {}) for name in "ba")
-    >>> together = stacked([one, two])
+    >>> together = stack([one, two])
     >>> together.models, together.rows.part.tolist(), together.rows.group.tolist()
     (('a', 'b'), [0, 0, 1, 1], [0, 1, 0, 1])
     """
@@ -226,17 +226,17 @@ def find_shared(
     >>> found.description, found.kind, [one.effect.value < 0 for one in found.models]
     ('subject = law', 'shared', [True, True, True, True, True, True])
     """
-    together = stacked(models)
+    together = stack(models)
     own = together.settings(settings)
     groups = named_groups(together.columns, together.text, own) if len(together.rows) else ()
     if len(groups) == 0:
         return ()
     chosen = scan(together.rows, groups, seed=seed, error=SHARE_OF_SHARED, settings=own).chosen
-    return tuple(_Told(together, groups, own, settings.min_rows, seed).findings(chosen))
+    return tuple(_GroupsOfModels(together, groups, own, settings.min_rows, seed).findings(chosen))
 
 
-class _Told:
-    """Tells of each group what is asked of it in each model, and over all."""
+class _GroupsOfModels:
+    """Tests groups in each model, and over all."""
 
     def __init__(self, together: Stacked, groups: Groups, settings: LedgerSettings, min_rows: int, seed: int) -> None:
         self.together, self.groups = together, groups
@@ -247,9 +247,17 @@ class _Told:
 
     def findings(self, chosen: Sequence[TestedGroup]) -> list[SharedFinding]:
         different = self._differences([one.group for one in chosen])
-        found = [self._shared(one, different.get(one.group)) for one in chosen]
-        known = {one.group for one in chosen}
-        return found + [self._differing(place, tested) for place, tested in different.items() if place not in known]
+        found, known = [], {one.group for one in chosen}
+        for one in chosen:
+            effect = self.tests.pooled(*self._rows(one.group), level=one.level)
+            tested = {"beyond": one.conditional, "p_shared": one.p_value, "p_shared_adjusted": one.p_adjusted}
+            found.append(self._finding(SHARED, one.group, effect, different.get(one.group), **tested))
+        for place in different:
+            if place not in known:
+                effect = self.tests.pooled(*self._rows(place))
+                tested = {"beyond": _UNDEFINED, "p_shared": effect.p_value, "p_shared_adjusted": None}
+                found.append(self._finding(DIFFERING, place, effect, different[place], **tested))
+        return found
 
     def _rows(self, place: int) -> tuple[np.ndarray, np.ndarray, TrendRows | None]:
         """Return what each row adds to the test of a group, its rows, and its trend, if it is one."""
@@ -291,16 +299,6 @@ class _Told:
             if (p_value := self.tests.difference(column, inside, without)) is not None:
                 found[place] = p_value
         return found
-
-    def _shared(self, one: TestedGroup, different: tuple[float, float] | None) -> SharedFinding:
-        effect = self.tests.pooled(*self._rows(one.group), level=one.level)
-        tested = {"beyond": one.conditional, "p_shared": one.p_value, "p_shared_adjusted": one.p_adjusted}
-        return self._finding(SHARED, one.group, effect, different, **tested)
-
-    def _differing(self, place: int, different: tuple[float, float]) -> SharedFinding:
-        effect = self.tests.pooled(*self._rows(place))
-        tested = {"beyond": _UNDEFINED, "p_shared": effect.p_value, "p_shared_adjusted": None}
-        return self._finding(DIFFERING, place, effect, different, **tested)
 
     def _finding(
         self, kind: str, place: int, effect: Measure, different: tuple[float, float] | None, **tested: Any

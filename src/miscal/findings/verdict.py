@@ -300,7 +300,12 @@ def mending_sentence(
     The correction mends the finding. Whether the correction mends the finding is not known.
     """
     words = vocabulary(kind)
-    still, now = (_largest(left, turned=turned) for turned in (False, True))
+    # on the side of the finding, and what the correction turned round; the most first
+    by_size = sorted(left, key=lambda one: -abs(one[1].hidden))
+    still, now = (
+        [place for sign, place in by_size if ((place.hidden < 0) != (sign == "over")) == turned]
+        for turned in (False, True)
+    )
     named = still[:MOST_PLACES]
     parts = [f"{words.true('still')} {often_on(named, words)}"] if named else []
     if turned := now[: MOST_PLACES - len(named)]:
@@ -327,12 +332,6 @@ def _counted(fates: Sequence[str]) -> str:
     said += [f"makes {worse} worse"] if worse else []
     rest = f"; of {unknown} it is not known" if unknown else ""
     return f"The correction {', '.join(said[:-1])}{' and ' if len(said) > 1 else ''}{said[-1]}{rest}"
-
-
-def _largest(left: Sequence[tuple[str, Place]], *, turned: bool) -> list[Place]:
-    """Take what is left on the side of the finding, or what the correction turned round; the most first."""
-    some = [place for sign, place in left if ((place.hidden < 0) != (sign == "over")) == turned]
-    return sorted(some, key=lambda place: -abs(place.hidden))
 
 
 def says(finding: Finding, words: Vocabulary) -> str:

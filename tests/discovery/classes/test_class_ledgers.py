@@ -15,10 +15,10 @@ from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.several_classes import (
     TOP_LABEL_ERROR,
     ClassRun,
+    choose_classes,
     class_ledgers,
     class_numbers,
     correct_classes,
-    looked_at,
 )
 from miscal.discovery.summary import Summary
 from miscal.estimators.estimate import FieldEstimate
@@ -66,7 +66,7 @@ def found(planted):
 
 @given(st.lists(st.integers(0, 400), min_size=3, max_size=60))
 def test_shares_of_the_error_sum_to_at_most_one(labels):
-    chosen = looked_at(np.array(labels))
+    chosen = choose_classes(np.array(labels))
     assert len(chosen) <= 20
     assert all(labels[k] >= 30 for k in chosen)
     share = (1 - TOP_LABEL_ERROR) / max(1, len(chosen))

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.bins import ordered, stretches
+from miscal.findings.ledger.bins import order_levels, stretches
 from miscal.findings.ledger.groups import INTERVAL
 from miscal.findings.ledger.sizes import sum_p_value
 
@@ -77,7 +77,7 @@ def test_a_group_at_the_end_of_a_number_is_no_trend():
     ],
 )
 def test_levels_have_an_order_only_where_their_names_tell_it(levels, order, rounds):
-    assert ordered(levels) == (order, rounds)
+    assert order_levels(levels) == (order, rounds)
 
 
 def test_months_come_round_only_where_several_years_are_seen():

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
 from miscal.findings.model_tests import ModelTests
-from miscal.findings.shared_findings import DIFFERING, SHARED, ModelAnswers, find_shared, stacked
+from miscal.findings.shared_findings import DIFFERING, SHARED, ModelAnswers, find_shared, stack
 
 from .worlds import study
 
@@ -19,7 +19,7 @@ def both_planted(model, subject):
 
 
 def asked(models, seed=0):
-    together = stacked(models)
+    together = stack(models)
     own = together.settings()
     groups = named_groups(together.columns, together.text, own)
     return together, groups, ModelTests(together.rows, len(models), own, seed)
@@ -77,7 +77,7 @@ def test_asking_the_opposite_flips_effects_and_keeps_p_values():
 
 def test_of_one_model_it_is_the_plain_ledger():
     (only,) = study(4, models=1, n=1_500, off=lambda model, subject: -0.3 * (subject == "law"))
-    together = stacked([only])
+    together = stack([only])
     own = together.settings()
     ledger = find(together.rows, named_groups(together.columns, None, own), error=0.5, settings=own).findings
     found = find_shared([only])
@@ -156,16 +156,16 @@ def test_what_a_correction_leaves_is_told_of_each_model():
 def test_models_that_answer_other_questions_are_independent():
     models = study(9, models=3)
     apart = [replace(one, question=one.question + 1_000 * place) for place, one in enumerate(models)]
-    assert stacked(apart).rows.group is None
-    assert stacked(apart).settings().min_rows == 20
-    assert stacked(models).settings().min_rows == 60
+    assert stack(apart).rows.group is None
+    assert stack(apart).settings().min_rows == 20
+    assert stack(models).settings().min_rows == 60
     assert 0 < p_of_difference(apart) <= 1
 
 
 def test_columns_of_unlike_kinds_or_of_some_models_alone_name_nothing():
     models = study(11, models=2, n=100)
     mine = {"subject": models[1].columns["subject"], "length": models[1].columns["length"].astype(str).astype(object)}
-    assert list(stacked([models[0], replace(models[1], columns=mine)]).columns) == ["subject"]
+    assert list(stack([models[0], replace(models[1], columns=mine)]).columns) == ["subject"]
     assert find_shared([models[0], replace(models[1], columns={})]) == ()
 
 

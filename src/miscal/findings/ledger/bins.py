@@ -244,7 +244,7 @@ def _of_levels(column: str, values: np.ndarray) -> Iterator[Stretch]:
     missing = np.array([value is None or value != value for value in values], bool)
     text = np.where(missing, "", values.astype(str))
     distinct = np.unique(text[~missing])
-    levels, rounds = ordered(distinct.tolist())
+    levels, rounds = order_levels(distinct.tolist())
     if len(levels) < _LEAST_LEVELS:
         return
     place = {level: place for place, level in enumerate(levels)}
@@ -274,16 +274,16 @@ def _narrow(condition: Condition, inside: np.ndarray) -> Iterator[Stretch]:
         yield condition, inside
 
 
-def ordered(levels: Sequence[str]) -> tuple[list[str], bool]:
+def order_levels(levels: Sequence[str]) -> tuple[list[str], bool]:
     """Put levels in the order that their names tell, and say whether they come round again.
 
     `levels`: all different. Returns no levels where their names tell no order.
 
     Examples
     --------
-    >>> ordered(["65+", "18-25", "26-64", "<18"])
+    >>> order_levels(["65+", "18-25", "26-64", "<18"])
     (['<18', '18-25', '26-64', '65+'], False)
-    >>> ordered(["Sat", "Mon", "Fri"]), ordered(["high", "low", "medium"])[0], ordered(["law", "art"])[0]
+    >>> order_levels(["Sat", "Mon", "Fri"]), order_levels(["high", "low", "medium"])[0], order_levels(["law", "art"])[0]
     ((['Mon', 'Fri', 'Sat'], True), ['low', 'medium', 'high'], [])
     """
     plain = {level: level.strip().lower() for level in levels}

@@ -243,6 +243,9 @@ class _Scan:
             adjusted = min(1.0, float(p_value / share[group]))
             if adjusted <= significance:
                 left = self._p_value(group, float(given[group]))
+                # the finding that alone leaves least of it in its direction
+                sign = float(np.sign(self.total[group]))
+                left_by = [self._left(group, k, sign) for k in range(len(self.chosen))]
                 value = TestedGroup(
                     **self._which(int(group)),
                     z=float(z[group]),
@@ -253,7 +256,7 @@ class _Scan:
                     own=self._size(group, standard_score(p_value, z[group]), alone=True),
                     # what is left in the other direction is nothing that the findings leave to explain
                     p_given=left if given[group] * z[group] > 0 else 1.0,
-                    by=self._accounting(group),
+                    by=self.place[left_by.index(min(left_by))] if left_by else None,
                 )
                 found.append(value)
         return sorted(found, key=lambda one: -abs(one.z))
@@ -276,12 +279,6 @@ class _Scan:
         return np.sum(
             [factor * self.columns.dense(one) for one, factor in zip(candidates, factors, strict=True)], axis=0
         )
-
-    def _accounting(self, group: int) -> int | None:
-        """Place of the finding that alone leaves least of a group in its direction; None where none is chosen."""
-        sign = float(np.sign(self.total[group]))
-        least = min(range(len(self.chosen)), key=lambda k: self._left(group, k, sign), default=None)
-        return None if least is None else self.place[least]
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
         """Score in one direction that one of those chosen leaves of a candidate, at least 0; and the variance."""

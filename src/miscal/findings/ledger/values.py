@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -138,8 +138,13 @@ def column_values(
     [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
     """
     marks = _Marks(groups, scanned, settings)
-    tables = (_ordered(_values(part, rows, corrected, marks, settings)) for part in groups.columns)
-    return tuple(value for table in tables for value in table)
+    found: list[ColumnValue] = []
+    for part in groups.columns:
+        table = list(_values(part, rows, corrected, marks, settings))
+        if any(one.is_text for one in table):
+            table.sort(key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
+        found += table
+    return tuple(found)
 
 
 def _values(
@@ -171,13 +176,6 @@ def _values(
             slope_mark=slope.mark,
             slope_finding=slope.finding,
         )
-
-
-def _ordered(values: Iterable[ColumnValue]) -> list[ColumnValue]:
-    listed = list(values)
-    if not any(one.is_text for one in listed):
-        return listed
-    return sorted(listed, key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
 
 
 class _Mark(NamedTuple):
@@ -238,15 +236,15 @@ class _Marks:
         own = self._group(group, effect)
         if own.mark == FINDING:
             return _Mark(EXPLAINED, own.finding)
-        return own._replace(conditional=mirrored(own.conditional))
+        return own._replace(conditional=mirror(own.conditional))
 
 
-def mirrored(size: Measure) -> Measure:
+def mirror(size: Measure) -> Measure:
     """Return a size in the other direction.
 
     Examples
     --------
-    >>> mirrored(Measure(value=-0.1, interval=(-0.3, 0.1))).interval, mirrored(Measure(value=None)).value is None
+    >>> mirror(Measure(value=-0.1, interval=(-0.3, 0.1))).interval, mirror(Measure(value=None)).value is None
     ((-0.1, 0.3), True)
     """
     if size.value is None:

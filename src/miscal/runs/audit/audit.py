@@ -14,7 +14,7 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import weighed
+from miscal.discovery.estimating import scale_weights
 from miscal.discovery.evidence import TEST
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import check_seal, seal
@@ -118,7 +118,7 @@ def audit(run: str | Path, *, content: RunContent | None = None, **options: Any)
 
 def _rows(run: RunContent) -> tuple[RunContent, Triples]:
     """Return the run and its rows in canonical order, with the split that the run stored, not one drawn again."""
-    triples, order = in_canonical_order(weighed(run.triples())[0])
+    triples, order = in_canonical_order(scale_weights(run.triples())[0])
     if len(order) == len(run.table):
         run = replace(run, table=run.table[order])
     if not np.array_equal(triples.row, run.table["row"].to_numpy()):
