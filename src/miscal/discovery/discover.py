@@ -38,7 +38,7 @@ from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator, uses_device
 from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
-from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS, Ledger
+from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
 
 @global_random_kept()
@@ -131,7 +131,9 @@ def discover(
             rows, several = run_classes(rows, own_split=own_split, seed=seed, settings=settings)
             ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several, settings=settings)
             ledger = without_terms(ledger) if redact_text else ledger
-            part.found = _strongest(ledger)
+            count = "1 finding" if len(ledger.findings) == 1 else f"{len(ledger.findings)} findings"
+            strongest = (f"{count}, the strongest: {one.description}." for one in ledger.findings)
+            part.found = next(strongest, "No finding.")
             found = {"regime": regime, "hidden_regime": hidden_regime, "ledger": ledger}
             rows = replace(rows, triples=shown, subregimes=parts[0], hidden_subregimes=parts[1], **found)
         with clock.stage("map"):
@@ -189,14 +191,6 @@ def _check_settings(
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
-
-
-def _strongest(ledger: Ledger) -> str:
-    findings = ledger.findings
-    if not findings:
-        return "No finding."
-    count = "1 finding" if len(findings) == 1 else f"{len(findings)} findings"
-    return f"{count}, the strongest: {findings[0].description}."
 
 
 def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:

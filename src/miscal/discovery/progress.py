@@ -55,19 +55,13 @@ class Progress:
     found: str = ""
 
 
-Tell = Callable[[Progress], None]
-"""Whoever is to know how far a discovery has come."""
-
-
 @dataclass
 class RunningStage:
     """A stage that runs: it may tell how far it is, and say at its end what it found.
 
-    `name`: of the stage. `tell`: called with the share of the stage that is done. `found`: what was found; set it
-    before the stage ends.
+    `tell`: called with the share of the stage that is done. `found`: what was found; set it before the stage ends.
     """
 
-    name: str
     tell: Callable[[float], None]
     found: str = ""
 
@@ -101,7 +95,7 @@ class Clock:
     before a fit is done. `seconds`: what the stages took.
     """
 
-    tell: Tell
+    tell: Callable[[Progress], None]
     expected: dict[str, float]
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -118,7 +112,7 @@ class Clock:
             self.tell(Progress(name, share, passed, self.left(name, share, passed), found))
 
         # 1 is for the end alone, after what follows the last piece
-        part = RunningStage(name, lambda share: tell(min(share, _NEARLY)))
+        part = RunningStage(lambda share: tell(min(share, _NEARLY)))
         tell(0.0)
         yield part
         self.seconds[name] = round(time.monotonic() - start, 3)

@@ -20,10 +20,7 @@ from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import ClassNumbers
 from miscal.findings.decisions import Decision
-from miscal.findings.ledger import (
-    ColumnValue,
-    Finding,
-)
+from miscal.findings.ledger import ColumnValue, Finding
 
 _SIZES = ("hidden", "before", "conditional", "after")
 _ALONG = ("lower", "upper", "curve")

@@ -5,19 +5,15 @@ What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows` and a
 residuals are formulas; judging tests regions; subregimes and verdict put them together.
 """
 
-from miscal.findings.enrichment import Enriched
 from miscal.findings.judging import Confirmed, Judged, Place, judge_regimes, places
-from miscal.findings.residuals import binomial_residual, holm
-from miscal.findings.settings import EPSILON, SETTINGS, FindingsSettings, default_epsilon
+from miscal.findings.residuals import binomial_residual
+from miscal.findings.settings import EPSILON, default_epsilon
 from miscal.findings.subregimes import Subregime, Subregimes, find_subregimes
 from miscal.findings.verdict import averages, verdict
 
 __all__ = [
     "EPSILON",
-    "SETTINGS",
     "Confirmed",
-    "Enriched",
-    "FindingsSettings",
     "Judged",
     "Place",
     "Subregime",
@@ -26,7 +22,6 @@ __all__ = [
     "binomial_residual",
     "default_epsilon",
     "find_subregimes",
-    "holm",
     "judge_regimes",
     "places",
     "verdict",

@@ -9,7 +9,6 @@ of an estimated hidden field are tested given those (`cuts`). What is found is d
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import (
-    ColumnGroups,
     Groups,
     column_groups,
     named_groups,
@@ -20,7 +19,7 @@ from miscal.findings.ledger.groups import (
 )
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin
+from miscal.findings.ledger.slopes import SHIFT, SLOPE
 from miscal.findings.ledger.values import ColumnValue, value_words
 
 __all__ = [
@@ -32,9 +31,7 @@ __all__ = [
     "NAMED",
     "SHIFT",
     "SLOPE",
-    "ColumnGroups",
     "ColumnValue",
-    "ConfidenceBin",
     "Finding",
     "FindingsMethod",
     "Groups",

@@ -192,22 +192,15 @@ class _Marks:
     def __init__(self, groups: Groups, scanned: Scanned, settings: LedgerSettings) -> None:
         self.groups, self.places = groups, groups.places
         self.least, self.slopes = settings.min_rows, scanned.slopes
-        self.marks = (
-            {
-                (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.conditional)
-                for one in scanned.alone
-                if one.by is not None
-            }
-            | {
-                (one.group, one.effect): _Mark(FINDING, place, one.conditional)
-                for place, one in enumerate(scanned.chosen, start=1)
-            }
-            | {
-                (one.twin, SLOPE): _Mark(FINDING, place)
-                for place, one in enumerate(scanned.chosen, start=1)
-                if one.twin is not None
-            }
-        )
+        self.marks = {
+            (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.conditional)
+            for one in scanned.alone
+            if one.by is not None
+        }
+        for place, one in enumerate(scanned.chosen, start=1):
+            self.marks[one.group, one.effect] = _Mark(FINDING, place, one.conditional)
+            if one.twin is not None:
+                self.marks[one.twin, SLOPE] = _Mark(FINDING, place)
 
     def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int], effect: str) -> _Mark:
         """Return what is said of a cell, or of its slope."""
