@@ -9,11 +9,11 @@ import numpy as np
 
 from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
-from miscal.study.pair_result import Labels, MeasureSettings, PairResult
+from miscal.study.pair_result import PairResult
+from miscal.study.plan import StudyPair
 from miscal.study.synthetic.worlds import three_clusters
 
-SETTINGS = MeasureSettings(seed=3, bootstrap_draws=200)
-"""Fewer draws than a study takes."""
+SEED = 3
 
 TINY = {"sigmas": [0.3], "lambdas": [0.01], "max_epochs": 2}
 """The paper's method with a grid of one setting, trained for two epochs."""
@@ -40,6 +40,11 @@ def planted(method: str) -> PairResult:
     # from 1,000 rows on "auto" takes four folds rather than ten, and is as fast as with half as many
     triples = planted_triples(500) if method == "paper" else planted_triples(1_000, split=False)
     options = TINY if method == "paper" else None
-    found = discover(triples, method=method, options=options, seed=SETTINGS.seed, n_jobs=1, map_method="pca")
-    labels = Labels(f"three-{method}", "three clusters", "world", "worlds", 1.5)
-    return PairResult(labels, method, SETTINGS, triples, found)
+    found = discover(
+        triples, method=method, options=options, seed=SEED, epsilon=0.05, n_jobs=1, map_method="pca"
+    )  # fmt: skip
+    pair = StudyPair(
+        pair=f"three-{method}", dataset="three clusters", model="world", family="worlds", billions=1.5,
+        data="three.csv", seed=SEED, epsilon=0.05,
+    )  # fmt: skip
+    return PairResult(pair, method, triples, found)

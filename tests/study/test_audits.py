@@ -11,11 +11,12 @@ from miscal.data.triples import Triples
 from miscal.discovery.discover import discover
 from miscal.estimators.field import MiscalibrationField
 from miscal.study.audits import audit
-from miscal.study.pair_result import Labels, MeasureSettings, PairResult
+from miscal.study.pair_result import PairResult
+from miscal.study.plan import StudyPair
 from miscal.study.table_columns import TABLES
 
 OPTIONS = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 3}
-SETTINGS = MeasureSettings(seed=2, min_rows=1)
+PAIR = StudyPair(pair="world-model", dataset="world", model="model", data="w.csv", seed=2, min_rows=1)
 
 
 pytestmark = pytest.mark.whole
@@ -30,7 +31,7 @@ def result():
     y = rng.random(n) < f + 0.3 * np.sign(X[:, 0])
     triples = Triples.of(X, confidence=f, correct=y, split=permuted_split(n, 2))
     found = discover(triples, method="paper", options=OPTIONS, seed=2, min_rows=1, map_method="pca", n_jobs=1)
-    return PairResult(Labels("world-model", "world", "model"), "paper", SETTINGS, triples, found)
+    return PairResult(PAIR, "paper", triples, found)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,7 @@ def test_seeds_and_their_pairs_are_those_of_fits_by_hand(result, tables, fields)
 def test_the_default_method_has_no_proxy(result):
     rows = result.triples.take(np.arange(150))
     rows = Triples.of(rows.X, confidence=rows.confidence, correct=rows.correct)
-    pair = PairResult(result.labels, "auto", MeasureSettings(), rows, result.found)
+    pair = PairResult(PAIR, "auto", rows, result.found)
     found = audit(pair, null="calibrated", draws=1, seeds=2, n_jobs=1)
     assert found["proxy_curves"] == []
     assert [row["statistic"] for row in found["nulls"]] == ["delta_std", "std_hidden", "share_miscalibrated", "gap"]

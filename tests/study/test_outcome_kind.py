@@ -11,7 +11,8 @@ from miscal.scoring.questions import DEFAULTS
 from miscal.study import read_plan, steps
 from miscal.study.cells import StudyCell
 from miscal.study.folder import StudyFolder
-from miscal.study.outcome_kind import outcome_of, prediction
+from miscal.study.measures.pairs import prediction
+from miscal.study.steps import outcome_of
 
 
 def pair(**more):

@@ -32,7 +32,7 @@ def audit(
 ) -> TableRows:
     """Audit one pair under one method: draws + seeds fits of its field.
 
-    Its triples, labels, method and settings are used; what was found on them is not looked at. `null` is what the
+    Its triples, names, method and settings are used; what was found on them is not looked at. `null` is what the
     refits draw outcomes from (:data:`miscal.runs.audit.refits.NULL_QUESTIONS`), "permuted" being the paper's, and the
     study's own seed is among `seeds`. Fills ``nulls``, ``proxy_curves`` (method "paper" with test rows), ``seeds`` and
     ``seed_pairs``.
@@ -43,21 +43,20 @@ def audit(
         If a setting is out of range.
     """
     check_refitting(null, draws, seeds)
-    report, settings = progress or (lambda name: None), result.settings
+    report = progress or (lambda name: None)
     rows = Refitting(
         result.triples,
         method=result.method,
         options=options,
-        seed=settings.seed,
-        epsilon=settings.epsilon,
-        min_rows=settings.min_rows,
+        seed=result.pair.seed,
+        epsilon=result.epsilon,
+        min_rows=result.pair.min_rows,
         n_jobs=n_jobs,
         device=device,
     )
     nulls, curves = refit_under_null(rows, null, draws, report)
     stability, by_seed = refit_with_seeds(rows, seeds, report)
-    named = result.named
-    pair = {name: named[name] for name in ("pair", "dataset", "model")}
+    named, pair = result.named, attributes(result.pair, "pair", "dataset", "model")
     compared = {
         name: attributes(nulls[source], "observed", "mean", "std", "p_value") for name, source in STATISTICS.items()
     }

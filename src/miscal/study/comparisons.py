@@ -2,23 +2,157 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from miscal.base.errors import InputError
+from miscal.base.folds import row_groups
 from miscal.calibration.metrics.scores import log_losses, mean_interval
 from miscal.discovery.run import RunContent, read_run
 from miscal.evidence.stability import seed_stability
-from miscal.runs.compare.compared_rows import TEXT, Match, kind_of
-from miscal.runs.compare.estimates import correlation_with_interval, mean_of
-from miscal.study.opened_runs import OpenRun, PairRun, open_run, same_space, shared, side, space_of, unseen
-from miscal.study.pair_result import Labels, TableRows
+from miscal.runs.compare.compared_rows import (
+    ID,
+    TEXT,
+    Match,
+    RunRows,
+    Side,
+    has_column,
+    kind_of,
+    match_rows,
+    read_rows,
+    seen_in,
+)
+from miscal.runs.compare.estimates import correlation_with_interval, equal_units, mean_of
+from miscal.scoring.folder import MANIFEST
+from miscal.study.pair_result import TableRows
+from miscal.study.plan import StudyPair
 from miscal.study.tables import attributes, with_ends
 
+EMBEDDINGS = "embeddings"
 
-def transfer_rows(a: PairRun, b: PairRun, method: str, *, seed: int = 0) -> TableRows:
-    """Compare the fields of two pairs under one method, and judge each pair's correction on the other.
+
+@dataclass(frozen=True, eq=False)
+class OpenRun:
+    """A pair's run, read back.
+
+    `evaluated` (n,) marks the rows whose outcomes the saved field has not seen, or all rows where all are evaluated;
+    `taught` (n,) those that it learned from.
+    """
+
+    pair: StudyPair
+    rows: RunRows
+    evaluated: NDArray[np.bool_]
+    taught: NDArray[np.bool_]
+
+
+def open_run(pair: StudyPair, run: RunContent) -> OpenRun:
+    """Read the rows of a pair's run; an error if its data are gone or changed, or it was made from arrays."""
+    rows = read_rows(run, pair.pair)
+    split = np.array(run.table["split"].to_list(), dtype=object)
+    everyone = split == None  # noqa: E711  element by element
+    return OpenRun(pair, rows, everyone | (split == "test"), everyone | (split != "test"))
+
+
+def space_of(source: dict[str, Any], encoder: str | None = None) -> tuple[Any, ...] | None:
+    """Name the space of a pair's inputs: the saved field of a pair can take the inputs of another of the same space.
+
+    Texts are one space, because they go through the encoder of the pair that taught; named columns are one if their
+    names are the same. Embeddings of one width need not mean the same: those of a scored folder are of one space if
+    model, revision and layer are equal in the manifests; others if the plan names one encoder for both, or if they are
+    one file. None where it cannot be said. `source` is where the rows of a run come from, as the run noted it.
+
+    Examples
+    --------
+    >>> few, many = ({"x": {"kind": "embeddings"}, "n_features": d} for d in (384, 768))
+    >>> space_of(few, "minilm") == space_of(few, "minilm"), space_of(few, "minilm") == space_of(many, "minilm")
+    (True, False)
+    >>> space_of(few) is None
+    True
+    """
+    kind = kind_of(source)
+    if kind == TEXT:
+        return (TEXT,)
+    if kind[0] != EMBEDDINGS:
+        return (*kind, source["n_features"])
+    made = ("encoder", encoder) if encoder is not None else _made_by(source)
+    return None if made is None else (EMBEDDINGS, source["n_features"], *made)
+
+
+def _made_by(source: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return the model, revision and layer of a scored folder, else the digest of the file of embeddings."""
+    place = source.get("columns", {}).get("x")
+    if place is None:
+        return None
+    path = Path(place).resolve()
+    try:
+        settings = json.loads((path.parent / MANIFEST).read_text(encoding="utf-8"))["settings"]
+        return tuple(settings[name] for name in ("model", "model.revision", "model.hidden_state"))
+    except (OSError, ValueError, KeyError, TypeError):
+        # no folder of `miscal score`: the file says what it is by its content alone
+        sums = {Path(file["path"]): file["sha256"] for file in source["files"]}
+        return ("file", sums[path]) if path in sums else None
+
+
+def same_space(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> bool:
+    """Say whether two spaces are known and equal.
+
+    Examples
+    --------
+    >>> same_space(("text",), ("text",)), same_space(None, None)
+    (True, False)
+    """
+    return a is not None and a == b
+
+
+def shared(a: OpenRun, b: OpenRun) -> Match | None:
+    """Match the questions that two pairs of one data set share; None for pairs of two data sets, or without a match.
+
+    They are matched by row number in one file, ids, texts or inputs, as :func:`miscal.compare` does. Ids are believed
+    even where nothing else is alike, because the plan says that both are one data set.
+    """
+    if a.pair.dataset != b.pair.dataset:
+        return None
+    found = match_rows(a.rows, b.rows)
+    if found is None and has_column(a.rows, ID) and has_column(b.rows, ID):
+        try:
+            return match_rows(a.rows, b.rows, ID)
+        except InputError:
+            # no id in common
+            return None
+    return found
+
+
+def unseen(b: OpenRun, a: OpenRun, match: Match | None) -> NDArray[np.bool_]:
+    """Mark the rows of `b` (n,) that are evaluated and did not teach `a`, nor count as one with a row that did.
+
+    `match` is that of :func:`shared`.
+    """
+    seen = seen_in(a.rows, a.taught, b.rows)
+    if match is not None:
+        seen[match.b[a.taught[match.a]]] = True
+    unit = row_groups(b.rows.X, b.rows.group)
+    return b.evaluated & ~np.isin(unit, unit[seen])
+
+
+def side(run: OpenRun, at: NDArray[np.int64], unit: np.ndarray | None = None) -> Side:
+    """Take rows (m,) of a run, with the units that count as one: those known already, else the named groups.
+
+    Where no groups are named, rows with equal inputs count as one, too.
+    """
+    if unit is None:
+        group = run.rows.group
+        unit = np.arange(len(at)) if group is None else group[at].astype(str)
+    known = Side(run.rows, at, np.unique(unit, return_inverse=True)[1])
+    return Side(run.rows, at, np.unique(equal_units(known), return_inverse=True)[1])
+
+
+def transfer_rows(a: tuple[StudyPair, Path], b: tuple[StudyPair, Path], method: str, *, seed: int = 0) -> TableRows:
+    """Compare two pairs, each with its run folder: fields under one method, and each correction on the other pair.
 
     Fills ``transfer_fields`` (two rows, or none where the pairs share no questions) and ``transfer_corrections`` (a
     row for each direction in which a correction can be judged). `seed` is of the draws behind the intervals of
@@ -31,12 +165,12 @@ def transfer_rows(a: PairRun, b: PairRun, method: str, *, seed: int = 0) -> Tabl
     InputError
         If a run was made from arrays, which cannot be read again.
     """
-    first, second = read_run(a.folder), read_run(b.folder)
-    spaces = (space_of(run.summary.settings["source"], of.encoder) for run, of in ((first, a), (second, b)))
-    if a.labels.dataset != b.labels.dataset and not same_space(*spaces):
+    read = [(pair, read_run(folder)) for pair, folder in (a, b)]
+    spaces = (space_of(run.summary.settings["source"], pair.encoder) for pair, run in read)
+    if a[0].dataset != b[0].dataset and not same_space(*spaces):
         # nothing can be compared, so the embeddings need not be read
         return {"transfer_fields": [], "transfer_corrections": []}
-    one, two = open_run(a.labels, first, a.encoder), open_run(b.labels, second, b.encoder)
+    one, two = (open_run(*run) for run in read)
     there, back = shared(one, two), shared(two, one)
     corrections = [*correction_rows(one, two, there, method), *correction_rows(two, one, back, method)]
     return {
@@ -58,7 +192,7 @@ def field_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str, *, seed
         return []
     at_a, at_b = match.a[both], match.b[both]
     unit = side(a, at_a, match.unit[both]).unit
-    known = {"method": method, "dataset": a.labels.dataset, "pair_a": a.labels.pair, "pair_b": b.labels.pair}
+    known = {"method": method, "dataset": a.pair.dataset, "pair_a": a.pair.pair, "pair_b": b.pair.pair}
     rows = []
     for what, name in (("delta", "delta"), ("hidden", "field")):
         one, two = getattr(a.rows, name)[at_a], getattr(b.rows, name)[at_b]
@@ -78,8 +212,9 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
     do not say which of their questions are the same. The interval of the paired saving is Student's, over questions
     that count as one (Liang and Zeger, 1986).
     """
-    unknown = a.labels.dataset == b.labels.dataset and match is None
-    at = () if unknown or not same_space(a.space, b.space) else np.flatnonzero(unseen(b, a, match))
+    unknown = a.pair.dataset == b.pair.dataset and match is None
+    spaces = (space_of(one.rows.source, one.pair.encoder) for one in (a, b))
+    at = () if unknown or not same_space(*spaces) else np.flatnonzero(unseen(b, a, match))
     if not len(at):
         return []
     correct, confidence = b.rows.correct[at], b.rows.confidence[at]
@@ -89,8 +224,8 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
     return [
         {
             "method": method,
-            "pair_from": a.labels.pair,
-            "pair_to": b.labels.pair,
+            "pair_from": a.pair.pair,
+            "pair_to": b.pair.pair,
             "n": len(at),
             "log_loss_raw": float(raw.mean()),
             "log_loss_own": float(own.mean()),
@@ -113,7 +248,7 @@ def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     return table["corrected"].to_numpy()[place]
 
 
-def duel_rows(labels: Labels, auto: RunContent, paper: RunContent, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
+def duel_rows(pair: StudyPair, auto: RunContent, paper: RunContent, unit: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Compare the corrections of two methods on the same rows, in the same order: the row of the table ``duels``.
 
     There is none where no row is evaluated in both. `unit`, (n,), numbers the rows that count as one, because their
@@ -129,7 +264,7 @@ def duel_rows(labels: Labels, auto: RunContent, paper: RunContent, unit: NDArray
     saved = mean_interval(theirs - ours, groups=unit[at])
     return [
         {
-            **attributes(labels, "pair", "dataset", "model"),
+            **attributes(pair, "pair", "dataset", "model"),
             "n": len(at),
             "log_loss_auto": float(ours.mean()),
             "log_loss_paper": float(theirs.mean()),

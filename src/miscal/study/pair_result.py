@@ -1,4 +1,4 @@
-"""One pair under one method: its labels and settings, what `discover` found, and the rows that are measured.
+"""One pair under one method: what `discover` found, and the rows that are measured.
 
 Measures look at the evaluation rows, with the field of the learned geometry and, for method "paper", that of the raw
 inputs.
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from miscal.base.folds import row_groups
-from miscal.base.vocabulary import Kind
 from miscal.calibration.metrics import log_losses
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.triples import Triples
@@ -26,63 +25,11 @@ from miscal.discovery.run import RunContent
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.paper.readout import RawField, choose_raw_field
 from miscal.runs.compare.estimates import FOLDS
+from miscal.study.plan import StudyPair
+from miscal.study.tables import attributes
 
 TableRows = Mapping[str, Sequence[Mapping[str, Any]]]
 """Rows by the name of their table, with the columns of :data:`miscal.study.tables.TABLES`."""
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What a pair is called.
-
-    Attributes
-    ----------
-    pair : str
-        Its id in the study: letters, digits, dot, hyphen and underscore, so that it can name a folder.
-    dataset, model : str
-        As the plan names them.
-    family : str or None
-        Models that differ in size alone share one.
-    billions : float or None
-        Parameters of the model, in billions.
-    outcome : {"answer", "event"}
-        What its confidence is of: see :mod:`miscal.study.outcome_kind`.
-    """
-
-    pair: str
-    dataset: str
-    model: str
-    family: str | None = None
-    billions: float | None = None
-    outcome: Kind = "answer"
-
-
-@dataclass(frozen=True)
-class MeasureSettings:
-    """Settings of the numbers of a pair.
-
-    Attributes
-    ----------
-    seed : int
-        Of split, fit and draws.
-    epsilon : float
-        Half-width of the band of delta that counts as well calibrated.
-    epsilons : tuple of float
-        Further ones, for the table ``thresholds``.
-    min_rows : int
-        Fewest rows of a slice whose gap is measured; 1 reproduces the paper.
-    bootstrap_draws : int
-        Draws of the paper's bootstrap of the worst slice.
-    raw : bool
-        Whether the field of the raw inputs is measured too (method "paper" alone).
-    """
-
-    seed: int = 0
-    epsilon: float = 0.05
-    epsilons: tuple[float, ...] = (0.01, 0.05, 0.10, 0.15)
-    min_rows: int = 30
-    bootstrap_draws: int = 1_000
-    raw: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +96,9 @@ class PairResult:
 
     Attributes
     ----------
-    labels : Labels
+    pair : StudyPair
+        With its settings.
     method : {"paper", "auto"}
-    settings : MeasureSettings
     triples : Triples
         All rows of the pair, with their split; without one where all rows are evaluated.
     found : RunContent
@@ -160,18 +107,21 @@ class PairResult:
         Seconds spent on asking the model; None for data that were read.
     """
 
-    labels: Labels
+    pair: StudyPair
     method: str
-    settings: MeasureSettings
     triples: Triples
     found: RunContent
     seconds_score: float | None = None
 
     @property
+    def epsilon(self) -> float:
+        """Half-width of the band that counts as well calibrated; where the plan names none, the run has chosen it."""
+        return self.found.summary.settings["epsilon"]
+
+    @property
     def named(self) -> dict[str, Any]:
         """The columns that every table of a pair begins with."""
-        labels = self.labels
-        return {"pair": labels.pair, "dataset": labels.dataset, "model": labels.model, "method": self.method}
+        return attributes(self.pair, "pair", "dataset", "model") | {"method": self.method}
 
     @cached_property
     def learned(self) -> FieldRows:
@@ -180,9 +130,7 @@ class PairResult:
         names = ("confidence", "delta", "visible", "hidden", "supported", "corrected")
         columns = {name: some[name].to_numpy() for name in names}
         columns["local"] = some["regime"].is_not_null().to_numpy()
-        return FieldRows(
-            correct=some["correct"].to_numpy().astype(np.float64), epsilon=self.settings.epsilon, **columns
-        )
+        return FieldRows(correct=some["correct"].to_numpy().astype(np.float64), epsilon=self.epsilon, **columns)
 
     @cached_property
     def raw(self) -> RawGeometry | None:
@@ -193,7 +141,7 @@ class PairResult:
         geometry.
         """
         found, triples, learned = self.found, self.triples, self.learned
-        if not self.settings.raw or found.model.field.method != "paper" or found.summary.evidence != TEST:
+        if not self.pair.raw or found.model.field.method != "paper" or found.summary.evidence != TEST:
             return None
         start = time.monotonic()
         weight = np.ones(len(triples)) if triples.weight is None else triples.weight
@@ -213,7 +161,7 @@ class PairResult:
             readout=fitted.readout,
             global_map=fitted.global_map_,
             # draws the pairs of rows behind the unit of the bandwidths
-            random_state=self.settings.seed,
+            random_state=self.pair.seed,
         )
         estimate = field.estimate(triples.X[test], learned.confidence)
         rows = replace(

@@ -87,7 +87,7 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
     """Take the evaluation rows of a pair, whose rows have questions (n,) from `same_questions`."""
     triples, learned = result.triples, result.learned
     at = np.flatnonzero(evaluated_rows(triples))
-    expected = expected_outcome(triples, result.settings.seed)
+    expected = expected_outcome(triples, result.pair.seed)
     rows = LabelledRows.of(learned.correct, learned.confidence, expected[at], group=result.groups)
     columns = with_features(triples.metadata, triples.X, triples.encoder)
     values = [one for some in result.found.tables.values() for one in some]
@@ -97,7 +97,7 @@ def model_rows(result: PairResult, question: NDArray[np.int64]) -> ModelRows:
     return ModelRows(
         named=result.named,
         rows=rows,
-        after=replace(rows, confidence=learned.corrected, expected=expected_outcome(asked, result.settings.seed)),
+        after=replace(rows, confidence=learned.corrected, expected=expected_outcome(asked, result.pair.seed)),
         columns={name: take_rows(column, at) for name, column in columns.items()},
         text=None if triples.text is None else tuple(triples.text[row] for row in at),
         question=question[at],

@@ -5,6 +5,7 @@ An error ends its own cell alone: it becomes part of the cell's result.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,9 +19,11 @@ import polars as pl
 from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, InternalError, MiscalError, MismatchError
 from miscal.base.files import write_whole
+from miscal.base.vocabulary import EVENT, Kind
 from miscal.base.workers import Ended, LostWorker, WorkItem
 from miscal.data.readers import naming_alone, read_triples
 from miscal.data.readers.pieces import open_table
+from miscal.data.readers.roles import Asked
 from miscal.data.readers.table import own_parquet
 from miscal.data.splits import kept_units
 from miscal.data.triples import Triples
@@ -28,10 +31,11 @@ from miscal.discovery.discover import discover
 from miscal.discovery.run import read_run
 from miscal.estimators.registry import estimator_class
 from miscal.report import write_run
+from miscal.scoring.folder import MANIFEST
+from miscal.scoring.questions import kind_of
 from miscal.study.cells import StudyCell, name_of, pairs_of_cell
 from miscal.study.folder import StudyFolder
-from miscal.study.outcome_kind import outcome_of
-from miscal.study.pair_result import Labels, MeasureSettings, PairResult, TableRows
+from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
 from miscal.study.questions import AskedRows, digests, draw_split, same_questions
 from miscal.study.table_columns import TABLES
@@ -216,16 +220,15 @@ def duel(job: CellJob) -> CellResult:
     pair, folder = job.pair, job.folder
     auto, paper = (read_run(folder.run(pair.pair, method)) for method in ("auto", "paper"))
     unit = own_parquet(folder.keys(pair.pair))["unit"].to_numpy()
-    return CellResult({"duels": duel_rows(labels_of(pair), auto, paper, unit)})
+    return CellResult({"duels": duel_rows(pair, auto, paper, unit)})
 
 
 def transfer(job: CellJob) -> CellResult:
     """Compare the fields and corrections of two pairs."""
-    from miscal.study.comparisons import PairRun, transfer_rows
+    from miscal.study.comparisons import transfer_rows
 
     method = job.cell.method
-    pairs = pairs_of_cell(job.plan, job.cell)
-    one, two = (PairRun(labels_of(pair), job.folder.run(pair.pair, method), pair.encoder) for pair in pairs)
+    one, two = ((pair, job.folder.run(pair.pair, method)) for pair in pairs_of_cell(job.plan, job.cell))
     return CellResult(transfer_rows(one, two, method, seed=job.plan.seed))
 
 
@@ -280,6 +283,29 @@ def read_pair(pair: StudyPair, folder: StudyFolder) -> Triples:
     return read_triples(source, seed=pair.seed, kind=kind, **options | pair.columns_as(kind))
 
 
+def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
+    """Say what the confidence of a pair is of: that the model's answer is right, or that an event happens.
+
+    Where a model is asked for the more likely of two fixed things, such as which response people preferred, or where a
+    forecast is judged, the confidence is the probability of an event. One of 0.05 is then a firm prediction that the
+    event does not happen, which is right if it does not.
+
+    Its own key ``outcome`` comes first, then how its columns are named: "event" where ``probability``, ``event`` or
+    ``positive`` are, and of a scored folder whose prompt asks for a preference; else "answer".
+    """
+    if pair.outcome is not None:
+        return pair.outcome
+    if Asked.of(**{name: getattr(pair, name) for name in Asked.OPTIONS}).kind == EVENT:
+        return EVENT
+    scored = folder.scored(pair.pair) if pair.data is None else Path(pair.data)
+    try:
+        prompt = json.loads((scored / MANIFEST).read_text(encoding="utf-8"))["settings"]["task.prompt"]
+    except (OSError, ValueError, KeyError, TypeError):
+        # a table, or a folder that has no manifest or holds no answers
+        return "answer"
+    return "event" if kind_of(prompt) == "preference" else "answer"
+
+
 def _keys(pair: StudyPair, triples: Triples) -> tuple[str, list[str]]:
     """Name the question of each row: by the column of ids, else by its row in the file; and say by what."""
     table = open_table(triples.source["path"], encoding=pair.encoding, csv_escape=pair.csv_escape)
@@ -314,10 +340,7 @@ def pair_result(job: CellJob, pair: StudyPair | None = None) -> PairResult:
     pair, method = pair or job.pair, job.cell.method
     run = read_run(job.folder.run(pair.pair, method))
     found = replace(run, model=run.load_model())
-    # where the plan names no band, the run has chosen it
-    settings = MeasureSettings(pair.seed, run.summary.settings["epsilon"], min_rows=pair.min_rows, raw=pair.raw)
-    labels = replace(labels_of(pair), outcome=outcome_of(pair, job.folder))
-    return PairResult(labels, method, settings, split_triples(job, pair), found, seconds_score(job, pair))
+    return PairResult(pair, method, split_triples(job, pair), found, seconds_score(job, pair))
 
 
 def seconds_score(job: CellJob, pair: StudyPair) -> float | None:
@@ -328,11 +351,6 @@ def seconds_score(job: CellJob, pair: StudyPair) -> float | None:
 
 def _options(job: CellJob) -> dict[str, Any] | None:
     return dict(job.cell.settings["options"]) or None
-
-
-def labels_of(pair: StudyPair) -> Labels:
-    """Return what a pair is called."""
-    return Labels(pair.pair, pair.dataset, pair.model, pair.family, pair.billions)
 
 
 def _gathered(parts: Iterable[TableRows]) -> TableRows:

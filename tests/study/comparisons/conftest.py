@@ -1,6 +1,8 @@
 """Runs of planted pairs on disk: three models on one data set, and one on another that shares some questions."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -9,11 +11,19 @@ import pytest
 from miscal.data.readers import read_triples
 from miscal.discovery.discover import discover
 from miscal.discovery.run import write_files
-from miscal.study.opened_runs import PairRun
-from miscal.study.pair_result import Labels
+from miscal.study.plan import StudyPair
 
 N, COPIED = 400, 40
 SMALL = {"sigmas": [0.3], "lambdas": [0.01], "max_epochs": 3}
+
+
+class PairRun(NamedTuple):
+    pair: StudyPair
+    folder: Path
+
+
+def named(pair, dataset, model):
+    return StudyPair(pair=pair, dataset=dataset, model=model, data="data.parquet")
 
 
 def questions(seed, n=N):
@@ -30,7 +40,7 @@ def answers(asked, sign, seed):
     return pl.DataFrame({**asked, "confidence": confidence, "correct": correct.astype(int)})
 
 
-def write_run(table, folder, labels, split, **inputs):
+def write_run(table, folder, pair, split, **inputs):
     folder.mkdir()
     table.write_parquet(folder / "data.parquet")
     # what decides nearly all outcomes would be taken for something known only after them
@@ -42,7 +52,7 @@ def write_run(table, folder, labels, split, **inputs):
     )  # fmt: skip
     (folder / "run").mkdir()
     write_files(found, folder / "run")
-    return PairRun(labels, folder / "run")
+    return PairRun(pair, folder / "run")
 
 
 SPLIT = ["train"] * 200 + ["val"] * 40 + ["test"] * 160
@@ -56,8 +66,8 @@ def runs(tmp_path_factory):
     for name in ("x_0", "x_1", "x_2"):
         other[name][-COPIED:] = one[name][:COPIED]
     return {
-        "a": write_run(answers(one, 1, 1), base / "a", Labels("a", "one", "A"), SPLIT),
-        "like": write_run(answers(one, 1, 2), base / "like", Labels("like", "one", "B"), SPLIT),
-        "opposite": write_run(answers(one, -1, 3), base / "opposite", Labels("opposite", "one", "C"), SPLIT),
-        "other": write_run(answers(other, 1, 4), base / "other", Labels("other", "two", "A"), SPLIT),
+        "a": write_run(answers(one, 1, 1), base / "a", named("a", "one", "A"), SPLIT),
+        "like": write_run(answers(one, 1, 2), base / "like", named("like", "one", "B"), SPLIT),
+        "opposite": write_run(answers(one, -1, 3), base / "opposite", named("opposite", "one", "C"), SPLIT),
+        "other": write_run(answers(other, 1, 4), base / "other", named("other", "two", "A"), SPLIT),
     }

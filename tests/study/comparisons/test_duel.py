@@ -8,9 +8,10 @@ import pytest
 
 from miscal.calibration.metrics import log_loss, paired_difference
 from miscal.study.comparisons import duel_rows
-from miscal.study.pair_result import Labels
 
-LABELS = Labels("mmlu.gpt", "mmlu", "gpt")
+from .conftest import named
+
+PAIR = named("mmlu.gpt", "mmlu", "gpt")
 
 
 def run(correct, corrected, split):
@@ -29,7 +30,7 @@ def sides():
 def test_losses_are_of_the_evaluation_rows_and_paired(sides):
     y, one, two, split = sides
     test = np.arange(300) % 3 == 0
-    [row] = duel_rows(LABELS, run(y, one, split), run(y, two, split), np.arange(300))
+    [row] = duel_rows(PAIR, run(y, one, split), run(y, two, split), np.arange(300))
     assert (row["pair"], row["dataset"], row["model"], row["n"]) == ("mmlu.gpt", "mmlu", "gpt", 100)
     assert row["log_loss_auto"] == pytest.approx(log_loss(y[test], one[test]))
     assert row["log_loss_paper"] == pytest.approx(log_loss(y[test], two[test]))
@@ -37,16 +38,16 @@ def test_losses_are_of_the_evaluation_rows_and_paired(sides):
     expected = paired_difference(*losses)
     assert row["saved"] == pytest.approx(expected.value)
     assert (row["saved_low"], row["saved_high"]) == pytest.approx(expected.interval)
-    [turned] = duel_rows(LABELS, run(y, two, split), run(y, one, split), np.arange(300))
+    [turned] = duel_rows(PAIR, run(y, two, split), run(y, one, split), np.arange(300))
     assert turned["saved"] == pytest.approx(-row["saved"])
 
 
 def test_rows_of_equal_inputs_count_as_one(sides):
     y, one, two, split = sides
-    [single] = duel_rows(LABELS, run(y, one, split), run(y, two, split), np.arange(300))
+    [single] = duel_rows(PAIR, run(y, one, split), run(y, two, split), np.arange(300))
     copies = [[*values, *values] for values in (y, one, two, split)]
     [double] = duel_rows(
-        LABELS, run(copies[0], copies[1], copies[3]), run(copies[0], copies[2], copies[3]), np.tile(np.arange(300), 2)
+        PAIR, run(copies[0], copies[1], copies[3]), run(copies[0], copies[2], copies[3]), np.tile(np.arange(300), 2)
     )
     assert double["n"] == 200
     assert (double["saved_low"], double["saved_high"]) == pytest.approx((single["saved_low"], single["saved_high"]))
@@ -54,6 +55,6 @@ def test_rows_of_equal_inputs_count_as_one(sides):
 
 def test_all_rows_of_ours_may_be_evaluated_but_none_that_the_paper_learned_from(sides):
     y, one, two, split = sides
-    [row] = duel_rows(LABELS, run(y, one, [None] * 300), run(y, two, split), np.arange(300))
+    [row] = duel_rows(PAIR, run(y, one, [None] * 300), run(y, two, split), np.arange(300))
     assert row["n"] == 100
-    assert duel_rows(LABELS, run(y, one, split), run(y, two, ["train"] * 300), np.arange(300)) == []
+    assert duel_rows(PAIR, run(y, one, split), run(y, two, ["train"] * 300), np.arange(300)) == []

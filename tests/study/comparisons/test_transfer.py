@@ -12,12 +12,19 @@ from miscal.discovery.saved_model import load_model
 from miscal.estimators.field import MiscalibrationField
 from miscal.scoring.folder import describe_run
 from miscal.study import comparisons
-from miscal.study.comparisons import correction_rows, field_rows, transfer_rows
-from miscal.study.opened_runs import open_run, same_space, shared, space_of, unseen
-from miscal.study.pair_result import Labels
+from miscal.study.comparisons import (
+    correction_rows,
+    field_rows,
+    open_run,
+    same_space,
+    shared,
+    space_of,
+    transfer_rows,
+    unseen,
+)
 from miscal.study.table_columns import TABLES
 
-from .conftest import COPIED, SPLIT, N, answers, questions, write_run
+from .conftest import COPIED, SPLIT, N, answers, named, questions, write_run
 
 pytestmark = pytest.mark.whole
 
@@ -26,7 +33,7 @@ TEST = np.array(SPLIT) == "test"
 
 @pytest.fixture(scope="module")
 def opened(runs):
-    return {name: open_run(run.labels, read_run(run.folder)) for name, run in runs.items()}
+    return {name: open_run(run.pair, read_run(run.folder)) for name, run in runs.items()}
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +197,7 @@ def test_ids_that_the_plan_vouches_for_keep_a_question_out(opened):
     judged = unseen(strange, first, match)
     assert judged.sum() == TEST.sum() - 1
     assert not judged[-1]
-    elsewhere = replace(strange, labels=Labels("like", "two", "B"))
+    elsewhere = replace(strange, pair=named("like", "two", "B"))
     assert shared(first, elsewhere) is None
     assert unseen(elsewhere, first, None).sum() == TEST.sum()
 
@@ -284,7 +291,7 @@ def test_texts_go_through_the_encoder_of_the_pair_that_taught(tmp_path):
 
     options = {"text": "text", "embed_model": "tfidf"}
     a, b = (
-        write_run(written(seed), tmp_path / str(seed), Labels(str(seed), str(seed), "m"), SPLIT, **options)
+        write_run(written(seed), tmp_path / str(seed), named(str(seed), str(seed), "m"), SPLIT, **options)
         for seed in (5, 6)
     )
     there, _ = transfer_rows(a, b, "paper")["transfer_corrections"]

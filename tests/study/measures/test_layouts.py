@@ -9,7 +9,8 @@ import pytest
 from miscal.data.triples import Triples
 from miscal.study.measures import spaces
 from miscal.study.measures.spaces import measure_layouts
-from miscal.study.pair_result import Labels, MeasureSettings, PairResult
+from miscal.study.pair_result import PairResult
+from miscal.study.plan import StudyPair
 from miscal.study.table_columns import TABLES
 
 
@@ -31,7 +32,7 @@ def result_of(n=200, *, split=True, metadata=True, seed=0):
         model=SimpleNamespace(field=SimpleNamespace(transform=lambda X: X[:, :2].astype(float))),
         table=pl.DataFrame({"delta": rng.uniform(-0.5, 0.5, n)}),
     )
-    return PairResult(Labels("p", "d", "m"), "auto", MeasureSettings(seed=seed), triples, found)
+    return PairResult(StudyPair(pair="p", dataset="d", model="m", data="p.csv", seed=seed), "auto", triples, found)
 
 
 def frame(result):

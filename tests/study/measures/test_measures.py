@@ -13,7 +13,7 @@ from miscal.study.measures import INTERPRETING, MEASURES, pairs
 from miscal.study.pair_result import units
 from miscal.study.table_columns import TABLES
 
-from ..planted import SETTINGS, planted
+from ..planted import planted
 
 pytestmark = pytest.mark.whole
 
@@ -91,13 +91,13 @@ def test_the_worst_slice_is_the_larger_smece_of_the_two(method):
 
 def test_a_slice_with_too_few_rows_is_not_worst_and_its_gap_counts_as_zero():
     result = planted("paper")
-    few = replace(result, settings=replace(SETTINGS, min_rows=10_000))
+    few = replace(result, pair=result.pair.model_copy(update={"min_rows": 10_000}))
     for found in pairs.measure_pair(few)["pairs"]:
         assert found["gap_clipped"] == 0.0
         assert found["min_rows"] == 10_000
         nothing = ("worst", "gap", "gap_boot_mean", "gap_low", "gap_high", "share_worst", "share_low", "brier_gap")
         assert [found[name] for name in nothing] == [None] * len(nothing)
-    one = replace(result, settings=replace(SETTINGS, min_rows=1))
+    one = replace(result, pair=result.pair.model_copy(update={"min_rows": 1}))
     assert all(at["n"] >= 1 for at in pairs.measure_thresholds(one)["thresholds"] if at["worst"])
 
 
@@ -105,11 +105,11 @@ def test_diagrams_of_regimes_respect_the_fewest_rows_of_a_slice():
     result = planted("paper")
     sizes = {name: int(rows.sum()) for name, rows in result.learned.regions.items()}
     for least in (1, sizes["over"], sizes["over"] + 1):
-        of = replace(result, settings=replace(SETTINGS, min_rows=least))
+        of = replace(result, pair=result.pair.model_copy(update={"min_rows": least}))
         drawn = {row["value"] for row in pairs.measure_curves(of)["curves"] if row["column"] == "regime"}
         assert drawn == {name for name, size in sizes.items() if size >= least}
     few = replace(result.learned, epsilon=float(np.sort(np.abs(result.learned.delta))[-4]))
-    of = replace(result, settings=replace(SETTINGS, min_rows=1))
+    of = replace(result, pair=result.pair.model_copy(update={"min_rows": 1}))
     of.__dict__["learned"] = few
     kept = [row for row in pairs.measure_curves(of)["curves"] if row["value"] in ("over", "under")]
     assert sum(row["n"] for row in kept) == 3
@@ -283,7 +283,7 @@ def test_the_raw_geometry_smooths_the_bank_of_the_paper_over_its_inputs():
 
 def test_the_raw_geometry_is_left_out_where_it_is_not_asked_for_or_has_no_test_rows():
     result = planted("paper")
-    without = replace(result, settings=replace(SETTINGS, raw=False))
+    without = replace(result, pair=result.pair.model_copy(update={"raw": False}))
     for one in (without, planted("auto")):
         assert one.raw is None
         assert {row["geometry"] for row in pairs.measure_histograms(one)["histograms"]} == {"learned"}
@@ -326,12 +326,12 @@ def test_global_corrections_of_all_rows_do_not_depend_on_the_geometry():
 def test_thresholds_follow_a_plain_loop(method):
     rows, table = rows_of(method), pairs.measure_thresholds(planted(method))["thresholds"]
     whole = {"smece": residual_smece(rows), "brier": brier_of(rows)}
-    for epsilon in SETTINGS.epsilons:
+    for epsilon in pairs.EPSILONS:
         by_slice = {
             "over": [row for row in rows if row["delta"] < -epsilon and row["regime"] is not None],
             "under": [row for row in rows if row["delta"] > epsilon and row["regime"] is not None],
         }
-        by_slice = {name: some for name, some in by_slice.items() if len(some) >= SETTINGS.min_rows}
+        by_slice = {name: some for name, some in by_slice.items() if len(some) >= planted(method).pair.min_rows}
         for by, score in (("smece", residual_smece), ("brier", brier_of)):
             found = only(table, geometry="learned", epsilon=epsilon, by=by)
             worst = max(by_slice, key=lambda name: score(by_slice[name]), default=None)
@@ -407,7 +407,7 @@ def test_histograms_count_every_row_once_where_its_field_lies(method):
         assert (bins[0]["left"], bins[-1]["right"]) == (-1.0, 1.0)
         assert [row["right"] for row in bins[:-1]] == [row["left"] for row in bins[1:]]
         # no bin lies on both sides of the band that counts as well calibrated, at any of the epsilons
-        for epsilon in (*SETTINGS.epsilons, 0.05):
+        for epsilon in (*pairs.EPSILONS, 0.05):
             assert {-epsilon, epsilon} <= {row["left"] for row in bins}
         for row in bins[:-1]:
             assert row["n"] == sum(row["left"] <= d < row["right"] for d in seen.delta)
@@ -448,7 +448,10 @@ def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
         correct=(at % 2 == 0) * 0,
         corrected=np.where(at % 2 == 0, 0.1, 0.4),
     )
-    event = replace(result, found=replace(result.found, table=low), labels=replace(result.labels, outcome="event"))
+    as_kind = lambda kind: replace(  # noqa: E731
+        result.found, table=low, summary=result.found.summary.model_copy(update={"kind": kind})
+    )
+    event = replace(result, found=as_kind("event"))
     found = pairs.measure_deferral(event)
     risk = {row["score"]: row["risk"] for row in found["deferral"] if row["coverage"] == 1.0}
     # nothing happens: a confidence of 0.6 is wrong, and its correction to 0.4 is right
@@ -457,5 +460,5 @@ def test_deferral_of_an_event_keeps_the_surest_predictions_of_either_side():
     assert only(found["deferral_gains"], at="0.9")["raw"] == pytest.approx(0.4 / 0.9)
     assert only(found["deferral_gains"], at="0.9")["gain_low"] > 0.3
     assert_gains_are_differences(found)
-    answers = replace(event, labels=replace(result.labels, outcome="answer"))
+    answers = replace(event, found=as_kind("answer"))
     assert only(pairs.measure_deferral(answers)["deferral"], score="raw", coverage=1.0)["risk"] == 1.0

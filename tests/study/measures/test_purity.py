@@ -21,9 +21,11 @@ from miscal.study.measures.spaces import (
     purity,
     unseen_spaces,
 )
-from miscal.study.pair_result import Labels, MeasureSettings, PairResult
+from miscal.study.pair_result import PairResult
+from miscal.study.plan import StudyPair
 from miscal.study.table_columns import TABLES
 
+PAIR = StudyPair(pair="p", dataset="d", model="m", data="p.csv")
 SETTINGS = {"options": {"sigmas": [0.3]}}
 
 
@@ -44,7 +46,7 @@ def studied_of(triples, transform, delta=None, **settings):
         model=SimpleNamespace(field=SimpleNamespace(transform=transform)),
         table=pl.DataFrame({"regime": regime, "delta": delta}),
     )
-    return PairResult(Labels("p", "d", "m"), "paper", MeasureSettings(**settings), triples, found)
+    return PairResult(PAIR.model_copy(update=settings), "paper", triples, found)
 
 
 def rows_of(result):
@@ -207,7 +209,7 @@ def test_what_auto_learns_forgets_the_category_and_keeps_the_error(evidence):
     triples, _ = world(n=800)
     triples = triples if evidence == "test" else replace(triples, split=None)
     found = discover(triples, map_method="pca")
-    rows = rows_of(PairResult(Labels("p", "d", "m"), "auto", MeasureSettings(), triples, found))
+    rows = rows_of(PairResult(PAIR, "auto", triples, found))
     assert rows["learned", "kind"]["purity"] < rows["raw", "kind"]["purity"] - 0.3
     for by in ("sign", "outcome"):
         assert rows["learned", by]["purity"] > rows["raw", by]["purity"]
@@ -222,10 +224,6 @@ def test_where_nothing_is_hidden_the_learned_space_does_not_pretend_to_keep_the_
         X, y = rng.normal(size=(240, 4)), rng.random(240) < 0.5
         triples = Triples.of(X, confidence=np.full(240, 0.5), correct=y)
         found = discover(triples, map_method="pca", seed=seed)
-        settings = MeasureSettings(seed=seed)
-        p.append(
-            rows_of(PairResult(Labels("p", "d", "m"), "auto", settings, triples, found))["learned", "outcome"][
-                "p_value"
-            ]
-        )
+        pair = PAIR.model_copy(update={"seed": seed})
+        p.append(rows_of(PairResult(pair, "auto", triples, found))["learned", "outcome"]["p_value"])
     assert np.mean(np.array(p) <= 0.05) <= 3 / 12

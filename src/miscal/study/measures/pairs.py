@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from miscal.base.json_values import clean_text
+from miscal.base.vocabulary import Kind
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import (
     MIN_SLICE_ROWS,
@@ -26,13 +27,18 @@ from miscal.discovery.summary import Comparison
 from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.power import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
-from miscal.study.outcome_kind import prediction
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
 from miscal.study.table_columns import TABLES
 from miscal.study.tables import LOG_LOSS, REGIONS, RESIDUAL, SMECE, SOUGHT, attributes, with_ends
 
 COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
 """Coverages of the risk-coverage curve: 0.05, 0.10, ..., 1."""
+
+EPSILONS = (0.01, 0.05, 0.10, 0.15)
+"""Half-widths of the band at which the table ``thresholds`` cuts the field."""
+
+BOOTSTRAP_DRAWS = 1_000
+"""Draws of the paper's bootstrap of the worst slice, and of the gains of deferral."""
 
 REGIME = "regime"
 """What the tables call the column of regimes."""
@@ -57,19 +63,20 @@ def measure_pair(result: PairResult) -> TableRows:
 
 def _of_geometry(result: PairResult, geometry: str, rows: FieldRows) -> dict[str, Any]:
     """Describe the pair, the field over its rows, what its correction saves, and the worst slice."""
-    summary, settings, regime = result.found.summary, result.settings, rows.regime
-    y, f, least = rows.correct, rows.confidence, settings.min_rows
+    summary, pair, regime = result.found.summary, result.pair, rows.regime
+    y, f, least = rows.correct, rows.confidence, pair.min_rows
     raw, globally, local = (log_losses(y, confidence) for confidence in (f, result.globally_corrected, rows.corrected))
-    (at,) = threshold_sensitivity(y, f, rows.regimes_of, epsilons=(settings.epsilon,), min_rows=least)
+    (at,) = threshold_sensitivity(y, f, rows.regimes_of, epsilons=(result.epsilon,), min_rows=least)
     drawn = slice_bootstrap(
-        y, f, regime, min_rows=least, groups=result.groups, n_draws=settings.bootstrap_draws, random_state=settings.seed
+        y, f, regime, min_rows=least, groups=result.groups, n_draws=BOOTSTRAP_DRAWS, random_state=pair.seed
     )
     gap, share = drawn.gap, drawn.share
     return {
         **result.named,
         "geometry": geometry,
-        **attributes(result.labels, "family", "billions", "outcome"),
-        **attributes(settings, "seed", "epsilon", "min_rows"),
+        **attributes(pair, "family", "billions", "seed", "min_rows"),
+        "outcome": summary.kind,
+        "epsilon": result.epsilon,
         **attributes(summary, "evidence", "n", "n_train", "n_val"),
         **{name: getattr(summary.global_, name).value for name in ("smece", "brier", "log_loss")},
         "n_test": len(y),
@@ -170,9 +177,9 @@ def measure_deferral(result: PairResult) -> TableRows:
     Where the confidence is of an event, the more likely side is the answer, and rows are ranked by its probability.
     Correction may change the answer then, so that even without deferral the risk may change.
     """
-    rows, settings = result.learned, result.settings
+    rows = result.learned
     confidences = {"raw": rows.confidence, "corrected": rows.corrected}
-    ranked = {name: prediction(rows.correct, f, result.labels.outcome) for name, f in confidences.items()}
+    ranked = {name: prediction(rows.correct, f, result.found.summary.kind) for name, f in confidences.items()}
     curve = [
         {**result.named, "score": name, "coverage": coverage, "risk": float(risk)}
         for name, (right, score) in ranked.items()
@@ -180,8 +187,8 @@ def measure_deferral(result: PairResult) -> TableRows:
     ]
     (right, before), (right_after, after) = ranked.values()
     gains = deferral_gains(
-        right, before, after, correct_after=right_after, groups=result.groups, n_draws=settings.bootstrap_draws,
-        random_state=settings.seed,
+        right, before, after, correct_after=right_after, groups=result.groups, n_draws=BOOTSTRAP_DRAWS,
+        random_state=result.pair.seed,
     )  # fmt: skip
     of_gains = [
         {**result.named, "at": "area" if gain.at is None else f"{gain.at:g}", "raw": gain.before}
@@ -189,6 +196,21 @@ def measure_deferral(result: PairResult) -> TableRows:
         for gain in gains
     ]
     return {"deferral": curve, "deferral_gains": of_gains}
+
+
+def prediction(correct: np.ndarray, confidence: np.ndarray, outcome: Kind) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether each row's prediction is right, 0 or 1, and how sure the model is of it, in [0, 1].
+
+    Of an answer these are outcome and confidence. Of an event the more likely side is predicted, and at a confidence of
+    0.5 that it happens.
+
+    >>> right, score = prediction(np.array([0.0, 1.0]), np.array([0.05, 0.05]), "event")
+    >>> right.tolist(), score.tolist()
+    ([1.0, 0.0], [0.95, 0.95])
+    """
+    if outcome == "answer":
+        return correct, confidence
+    return ((confidence >= 0.5) == (correct == 1)).astype(np.float64), np.maximum(confidence, 1 - confidence)
 
 
 def measure_board(result: PairResult) -> TableRows:
@@ -212,7 +234,7 @@ def measure_curves(result: PairResult) -> TableRows:
         key = {**result.named, "column": column, "value": value}
         y, f = rows.correct[mask], rows.confidence[mask]
         labelled = LabelledRows.of(y, f, group=take_rows(result.groups, mask))
-        least = result.settings.min_rows if column == REGIME else MIN_SLICE_ROWS
+        least = result.pair.min_rows if column == REGIME else MIN_SLICE_ROWS
         if (curve := reliability(labelled, min_rows=least)) is not None:
             columns = attributes(curve, "confidence", "accuracy", "low", "high", "n")
             bins += [
@@ -242,15 +264,15 @@ def _regions(result: PairResult) -> Iterator[tuple[str, str, np.ndarray]]:
 
 def measure_thresholds(result: PairResult) -> TableRows:
     """Fill the table ``thresholds``: the field of each geometry, cut at every epsilon of the settings."""
-    settings, rows = result.settings, []
+    rows = []
     for geometry, seen in result.geometries.items():
         for by in ("smece", "brier"):
             for at in threshold_sensitivity(
                 seen.correct,
                 seen.confidence,
                 seen.regimes_of,
-                epsilons=settings.epsilons,
-                min_rows=settings.min_rows,
+                epsilons=EPSILONS,
+                min_rows=result.pair.min_rows,
                 by=by,
             ):
                 share = at.share_worst

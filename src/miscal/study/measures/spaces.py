@@ -63,7 +63,7 @@ def measure_purity(result: PairResult) -> TableRows:
         neighbours = nearest_others(coordinates, NEIGHBOURS)
         for by, codes in labels.items():
             # the same permutations in both spaces, so that they differ by the spaces alone
-            rng = np.random.default_rng((result.settings.seed, _PERMUTATIONS_STREAM))
+            rng = np.random.default_rng((result.pair.seed, _PERMUTATIONS_STREAM))
             asked = {"space": space, "by": by, "neighbours": NEIGHBOURS, "n": len(codes)}
             rows.append({**result.named, **asked, **purity(codes, neighbours, rng)})
     return {"purity": rows}
@@ -89,7 +89,7 @@ def unseen_spaces(result: PairResult, limit: int) -> tuple[NDArray[np.int64], di
     InputError
         If all rows are evaluated and half of them are too few to learn from.
     """
-    triples, seed = result.triples, result.settings.seed
+    triples, seed = result.triples, result.pair.seed
     groups = row_groups(triples.X, triples.group)
     if triples.split is None:
         taught = draw_rows(groups, min(len(triples) // 2, SAMPLE_ROWS), named=triples.group is not None, seed=seed)
@@ -180,7 +180,7 @@ def measure_layouts(result: PairResult) -> TableRows:
     Where all rows are evaluated, the learned geometry has seen the outcomes of the rows that are drawn; delta, which
     colours them, has not. The category is the value of the first metadata column.
     """
-    triples, seed = result.triples, result.settings.seed
+    triples, seed = result.triples, result.pair.seed
     candidates = np.flatnonzero(evaluated_rows(triples))
     at = candidates[shown_rows(len(candidates), seed=seed, limit=MOST_LAID_OUT)]
     X, delta = triples.X[at], result.found.table["delta"].to_numpy()[at].tolist()
