@@ -27,11 +27,11 @@ from _script import limit_threads, options, show, target
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.study.measures.models import (
     RANKED,
+    ModelRows,
     measure_group_rankings,
     measure_rankings,
     measure_transfer_shifts,
 )
-from miscal.study.pairs_together import ModelRows
 
 CASES = [(models, questions) for models in (2, 4, 8) for questions in (300, 2_000)]
 FOLDS, HIDDEN, WORSE = 5, 0.8, 0.7

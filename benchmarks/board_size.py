@@ -29,8 +29,7 @@ from _script import options, show, target
 from miscal.study.matrix import adjust
 from miscal.study.measures.models import RANKED
 from miscal.study.pages import write_pages
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import frame
+from miscal.study.tables import TABLES, frame
 
 CASES = {"4 models, one set": (4, 1, 18), "48 models, one set": (48, 1, 57), "500 pairs, ten sets": (50, 10, 57)}
 MOST_BYTES, MOST_SECONDS = 10_000_000, 3.0

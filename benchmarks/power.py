@@ -2,7 +2,7 @@
 
     python benchmarks/power.py --draws 10 --jobs 2 [--n 1000 3000] [--evidence all] [--print]
 
-A world is calibrated but for one place of an embedding with 384 columns (study.synthetic.worlds.rare_regime), which
+A world is calibrated but for one place of an embedding with 384 columns (_worlds.rare_regime), which
 holds a share of the rows and whose log-odds are shifted by -a in even draws and +a in odd ones. The place lies sqrt(d)
 standard deviations of the noise away from the other rows, well apart: one that is harder to tell apart needs more of
 them. With a = 0, the size, there is the same place and nothing wrong with it.
@@ -32,6 +32,7 @@ from scipy.stats import binomtest
 
 from _findings import recovery
 from _script import limit_threads, mean, options, results, show, target
+from _worlds import rare_regime
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepared
 from miscal.discovery.evidence import Evidence
@@ -39,7 +40,6 @@ from miscal.discovery.summarise import claim_of
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON
-from miscal.study.synthetic.worlds import rare_regime
 
 FIELDS = ("evidence", "d", "n", "share", "strength", "draw")
 POWER, LEAST_P = 0.8, 0.01

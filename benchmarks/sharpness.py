@@ -3,7 +3,7 @@
     python benchmarks/sharpness.py --draws 200 [--jobs 2] [--worlds "16, 10 %, 1"] [--fits 50] [--print]
 
 The worlds have 1,000 or 3,000 rows that are calibrated but for a place of 16 or 384 columns with 10 % (20 %, ...) of
-the rows (study.synthetic.worlds.rare_regime), whose log-odds are shifted up in odd draws and down in even ones; or
+the rows (_worlds.rare_regime), whose log-odds are shifted up in odd draws and down in even ones; or
 seven columns with three effects of one in log-odds (a value of a category, an end of a number, and both of two others).
 "nothing" is the first world without its shift.
 
@@ -38,12 +38,12 @@ from scipy.special import expit
 
 from _layers import learned_in_turn, proof_of
 from _script import limit_threads, mean, options, results, show, target
+from _worlds import rare_regime
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.conditional import given_count, permutation_p_value, strata
 from miscal.evidence.kernel_score import kernel_score
 from miscal.evidence.settings import SIGNIFICANCE
-from miscal.study.synthetic.worlds import rare_regime
 
 FIELDS = ("world", "draw", "seed")
 SEEDS = 5

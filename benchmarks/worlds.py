@@ -2,7 +2,7 @@
 
     python benchmarks/worlds.py --seeds 10 --jobs 2 [--first-seed 20] [--worlds planted] [--methods slices auto]
 
-Worlds are those of study.synthetic.worlds as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed,
+Worlds are those of _worlds.py as they come (the sinusoid with A = 0.6, k = 3), drawn anew for each seed,
 split 80/10/10 by random permutation. Every method is fitted to train and validation rows and judged on test rows by the
 truth: no test outcome is used. `paper`, which searches a grid of networks, runs only when named.
 
@@ -24,10 +24,11 @@ from scipy import stats
 from _findings import recovery
 from _script import cells, fitted, limit_threads, mean, options, results, show, show_costs, target
 from _store import Store
+from _worlds import WORLDS
 from baselines import METHODS
 from miscal.calibration.metrics import log_losses
 from miscal.study.synthetic.fits import rmse
-from miscal.study.synthetic.worlds import WORLDS, random_split
+from miscal.study.synthetic.worlds import random_split
 
 FIELDS = ("n", "world", "seed", "method")
 SLOW = ("paper",)

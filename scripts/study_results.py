@@ -15,8 +15,7 @@ import polars as pl
 
 from miscal.study.aggregates import raw_against_learned
 from miscal.study.plan import METHODS
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import LEARNED, of_method, read_tables, schema
+from miscal.study.tables import LEARNED, TABLES, of_method, read_tables, schema
 from miscal.study.verdict import StudySummary, certificates, summarise
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 PAGE = Path(__file__).parents[1] / "docs" / "study-tables.md"
 START, END = "<!-- tables: written by scripts/study_tables.py -->", "<!-- end of tables -->"

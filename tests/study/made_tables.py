@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from miscal.study import paper48, paper_numbers
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import frame
+from miscal.study.tables import TABLES, frame
 
 FAMILIES = {"qwen3": "Qwen3", "ministral": "Ministral 3", "llama": "Llama 3", "gemma": "Gemma 3"}
 REGIONS, CALIBRATORS = ("all", "over", "under", "good"), ("raw", "miscal", "isotonic", "temperature", "platt")

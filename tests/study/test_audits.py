@@ -13,7 +13,7 @@ from miscal.estimators.field import MiscalibrationField
 from miscal.study.audits import audit
 from miscal.study.pair_result import PairResult
 from miscal.study.plan import StudyPair
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 OPTIONS = {"sigmas": (0.3,), "lambdas": (0.01,), "max_epochs": 3}
 PAIR = StudyPair(pair="world-model", dataset="world", model="model", data="w.csv", seed=2, min_rows=1)

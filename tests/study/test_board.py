@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from miscal.findings.residuals import holm
 from miscal.study.answers import answers
 from miscal.study.matrix import adjust, matrices
-from miscal.study.measures.models import measure_groups
+from miscal.study.measures.models import measure_groups, model_rows
 from miscal.study.measures.pairs import measure_board
 from miscal.study.pages import write_pages
-from miscal.study.pairs_together import model_rows
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import schema
+from miscal.study.tables import TABLES, schema
 from miscal.study.vocabulary import ANSWERS
 
 from .made_tables import frames, other_pairs, tables

@@ -6,7 +6,6 @@ Figures and pages draw and print them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +39,13 @@ class Association:
     n: int
 
     @property
+    def rises(self) -> bool | None:
+        """Whether it is above 0; None where its interval holds 0, or there is none."""
+        if self.value is None or self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return None
+        return self.value > 0
+
+    @property
     def text(self) -> str:
         """The correlation with its interval, for readers; an en dash where it is undefined.
 
@@ -54,7 +60,7 @@ class Association:
 
 def pearson(a: np.ndarray, b: np.ndarray) -> Association:
     """Pearson correlation of finite values, with Fisher's interval."""
-    return _associated(a, b, lambda r: 1.0)
+    return fisher(_correlation(a, b), len(a))
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> Association:
@@ -63,18 +69,22 @@ def spearman(a: np.ndarray, b: np.ndarray) -> Association:
     >>> round(spearman(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 5.0, 3.0])).value, 3)
     0.8
     """
-    return _associated(stats.rankdata(a), stats.rankdata(b), lambda r: 1.0 + r * r / 2)
+    value = _correlation(stats.rankdata(a), stats.rankdata(b))
+    return fisher(value, len(a), 1.0 + (value or 0.0) ** 2 / 2)
 
 
-def _associated(a: np.ndarray, b: np.ndarray, variance: Callable[[float], float]) -> Association:
-    n = len(a)
-    value = None if n < 3 else correlation(a, b)
+def _correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    return None if len(a) < 3 else correlation(a, b)
+
+
+def fisher(value: float | None, n: int, variance: float = 1.0) -> Association:
+    """Give a correlation of n independent rows Fisher's interval."""
     if value is None or n < 4:
         return Association(value, None, None, n)
     if abs(value) == 1.0:
         # atanh is infinite there
         return Association(value, value, value, n)
-    half = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)) * math.sqrt(variance(value) / (n - 3))
+    half = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)) * math.sqrt(variance / (n - 3))
     return Association(value, math.tanh(math.atanh(value) - half), math.tanh(math.atanh(value) + half), n)
 
 

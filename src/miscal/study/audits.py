@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from miscal.evidence.stability import spread
@@ -28,7 +28,6 @@ def audit(
     options: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     device: str = "auto",
-    progress: Callable[[str], None] | None = None,
 ) -> TableRows:
     """Audit one pair under one method: draws + seeds fits of its field.
 
@@ -43,7 +42,7 @@ def audit(
         If a setting is out of range.
     """
     check_refitting(null, draws, seeds)
-    report = progress or (lambda name: None)
+    quietly = lambda name: None  # noqa: E731
     rows = Refitting(
         result.triples,
         method=result.method,
@@ -54,8 +53,8 @@ def audit(
         n_jobs=n_jobs,
         device=device,
     )
-    nulls, curves = refit_under_null(rows, null, draws, report)
-    stability, by_seed = refit_with_seeds(rows, seeds, report)
+    nulls, curves = refit_under_null(rows, null, draws, quietly)
+    stability, by_seed = refit_with_seeds(rows, seeds, quietly)
     named, pair = result.named, attributes(result.pair, "pair", "dataset", "model")
     compared = {
         name: attributes(nulls[source], "observed", "mean", "std", "p_value") for name, source in STATISTICS.items()
@@ -64,11 +63,8 @@ def audit(
         # they measure no structure, so that there is no p-value
         values = {curve.draw: float(getattr(curve, name)) for curve in curves}
         observed = values.pop(DATA)
-        compared[name] = {
-            "observed": observed,
-            "p_value": None,
-            **attributes(spread(list(values.values())), "mean", "std"),
-        }
+        known = attributes(spread(list(values.values())), "mean", "std")
+        compared[name] = {"observed": observed, "p_value": None, **known}
     return {
         "nulls": [
             {**named, "null": null, "statistic": name, "observed": found["observed"], "null_mean": found["mean"]}

@@ -93,32 +93,26 @@ def cells_of(plan: StudyPlan) -> list[StudyCell]:
 
 def _of_dataset(plan: StudyPlan, dataset: str) -> list[StudyCell]:
     pairs = plan.on(dataset)
-    scores = [StudyCell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score]
     reads = [
         StudyCell("read", (p.pair,), settings=_read_settings(p), needs=(name_of("score", p.pair),) if p.score else ())
         for p in pairs
     ]
-    splits = []
+    cells = [StudyCell("score", (pair.pair,), settings=_score_settings(pair)) for pair in pairs if pair.score] + reads
     if any(pair.evidence_under(method) == "test" for pair in pairs for method in pair.methods):
         settings = {"split": plan.split, "seed": plan.seed}
-        splits = [StudyCell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads))]
-    fits = [cell for pair in pairs for method in pair.methods for cell in _of_pair(plan, pair, method)]
-    duels = [
+        cells.append(StudyCell("split", (dataset,), settings=settings, after=tuple(cell.name for cell in reads)))
+    cells += [cell for pair in pairs for method in pair.methods for cell in _of_pair(plan, pair, method)]
+    cells += [
         StudyCell("duel", (p.pair,), needs=tuple(name_of("discover", p.pair, method=method) for method in p.methods))
         for p in pairs
         if len(p.methods) > 1
     ]
-    return [*scores, *reads, *splits, *fits, *duels, *_together(dataset, pairs)]
-
-
-def _together(dataset: str, pairs: Sequence[StudyPair]) -> list[StudyCell]:
-    """All pairs of a data set at once, under each method."""
-    found = []
     for method in METHODS:
-        fits = [name_of("discover", pair.pair, method=method) for pair in pairs if method in pair.methods]
+        # all pairs at once
+        fits = tuple(name_of("discover", pair.pair, method=method) for pair in pairs if method in pair.methods)
         if fits:
-            found.append(StudyCell("together", (dataset,), method, after=tuple(fits)))
-    return found
+            cells.append(StudyCell("together", (dataset,), method, after=fits))
+    return cells
 
 
 def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
@@ -131,8 +125,7 @@ def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
     if plan.interpreted(pair.pair):
         follow["interpret"] = settings
     if plan.audited(pair.pair):
-        audit = plan.audit.model_dump(exclude={"pairs"})
-        follow["audit"] = settings | audit
+        follow["audit"] = settings | plan.audit.model_dump(exclude={"pairs"})
     return [fit, *(StudyCell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
 
 

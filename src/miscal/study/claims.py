@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -10,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import special, stats
+from scipy import stats
 
 from miscal.base.number_wording import percent
-from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.formatting import MINUS, metric
 from miscal.study import aggregates
@@ -148,11 +146,8 @@ def is_rising(value: float | None, n: int) -> Direction:
     >>> is_rising(0.9, 20).holds, is_rising(0.9, 4).undecided
     (True, 'cannot be said from 4 pairs')
     """
-    if value is None or n < FEWEST_PAIRS:
-        return too_few(n)
-    half = float(special.ndtri((1 + CONFIDENCE_LEVEL) / 2)) / math.sqrt(n - 3)
-    certain = abs(value) == 1.0 or abs(math.atanh(value)) > half
-    return Direction(value > 0) if certain else too_few(n)
+    rises = aggregates.fisher(value, n).rises
+    return too_few(n) if rises is None else enough(rises, n)
 
 
 def higher(some: Sequence[float], others: Sequence[float]) -> Direction:
@@ -307,13 +302,11 @@ def _gains(tables: Tables, method: str) -> Iterator[PaperClaim]:
     found = aggregates.heterogeneity_gain(tables["pairs"], tables["corrections"], method).association
     if found.value is None:
         return
-    # by the interval of ranks where there is one
-    open_ = found.low is None or found.high is None or found.low <= 0 <= found.high
     yield PaperClaim(
         "gains", "figure 7a", "The gain over isotonic regression is larger where the field varies more.",
         "rising, without a number", f"Spearman {found.text}", found.n,
         "The 95 % interval of the rank correlation lies above 0.",
-        *(too_few(found.n) if open_ else enough(found.value > 0, found.n)),
+        *(too_few(found.n) if found.rises is None else enough(found.rises, found.n)),
     )  # fmt: skip
 
 

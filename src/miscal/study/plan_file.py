@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +64,16 @@ def read_plan(
     """
     if isinstance(source, StudyPlan):
         return source
+    folder = Path.cwd()
     if isinstance(source, Mapping):
-        return _checked(_all_filled(dict(source), sets or {}), Path.cwd())
-    if not isinstance(source, str | Path):
+        content = dict(source)
+    elif not isinstance(source, str | Path):
         raise InputError(f"a plan must be a YAML file, a mapping or {paper48.NAME!r}; got a {type(source).__name__}")
-    if str(source) == paper48.NAME:
-        return _checked(_all_filled({"pairs": paper48.NAME}, sets or {}), Path.cwd())
-    path = Path(source)
-    return _checked(_all_filled(_parsed(path), sets or {}), path.resolve().parent)
+    elif str(source) == paper48.NAME:
+        content = {"pairs": paper48.NAME}
+    else:
+        content, folder = _parsed(Path(source)), Path(source).resolve().parent
+    return _checked(_all_filled(content, sets or {}), folder)
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -116,24 +118,28 @@ def _all_filled(content: dict[str, Any], sets: Mapping[str, str]) -> Any:
                 f"--set {name}: the plan has no ${{{name}}} to fill in{did_you_mean(name, left_open, aside=True)}: it "
                 f"leaves open {', '.join(left_open) or 'nothing'}; what it states itself is changed in the plan"
             )
-    return _filled(content, sets)
+
+    def filled(text: str) -> Any:
+        for name in _SET.findall(text):
+            if name not in sets:
+                raise InputError(
+                    f"the plan leaves {name} open, as ${{{name}}} in {text!r}: give it with --set {name}=..."
+                )
+        if _SET.fullmatch(text):
+            return _yaml(sets[text[2:-1]], f"--set {text[2:-1]}")
+        return _SET.sub(lambda found: sets[found[1]], text)
+
+    return _each_text(content, filled)
 
 
-def _filled(value: Any, sets: Mapping[str, str]) -> Any:
-    """Put in what stands for ${NAME}."""
+def _each_text(value: Any, change: Callable[[str], Any]) -> Any:
+    """Change every text that a value holds, but for its keys."""
     if isinstance(value, dict):
         # YAML reads the key `null` as its own null
-        return {"null" if key is None else key: _filled(part, sets) for key, part in value.items()}
+        return {"null" if key is None else key: _each_text(part, change) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_filled(part, sets) for part in value]
-    if not isinstance(value, str):
-        return value
-    for name in _SET.findall(value):
-        if name not in sets:
-            raise InputError(f"the plan leaves {name} open, as ${{{name}}} in {value!r}: give it with --set {name}=...")
-    if _SET.fullmatch(value):
-        return _yaml(sets[value[2:-1]], f"--set {value[2:-1]}")
-    return _SET.sub(lambda found: sets[found[1]], value)
+        return [_each_text(part, change) for part in value]
+    return change(value) if isinstance(value, str) else value
 
 
 # --- pairs --------------------------------------------------------------------------------------------------------
@@ -141,7 +147,11 @@ def _filled(value: Any, sets: Mapping[str, str]) -> Any:
 
 def _checked(content: dict[str, Any], folder: Path) -> StudyPlan:
     if content.get("pairs") == paper48.NAME:
-        content = _completed(paper48.defaults(), content) | {"pairs": paper48.pairs()}
+        # of options, those that the plan does not name
+        defaults = paper48.defaults()
+        mixed = {name: content[name] for name in ("options", "score") if isinstance(content.get(name), dict)}
+        mixed = {name: defaults.get(name, {}) | own for name, own in mixed.items()}
+        content = {**defaults, **content, **mixed, "pairs": paper48.pairs()}
     allowed = list(StudyPlan.model_fields)
     _refuse_unknown(content, allowed, "the plan")
     entries = content.get("pairs")
@@ -160,12 +170,6 @@ def _checked(content: dict[str, Any], folder: Path) -> StudyPlan:
     plan = _build(StudyPlan, content | {"pairs": []}, "the plan", pairs=pairs)
     _refuse_strangers(plan)
     return plan
-
-
-def _completed(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
-    """Add what a plan leaves open; of options, those that it does not name."""
-    mixed = {name: content[name] for name in ("options", "score") if isinstance(content.get(name), dict)}
-    return {**defaults, **content, **{name: defaults.get(name, {}) | own for name, own in mixed.items()}}
 
 
 def _entries(entries: Iterable[Any]) -> Iterable[tuple[str, dict[str, Any]]]:
@@ -189,7 +193,13 @@ def _pair(
         entry = {"pair": pair_id(str(entry["dataset"]), str(entry["model"]))} | entry
         where = f"pair {entry['pair']!r}"
     labels = {name: str(entry[name]) for name in _FILLED if entry.get(name) is not None}
-    entry = {key: value if key in _FILLED else _labelled(value, labels) for key, value in entry.items()}
+
+    def labelled(text: str) -> str:
+        for name, label in labels.items():
+            text = text.replace(f"{{{name}}}", label)
+        return text
+
+    entry = {key: value if key in _FILLED else _each_text(value, labelled) for key, value in entry.items()}
     _refuse_unknown(entry, [*StudyPair.model_fields, EACH], where)
     if entry.get("score") is not None:
         asked = options | entry["score"] if isinstance(entry["score"], dict) else entry["score"]
@@ -204,17 +214,6 @@ def _pair(
     if "paper" in pair.methods:
         make_estimator("paper", options=pair.options)
     return pair
-
-
-def _labelled(value: Any, labels: Mapping[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _labelled(part, labels) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_labelled(part, labels) for part in value]
-    if isinstance(value, str):
-        for name, text in labels.items():
-            value = value.replace(f"{{{name}}}", text)
-    return value
 
 
 def _place(name: str | None, folder: Path) -> str | None:

@@ -60,16 +60,14 @@ def plan_from(source: str | Path, by: str | None = None, *, keys: Mapping[str, A
     if own:
         raise InputError(f"--set cannot give {', '.join(sorted(own))} with --from, which finds these itself")
     reading = {name: given.pop(name) for name in (*READ_OPTIONS, "id", "encoder", "outcome") if name in given}
-    for name in ("embeddings",):
-        if name in reading:
-            reading[name] = str(Path(reading[name]).resolve())
-    return given | {"pairs": [_joined(reading, pair) for pair in found]}
-
-
-def _joined(reading: Mapping[str, Any], pair: Mapping[str, Any]) -> dict[str, Any]:
-    """Add what holds for all pairs; a condition on rows is joined to the pair's own."""
-    both = [f"({one['where']})" for one in (pair, reading) if one.get("where")]
-    return {**reading, **pair, **({"where": " and ".join(both)} if len(both) > 1 else {})}
+    if "embeddings" in reading:
+        reading["embeddings"] = str(Path(reading["embeddings"]).resolve())
+    pairs = [reading | pair for pair in found]
+    for pair in pairs if reading.get("where") else ():
+        # a condition on all rows is joined to the pair's own
+        if pair["where"] != reading["where"]:
+            pair["where"] = f"({pair['where']}) and ({reading['where']})"
+    return given | {"pairs": pairs}
 
 
 def _of_folder(folder: Path, by: str | None) -> Iterator[dict[str, Any]]:

@@ -128,10 +128,9 @@ def draw_split(
     keys = sorted({key for names, _ in parts for key in names})
     at = {key: number for number, key in enumerate(keys)}
     known = {key: side for key, side in (known or {}).items() if key in at}
-    alone = np.arange(len(keys))
-    units = alone if kind == "permutation" else _linked_units([(_at(names, at), own) for names, own in parts])
     if kind == "permutation" and not known:
         return dict(zip(keys, permuted_split(len(keys), seed).tolist(), strict=True))
+    units = np.arange(len(keys)) if kind == "permutation" else _linked_units(parts, at)
     # the first key of a unit decides for its new ones
     of_unit: dict[int, str] = {}
     for key, side in sorted(known.items()):
@@ -143,14 +142,11 @@ def draw_split(
     return dict(zip(keys, sides.tolist(), strict=True))
 
 
-def _at(names: Sequence[str], at: Mapping[str, int]) -> np.ndarray:
-    return np.array([at[name] for name in names], dtype=np.int64)
-
-
-def _linked_units(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Give keys that hang together in some pair, or by way of others, the same number."""
-    codes, first = [], 0
-    for _, units in parts:
+def _linked_units(parts: Sequence[PairKeys], at: Mapping[str, int]) -> np.ndarray:
+    """Give keys that hang together in some pair, or by way of others, the same number; `at` numbers the keys."""
+    numbers, codes, first = [], [], 0
+    for names, units in parts:
+        numbers += [at[name] for name in names]
         codes.append(first + np.unique(units, return_inverse=True)[1])
         first = int(codes[-1].max()) + 1
-    return linked(np.concatenate([keys for keys, _ in parts]), np.concatenate(codes))
+    return linked(np.array(numbers), np.concatenate(codes))

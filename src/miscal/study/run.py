@@ -163,33 +163,31 @@ def study(
         folder.adopt(asked, cells)
         if isinstance(plan, Mapping):
             folder.write_yaml(plan)
-        done = _Run(folder, asked, cells, skip, jobs, progress, paper=paper)
+        done = _Run(folder, asked, cells, skip, jobs, progress, paper)
         done.compute(engine, ray_address)
         return done.finish()
 
 
+@dataclass
 class _Run:
     """One call of :func:`study`, with the folder locked."""
 
-    def __init__(
-        self,
-        folder: StudyFolder,
-        plan: StudyPlan,
-        cells: Sequence[StudyCell],
-        skip: Collection[str],
-        jobs: int,
-        report: Callable[[CellProgress], None],
-        *,
-        paper: bool = False,
-    ) -> None:
-        self.folder, self.plan, self.cells, self.jobs = folder, plan, cells, jobs
-        self.report, self.paper = report, paper
+    folder: StudyFolder
+    plan: StudyPlan
+    cells: Sequence[StudyCell]
+    skip: Collection[str]
+    jobs: int
+    report: Callable[[CellProgress], None]
+    paper: bool
+
+    def __post_init__(self) -> None:
         # seconds of the cells that are finished
-        self.took = {c.name: folder.load(c.name)["seconds"] for c in cells if is_done(folder, plan, c)}
+        finished = [cell.name for cell in self.cells if is_done(self.folder, self.plan, cell)]
+        self.took = {name: self.folder.load(name)["seconds"] for name in finished}
         self.n_before = len(self.took)
         self.failures: dict[str, Failure] = {}
         # not computed by this call, on request or because something that they need failed
-        self.left_out = {cell.name for cell in cells if cell.kind in skip} - self.took.keys()
+        self.left_out = {cell.name for cell in self.cells if cell.kind in self.skip} - self.took.keys()
         self.waiting: dict[str, StudyCell] = {}
         self.running: dict[str, StudyCell] = {}
 

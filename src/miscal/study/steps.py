@@ -38,7 +38,7 @@ from miscal.study.folder import StudyFolder
 from miscal.study.pair_result import PairResult, TableRows
 from miscal.study.plan import READ_OPTIONS, StudyPair, StudyPlan
 from miscal.study.questions import AskedRows, digests, draw_split, same_questions
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 ID = "id"
 
@@ -235,7 +235,7 @@ def transfer(job: CellJob) -> CellResult:
 def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
     from miscal.study.measures import COMPARING, TOGETHER
-    from miscal.study.pairs_together import model_rows
+    from miscal.study.measures.models import model_rows
 
     folder, method = job.folder, job.cell.method
     fitted = [

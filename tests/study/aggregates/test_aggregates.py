@@ -23,8 +23,7 @@ from miscal.study.aggregates import (
     threshold_correlations,
     threshold_numbers,
 )
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import frame
+from miscal.study.tables import TABLES, frame
 
 DATASETS, MODELS = ("mmlu", "hh"), tuple(f"m{k}" for k in range(6))
 

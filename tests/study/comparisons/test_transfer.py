@@ -22,7 +22,7 @@ from miscal.study.comparisons import (
     transfer_rows,
     unseen,
 )
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 from .conftest import COPIED, SPLIT, N, answers, named, questions, write_run
 

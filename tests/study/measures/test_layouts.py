@@ -11,7 +11,7 @@ from miscal.study.measures import spaces
 from miscal.study.measures.spaces import measure_layouts
 from miscal.study.pair_result import PairResult
 from miscal.study.plan import StudyPair
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from miscal.calibration.metrics import smece
 from miscal.estimators.paper.readout import range_aware
 from miscal.study.measures import INTERPRETING, MEASURES, pairs
 from miscal.study.pair_result import units
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 from ..planted import planted
 

@@ -23,7 +23,7 @@ from miscal.study.measures.spaces import (
 )
 from miscal.study.pair_result import PairResult
 from miscal.study.plan import StudyPair
-from miscal.study.table_columns import TABLES
+from miscal.study.tables import TABLES
 
 PAIR = StudyPair(pair="p", dataset="d", model="m", data="p.csv")
 SETTINGS = {"options": {"sigmas": [0.3]}}

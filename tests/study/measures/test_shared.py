@@ -8,9 +8,8 @@ import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Frame, read_condition
-from miscal.study.measures.models import measure_shared
-from miscal.study.pairs_together import ModelRows
-from miscal.study.table_columns import TABLES
+from miscal.study.measures.models import ModelRows, measure_shared
+from miscal.study.tables import TABLES
 
 TYPES = {"text": str, "whole": int, "number": float, "truth": bool}
 

@@ -16,8 +16,7 @@ from miscal.study.measures.models import (
     measure_rankings,
     measure_transfer_shifts,
 )
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS
+from miscal.study.tables import CALIBRATION_COST, HIDDEN_COST, LOG_LOSS, TABLES
 
 from ..made_models import GROUPS, equal_models, model, teachers
 

@@ -14,8 +14,7 @@ from miscal.estimators.paper.grid import search
 from miscal.estimators.paper.phi import TrainingData
 from miscal.study.synthetic import paper_numbers
 from miscal.study.synthetic.experiments import ExperimentCell
-from miscal.study.synthetic.fits import compute, draw, epochs_trained
-from miscal.study.synthetic.resreg import fit_network
+from miscal.study.synthetic.fits import compute, draw, epochs_trained, fit_network
 from miscal.study.synthetic.tables import choice_of, judge_choice
 
 from .conftest import toy

@@ -5,7 +5,12 @@ import pytest
 from scipy.special import expit, logit
 
 from miscal.base.errors import InputError
-from miscal.study.synthetic.worlds import WORLDS, known_coordinate_limit, random_split, sinusoid, three_clusters
+from miscal.study.synthetic import worlds
+from miscal.study.synthetic.worlds import known_coordinate_limit, random_split, sinusoid, three_clusters
+
+WORLDS = {
+    name: getattr(worlds, name) for name in ("three_clusters", "sinusoid", "planted", "calibrated", "visible_only")
+}
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -15,7 +15,7 @@ from miscal.report.formatting import percent
 from miscal.study.aggregates import RawAgainstLearned, improvements, raw_against_learned
 from miscal.study.drawing import INK, MUTED, OKABE_ITO, heat_map, legend_below, panel_figure, panels, soft_grid, zero
 from miscal.study.figures.labels import dataset_titles, datasets_in, fitting, models_in
-from miscal.study.tables import LEARNED, REGIONS, Tables, methods_of, of_method
+from miscal.study.tables import LEARNED, REGIONS, Tables, by_method, methods_of, of_method
 
 _BARS = {
     "isotonic": ("isotonic regression", OKABE_ITO[5]),
@@ -36,13 +36,8 @@ def improvement_bars(tables: Tables) -> Iterator[tuple[str, Figure]]:
         table = table.filter(pl.col("calibrator").is_in(list(_BARS)))
         if table.height:
             titles, left = dataset_titles(table), {"ylabel": "smECE taken off"}
-            width = 2.7 if len(titles) > 1 else 4.4
-            yield (
-                f"improvements-{method}",
-                panel_figure(
-                    titles, partial(_improvement_bars, table), width=width, height=2.9, left=left, sharey=True
-                ),
-            )
+            draw, width = partial(_improvement_bars, table), 2.7 if len(titles) > 1 else 4.4
+            yield f"improvements-{method}", panel_figure(titles, draw, width=width, height=2.9, left=left, sharey=True)
 
 
 def _improvement_bars(table: pl.DataFrame, axes: Axes, dataset: str) -> None:
@@ -104,8 +99,7 @@ def _histogram(axes: Axes, values: np.ndarray, highest: float, colour: str, *, s
 
 def transfer(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw how alike the fields of models are, whole and hidden part: a figure for each method and data set."""
-    for method in methods_of(tables["transfer_fields"]):
-        fields = of_method(tables["transfer_fields"], method)
+    for method, fields in by_method(tables["transfer_fields"]):
         pairs = of_method(tables["pairs"], method, LEARNED)
         for place, dataset in enumerate(datasets_in(fields)):
             yield f"transfer-{method}-{place + 1}", _transfer(fields.filter(dataset=dataset), pairs, dataset)

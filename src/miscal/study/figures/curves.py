@@ -23,7 +23,7 @@ from miscal.study.drawing import (
 from miscal.study.figures.labels import dataset_titles, datasets_in, families_in, fitting, pair_names, size_text
 from miscal.study.figures.lines import deferral_gains
 from miscal.study.paper_numbers import EXAMPLE, reproduced
-from miscal.study.tables import LEARNED, Tables, methods_of, of_method
+from miscal.study.tables import LEARNED, Tables, by_method, methods_of, of_method
 from miscal.study.vocabulary import vocabulary_of
 
 _SCORES = {"raw": MUTED, "corrected": OKABE_ITO[2]}
@@ -39,8 +39,7 @@ def deferral(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw what correcting gains each pair, and errors over coverage, raw and corrected: a panel a pair."""
     yield from deferral_gains(tables)
     words = vocabulary_of(tables["pairs"])
-    for method in methods_of(tables["deferral"]):
-        table = of_method(tables["deferral"], method)
+    for method, table in by_method(tables["deferral"]):
         labels = {}
         for dataset in datasets_in(table):
             labels |= pair_names(table.filter(dataset=dataset))
@@ -63,13 +62,11 @@ def proxies(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw the validation proxy over epochs, on the data and under a null: a panel a pair, a line a refit."""
     curves = tables["proxy_curves"]
     for null in curves["null"].unique(maintain_order=True):
-        own, left = curves.filter(null=null), {"ylabel": "proxy less its first value"}
-        yield (
-            f"proxies-{null}",
-            panel_figure(
-                pair_names(own), partial(_proxies, own), columns=3, width=3.4, height=2.5, fontsize=8.5, left=left
-            ),
-        )
+        own = curves.filter(null=null)
+        yield f"proxies-{null}", panel_figure(
+            pair_names(own), partial(_proxies, own), columns=3, width=3.4, height=2.5, fontsize=8.5,
+            left={"ylabel": "proxy less its first value"},
+        )  # fmt: skip
 
 
 def _proxies(curves: pl.DataFrame, axes: Axes, pair: str) -> None:
@@ -89,15 +86,12 @@ def _proxies(curves: pl.DataFrame, axes: Axes, pair: str) -> None:
 
 def sizes(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw the standard deviation of the field against the size of the model: a panel a data set, a line a family."""
-    for method in methods_of(tables["pairs"]):
-        pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["billions", "delta_std"])
+    for method, table in by_method(tables["pairs"], LEARNED):
+        pairs = table.drop_nulls(["billions", "delta_std"])
         if pairs.height:
             left = {"ylabel": "std of the field", "ylim": (0.0, 1.1 * max(0.05, *pairs["delta_std"].to_list()))}
-            draw = partial(_sizes, pairs, families_in(pairs))
-            yield (
-                f"sizes-{method}",
-                panel_figure(dataset_titles(pairs), draw, width=2.6, height=2.7, left=left, sharey=True),
-            )
+            draw, titles = partial(_sizes, pairs, families_in(pairs)), dataset_titles(pairs)
+            yield f"sizes-{method}", panel_figure(titles, draw, width=2.6, height=2.7, left=left, sharey=True)
 
 
 def _sizes(pairs: pl.DataFrame, families: dict[str | None, str], axes: Axes, dataset: str) -> None:
@@ -131,7 +125,10 @@ def example(tables: Tables) -> Iterator[tuple[str, Figure]]:
     A figure a column. The pair is the paper's example where the study has it, else the one with the largest gap.
     """
     for method in methods_of(tables["curves"])[:1]:
-        pair = _chosen(of_method(tables["pairs"], method, LEARNED))
+        pairs = of_method(tables["pairs"], method, LEARNED)
+        pairs = pairs.sort("gap_clipped", descending=True, nulls_last=True, maintain_order=True)
+        published = [row["pair"] for row in pairs.iter_rows(named=True) if reproduced(row) == EXAMPLE]
+        pair = next(iter([*published, *pairs["pair"]]), None)
         curves, regions = (of_method(tables[name], method).filter(pair=pair) for name in ("curves", "regions"))
         if curves.height:
             columns = [name for name in regions["column"].unique(maintain_order=True) if name != "regime"]
@@ -139,14 +136,6 @@ def example(tables: Tables) -> Iterator[tuple[str, Figure]]:
                 figure = _example(curves, regions, column, tables["pairs"].filter(pair=pair))
                 figure.suptitle(pair_names(tables["pairs"])[str(pair)], fontsize=9.5, x=0.01, ha="left")
                 yield f"example-{place + 1}", figure
-
-
-def _chosen(pairs: pl.DataFrame) -> str | None:
-    for row in pairs.iter_rows(named=True):
-        if reproduced(row) == EXAMPLE:
-            return row["pair"]
-    known = pairs.sort("gap_clipped", descending=True, nulls_last=True, maintain_order=True)
-    return known["pair"][0] if known.height else None
 
 
 def _example(curves: pl.DataFrame, regions: pl.DataFrame, column: str | None, pair: pl.DataFrame) -> Figure:

@@ -13,7 +13,7 @@ from miscal.study.aggregates import OUTCOME, SIGN, null_numbers
 from miscal.study.drawing import INK, MUTED, OKABE_ITO, OVER, RULE, UNDER, panel_figure, soft_grid, zero
 from miscal.study.figures.labels import dataset_titles, fitting, models_in, pair_names
 from miscal.study.paper_numbers import GAPS, reproduced
-from miscal.study.tables import LEARNED, Tables, methods_of, of_method
+from miscal.study.tables import LEARNED, Tables, by_method, methods_of
 from miscal.study.vocabulary import vocabulary_of
 
 _SIDES = {"over": OVER, "under": UNDER}
@@ -34,19 +34,9 @@ def gaps(tables: Tables) -> Iterator[tuple[str, Figure]]:
     pairs = tables["pairs"].filter(geometry=LEARNED)
     if pairs.height:
         titles, models = dataset_titles(pairs), models_in(pairs)
-        alone = len(titles) == 1
-        height = 1.3 + 0.3 * len(models) + (0.9 if alone else 0.0)
-        yield (
-            "gaps",
-            panel_figure(
-                titles,
-                partial(_gaps, pairs, models),
-                width=5.2 if alone else 2.6,
-                height=height,
-                sharex=True,
-                sharey=True,
-            ),
-        )
+        wide, more = (5.2, 0.9) if len(titles) == 1 else (2.6, 0.0)
+        draw, height = partial(_gaps, pairs, models), 1.3 + 0.3 * len(models) + more
+        yield "gaps", panel_figure(titles, draw, width=wide, height=height, sharex=True, sharey=True)
 
 
 def _gaps(pairs: pl.DataFrame, models: list[str], axes: Axes, dataset: str) -> None:
@@ -77,14 +67,11 @@ def _gaps(pairs: pl.DataFrame, models: list[str], axes: Axes, dataset: str) -> N
 
 def deferral_gains(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw what correcting takes off the area under the risk-coverage curve of each pair, with its interval."""
-    for method in methods_of(tables["deferral_gains"]):
-        gains = of_method(tables["deferral_gains"], method).filter(at="area").drop_nulls("gain")
+    for method, table in by_method(tables["deferral_gains"]):
+        gains = table.filter(at="area").drop_nulls("gain").sort("gain", descending=True, maintain_order=True)
         if gains.height:
-            gains = gains.sort("gain", descending=True, maintain_order=True)
-            yield (
-                f"deferral-gains-{method}",
-                panel_figure({method: ""}, partial(_deferral_gains, gains), width=7.4, height=1.0 + 0.2 * gains.height),
-            )
+            draw, height = partial(_deferral_gains, gains), 1.0 + 0.2 * gains.height
+            yield f"deferral-gains-{method}", panel_figure({method: ""}, draw, width=7.4, height=height)
 
 
 def _deferral_gains(gains: pl.DataFrame, axes: Axes, method: str) -> None:
@@ -101,14 +88,10 @@ def _deferral_gains(gains: pl.DataFrame, axes: Axes, method: str) -> None:
 
 def corrections_elsewhere(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw what corrections of other pairs save on each pair: a line a judged pair, a dot each pair that taught."""
-    for method in methods_of(tables["transfer_corrections"]):
-        table = of_method(tables["transfer_corrections"], method).drop_nulls("saved")
-        if table.height:
-            draw, lines = partial(_corrections, table, pair_names(tables["pairs"])), table["pair_to"].n_unique()
-            yield (
-                f"corrections-elsewhere-{method}",
-                panel_figure({method: ""}, draw, width=7.4, height=1.2 + 0.22 * lines),
-            )
+    for method, table in by_method(tables["transfer_corrections"].drop_nulls("saved")):
+        draw = partial(_corrections, table, pair_names(tables["pairs"]))
+        height = 1.2 + 0.22 * table["pair_to"].n_unique()
+        yield f"corrections-elsewhere-{method}", panel_figure({method: ""}, draw, width=7.4, height=height)
 
 
 def _corrections(table: pl.DataFrame, labels: dict[str, str], axes: Axes, method: str) -> None:
@@ -130,14 +113,11 @@ def _corrections(table: pl.DataFrame, labels: dict[str, str], axes: Axes, method
 
 def nulls(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw spread (left) and gap (right) of fields on the data, and of refits under a null; a line a pair."""
-    for method in methods_of(tables["nulls"]):
-        for null in of_method(tables["nulls"], method)["null"].unique(maintain_order=True):
-            found = null_numbers(tables["nulls"], method, null)
-            titles, height = {"delta_std": "", "gap": ""}, 1.1 + 0.32 * found.height
-            yield (
-                f"nulls-{method}-{null}",
-                panel_figure(titles, partial(_nulls, found), width=4.6, height=height, sharey=True),
-            )
+    for method, table in by_method(tables["nulls"]):
+        for null in table["null"].unique(maintain_order=True):
+            found = null_numbers(table, method, null)
+            titles, draw, height = {"delta_std": "", "gap": ""}, partial(_nulls, found), 1.1 + 0.32 * found.height
+            yield f"nulls-{method}-{null}", panel_figure(titles, draw, width=4.6, height=height, sharey=True)
 
 
 def _nulls(found: pl.DataFrame, axes: Axes, name: str) -> None:
@@ -160,9 +140,7 @@ def _nulls(found: pl.DataFrame, axes: Axes, name: str) -> None:
 
 def purity(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw how often near neighbours share a category, a sign of the field, or an outcome; a panel a pair."""
-    known = tables["purity"].drop_nulls("purity")
-    for method in methods_of(known):
-        rows = of_method(known, method)
+    for method, rows in by_method(tables["purity"].drop_nulls("purity")):
         titles = {
             pair: f"{fitting(model, _LONGEST)} on {fitting(dataset, _LONGEST)}"
             for pair, model, dataset in rows.select("pair", "model", "dataset").iter_rows()

@@ -15,7 +15,7 @@ from miscal.report.legend import PROJECTIONS
 from miscal.study.aggregates import HeterogeneityGain, heterogeneity_gain
 from miscal.study.drawing import MUTED, RULE, field_bar, field_points, panels, soft_grid, zero
 from miscal.study.figures.labels import CATEGORIES, families_in, fitting, keys, marks_in, size_text
-from miscal.study.tables import LEARNED, RAW, Tables, methods_of, of_method
+from miscal.study.tables import LEARNED, RAW, Tables, by_method, methods_of
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 
 _GEOMETRIES = {RAW: "raw inputs", LEARNED: "learned geometry"}
@@ -25,8 +25,8 @@ _LONGEST = 24
 
 def fields(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw mean against standard deviation of the field, a point a pair; a second figure writes sizes."""
-    for method in methods_of(tables["pairs"]):
-        pairs = of_method(tables["pairs"], method, LEARNED).drop_nulls(["delta_mean", "delta_std"])
+    for method, table in by_method(tables["pairs"], LEARNED):
+        pairs = table.drop_nulls(["delta_mean", "delta_std"])
         if pairs.height:
             yield f"fields-{method}", _fields({"": pairs}, width=6.4, height=3.8)
             if pairs["billions"].count():
@@ -35,9 +35,8 @@ def fields(tables: Tables) -> Iterator[tuple[str, Figure]]:
 
 def raw_fields(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw the same by the raw inputs and by the learned geometry, on the same axes."""
-    for method in methods_of(tables["pairs"]):
-        pairs = of_method(tables["pairs"], method).drop_nulls(["delta_mean", "delta_std"])
-        both = pairs.filter(pl.col("geometry").n_unique().over("pair") == len(_GEOMETRIES))
+    for method, table in by_method(tables["pairs"].drop_nulls(["delta_mean", "delta_std"])):
+        both = table.filter(pl.col("geometry").n_unique().over("pair") == len(_GEOMETRIES))
         if both.height:
             shown = {title: both.filter(geometry=geometry) for geometry, title in _GEOMETRIES.items()}
             yield f"raw-fields-{method}", _fields(shown, width=4.2, height=3.5)
@@ -97,8 +96,7 @@ def _pairs(axes: Axes, pairs: pl.DataFrame, x: str, y: str, families, marks, *, 
 
 def layouts(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw raw inputs and learned space side by side, coloured by category and by field, of each interpreted pair."""
-    for method in methods_of(tables["layouts"]):
-        own = of_method(tables["layouts"], method)
+    for method, own in by_method(tables["layouts"]):
         for place, ((pair,), rows) in enumerate(own.group_by("pair", maintain_order=True)):
             yield f"layouts-{method}-{place + 1}", _layout(rows, vocabulary_of(tables["pairs"].filter(pair=pair)))
 
@@ -127,9 +125,8 @@ def _layout(rows: pl.DataFrame, words: StudyVocabulary) -> Figure:
     if colours:
         marks = [Line2D([], [], ls="", marker="o", ms=4, color=colour) for colour in colours.values()]
         names = ["other" if name is None else fitting(name, _LONGEST) for name in colours]
-        grid[0, 0].legend(
-            marks, names, loc="center right", bbox_to_anchor=(0.0, 0.5), fontsize=7, handletextpad=0.1
-        )  # fmt: skip
+        where = {"loc": "center right", "bbox_to_anchor": (0.0, 0.5)}
+        grid[0, 0].legend(marks, names, fontsize=7, handletextpad=0.1, **where)
     field_bar(figure, drawn, grid[1], words.over, words.under, shrink=0.8)
     first = rows.row(0, named=True)
     figure.suptitle(f"{fitting(first['model'])} on {fitting(first['dataset'])}", fontsize=9.5, x=0.01, ha="left")

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from miscal.study.measures import models, pairs, spaces
+from miscal.study.measures.models import ModelRows
 from miscal.study.pair_result import PairResult, TableRows
-from miscal.study.pairs_together import ModelRows
 
 MEASURES: tuple[Callable[[PairResult], TableRows], ...] = (
     pairs.measure_pair,

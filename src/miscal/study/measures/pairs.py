@@ -28,8 +28,7 @@ from miscal.evidence.bootstrap import slice_bootstrap
 from miscal.evidence.power import threshold_sensitivity
 from miscal.runs.compare.estimates import clustered_mean
 from miscal.study.pair_result import FieldRows, PairResult, RawGeometry, TableRows
-from miscal.study.table_columns import TABLES
-from miscal.study.tables import LOG_LOSS, REGIONS, RESIDUAL, SMECE, SOUGHT, attributes, with_ends
+from miscal.study.tables import LOG_LOSS, REGIONS, RESIDUAL, SMECE, SOUGHT, TABLES, attributes, with_ends
 
 COVERAGES = tuple(np.linspace(0.05, 1.0, 20).round(2).tolist())
 """Coverages of the risk-coverage curve: 0.05, 0.10, ..., 1."""

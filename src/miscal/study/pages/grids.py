@@ -208,15 +208,10 @@ def firsts_grid(tables: Tables, method: str) -> Grid | None:
         Column("Group", lambda row: name_cell(f"{row['column']} = {row['value']}"), number=False),
         NAMES[1],
         words_column("First", "first", "the smallest difference"),
-        Column("Tied with", _tied, hint="models that no other is shown to be ahead of", number=False),
+        Column("Tied with", lambda row: text("nobody: it is ahead of all" if row["clear"] else list_names(row["tied"])
+               if row["tied"] else "not shown"), hint="models that no other is shown to be ahead of", number=False),
         Column("Models", whole, "n_models", "with at least 20 rows in the group"),
     ])  # fmt: skip
-
-
-def _tied(row: Row) -> GridCell:
-    return text(
-        "nobody: it is ahead of all" if row["clear"] else list_names(row["tied"]) if row["tied"] else "not shown"
-    )
 
 
 def pairs_grid(tables: Tables, planned: Mapping[str, int], out: Path, words: StudyVocabulary) -> Grid | None:

@@ -94,17 +94,12 @@ def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[dict[str
         for figure in FIGURES:
             names = [write(drawing, folder, name) for name, drawing in figure.draw(tables)]
             if names:
-                shown = [_shown(folder, names[0])]
+                drawn = (folder / f"{names[0]}.svg").read_bytes()
+                width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', drawn)
+                wide = width is not None and float(width[1]) > _WIDE
+                shown = [{"name": names[0], "data": base64.b64encode(drawn).decode(), "wide": wide}]
                 sections.append({"figure": figure.in_words(words), "shown": shown, "linked": names[1:]})
     return sections
-
-
-def _shown(folder: Path, name: str) -> dict[str, Any]:
-    """Return a drawing's data, and whether it is too wide for a phone."""
-    drawing = (folder / f"{name}.svg").read_bytes()
-    width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', drawing)
-    wide = width is not None and float(width[1]) > _WIDE
-    return {"name": name, "data": base64.b64encode(drawing).decode(), "wide": wide}
 
 
 def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> bytes:

@@ -100,11 +100,7 @@ class Settings:
 
     def of_cells(self) -> dict[str, Any]:
         """Return the settings that every cell of a folder shares, as JSON values."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-            if name in _OF_CELLS
-        }
+        return self._as_json(_OF_CELLS)
 
     def of_experiment(self) -> dict[str, Any]:
         """Return the settings that say which cells there are, as JSON values."""
@@ -159,8 +155,9 @@ def n_parameters(capacity: str, n_features: int = 2) -> int:
 
 
 def _check(settings: Settings) -> None:
-    _one_of("experiment", settings.experiment, EXPERIMENTS)
-    _one_of("method", settings.method, METHODS)
+    for name, known in (("experiment", EXPERIMENTS), ("method", METHODS)):
+        if getattr(settings, name) not in known:
+            raise InputError(f"{name} must be one of {', '.join(known)}; got {getattr(settings, name)!r}")
     if settings.experiment == "interaction" and settings.method != "paper":
         raise InputError("interaction is about sigma and lambda, which only --method paper has; leave --method out")
     if settings.rows < MIN_WORLD_ROWS:
@@ -174,24 +171,13 @@ def _check(settings: Settings) -> None:
     if not 0 < settings.resreg_rate < 1:
         raise InputError(f"resreg_rate must be above 0 and below 1; got {settings.resreg_rate}")
     for name in ("amplitudes", "frequencies", "sigmas", "lambdas", "capacities"):
-        _distinct(name, getattr(settings, name))
+        values, may_be_zero = getattr(settings, name), name == "lambdas"  # without a penalty, lambda is 0
+        allowed = all(isinstance(v, str) or 0 < v < 1e6 or (v == 0 and may_be_zero) for v in values)
+        if not values or len(set(values)) < len(values) or not allowed:
+            least = "not negative" if may_be_zero else "all above 0"
+            raise InputError(f"{name} must hold at least one value, {least} and no value twice; got {list(values)}")
     for capacity in settings.capacities:
         layers(capacity)
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
-
-
-def _distinct(name: str, values: tuple) -> None:
-    numbers = [value for value in values if not isinstance(value, str)]
-    # without a penalty, lambda is 0
-    may_be_zero = name == "lambdas"
-    allowed = all(0 < value < 1e6 or (value == 0 and may_be_zero) for value in numbers)
-    if not values or len(set(values)) < len(values) or not allowed:
-        least = "not negative" if may_be_zero else "all above 0"
-        raise InputError(f"{name} must hold at least one value, {least} and no value twice; got {list(values)}")
 
 
 # --- cells --------------------------------------------------------------------------------------------------------

@@ -148,7 +148,8 @@ def capacity(table: pl.DataFrame) -> Figure:
         for dashes, name in zip(_DASHES.values(), besides, strict=False):
             height = own.filter(beside=name)["beside_r"].fill_null(0).mean()
             axes.axhline(float(height), color=colour, lw=1.1, ls=dashes, alpha=0.85)
-    names = [f"{a} x {b:,}\n{_thousands(n)}" for n, a, b in sizes.iter_rows()]
+    in_short = lambda n: f"{n:,}" if n < 10_000 else f"{n / 1e3:,.0f} k" if n < 10**6 else f"{n / 1e6:.1f} M"  # noqa: E731
+    names = [f"{a} x {b:,}\n{in_short(n)}" for n, a, b in sizes.iter_rows()]
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.3, len(names) - 0.7)
     axes.axhline(0, color=MUTED, lw=0.6)
@@ -257,7 +258,3 @@ def _outline(axes: Axes, place: Sequence[int], colour: str, style, inset: float)
     # white underneath, so that it stands out on any colour
     for line in ({"ec": "white", "lw": 3.2}, {"ec": colour, "lw": 1.6, "ls": style}):
         axes.add_patch(Rectangle(corner, size, size, fill=False, clip_on=False, zorder=5, **line))
-
-
-def _thousands(count: int) -> str:
-    return f"{count:,}" if count < 10_000 else f"{count / 1e3:,.0f} k" if count < 10**6 else f"{count / 1e6:.1f} M"

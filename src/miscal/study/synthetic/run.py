@@ -166,14 +166,24 @@ def write_all(folder: ExperimentFolder, asked: Settings) -> tuple[Path, tuple[st
         if not cells:
             continue
         records |= {cell: folder.load(cell) for cell in cells if cell not in records}
-        section = build([records[cell] for cell in cells])
-        sections.append((section, _keep(folder.path, section)))
+        with look():
+            section = build([records[cell] for cell in cells])
+            sections.append((section, _keep(folder.path, section)))
     own = list(records.values())
     _keep_tables(folder.path, {"costs": tables.costs(own)})
-    page = folder.path / "index.html"
-    replace_file(page, _page(sections, costs(own), folder, finished).encode())
+    page = render_page(
+        "index.html", _STYLES, folder=HERE / "templates", filters=_FILTERS, sections=sections, costs=costs(own),
+        timing=folder.timing(), settings=finished[0].of_cells() if finished else {},
+        experiments=[(s.name, s.of_experiment()) for s in finished], source=SOURCE, version=metadata.version("miscal"),
+    )  # fmt: skip
+    replace_file(folder.path / "index.html", page.encode())
     found = next(section.found for section, _ in sections if section.name == asked.experiment)
-    return page, (*found, *map(_cost_line, costs(own)))
+    took = [
+        f"{row['kind']}: {counted(row['cells'], 'cell')}, {duration(row['seconds'])} of one core (busy "
+        f"{duration(row['busy'])} of it)"
+        for row in costs(own)
+    ]
+    return folder.path / "index.html", (*found, *took)
 
 
 def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
@@ -190,11 +200,6 @@ def costs(records: Sequence[Record]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _cost_line(row: dict[str, Any]) -> str:
-    cells, taken, busy = counted(row["cells"], "cell"), duration(row["seconds"]), duration(row["busy"])
-    return f"{row['kind']}: {cells}, {taken} of one core (busy {busy} of it)"
-
-
 def _finished(folder: ExperimentFolder) -> list[Settings]:
     """Experiments with all cells of as many seeds as have them; more seeds may have been asked for and broken off."""
     fewer = [[replace(s, seeds=n) for n in range(s.seeds, 0, -1)] for s in folder.experiments()]
@@ -208,11 +213,9 @@ def _keep(folder: Path, section: ExperimentSection) -> list[dict[str, Any]]:
     place = folder / "figures"
     place.mkdir(exist_ok=True)
     shown = []
-    for drawing in section.drawings:
-        with look():
-            write(drawing.draw(), place, drawing.name)
-        data = base64.b64encode((place / f"{drawing.name}.svg").read_bytes()).decode()
-        shown.append({"caption": drawing.caption, "data": data, "name": drawing.name})
+    for name, caption, figure in section.drawings:
+        data = (place / f"{write(figure, place, name)}.svg").read_bytes()
+        shown.append({"caption": caption, "data": base64.b64encode(data).decode(), "name": name})
     return shown
 
 
@@ -222,22 +225,6 @@ def _keep_tables(folder: Path, kept: dict[str, pl.DataFrame]) -> None:
     for name, table in kept.items():
         for ending in ("parquet", "csv"):
             write_table(table, place / f"{name}.{ending}")
-
-
-def _page(sections: list, cost_rows: list[dict[str, Any]], folder: ExperimentFolder, finished: list[Settings]) -> str:
-    return render_page(
-        "index.html",
-        _STYLES,
-        folder=HERE / "templates",
-        filters=_FILTERS,
-        sections=sections,
-        costs=cost_rows,
-        timing=folder.timing(),
-        settings=finished[0].of_cells() if finished else {},
-        experiments=[(s.name, s.of_experiment()) for s in finished],
-        source=SOURCE,
-        version=metadata.version("miscal"),
-    )
 
 
 def _listed(value: Any) -> str:

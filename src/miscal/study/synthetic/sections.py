@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import polars as pl
 from matplotlib.figure import Figure
@@ -20,23 +19,17 @@ _PLACE = {"method": "method", "A": "amplitude", "k": "frequency"}
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """How to draw a figure, its name, and a caption that also serves those who cannot see it."""
-
-    name: str
-    caption: str
-    draw: Callable[[], Figure]
-
-
-@dataclass(frozen=True)
 class ExperimentSection:
-    """One experiment: title, what the paper says, what was found here, figures, a table to read, tables to keep."""
+    """One experiment: title, what the paper says, what was found here, drawings, a table to read, tables to keep.
+
+    A drawing is its name, a caption that also serves those who cannot see it, and its figure.
+    """
 
     name: str
     title: str
     said: str
     found: list[str]
-    drawings: list[Drawing]
+    drawings: list[tuple[str, str, Figure]]
     shown: tuple[list[str], list[list[str]]]
     tables: dict[str, pl.DataFrame]
 
@@ -73,13 +66,13 @@ def clusters(records: Sequence[Record]) -> ExperimentSection:
     ]
     first = _first_seed(records)
     drawings = [
-        Drawing("clusters-field", "Test rows of seed 0 at their place, coloured by the true and the estimated field.",
-                partial(figures.true_and_estimated, first)),
-        Drawing("clusters-reliability", "Reliability of the raw confidence on the test rows of seed 0: opposite errors "
-                "of the clusters cancel in the diagram of all rows.", partial(figures.reliability, first[0])),
-        Drawing("clusters-hidden", "The paper's figure 1 in our colours: judged by the confidence alone, the test rows "
+        ("clusters-field", "Test rows of seed 0 at their place, coloured by the true and the estimated field.",
+                figures.true_and_estimated(first)),
+        ("clusters-reliability", "Reliability of the raw confidence on the test rows of seed 0: opposite errors "
+                "of the clusters cancel in the diagram of all rows.", figures.reliability(first[0])),
+        ("clusters-hidden", "The paper's figure 1 in our colours: judged by the confidence alone, the test rows "
                 "of seed 0 seem nearly calibrated; the learned geometry sets the clusters apart.",
-                partial(figures.hidden_regimes, first[0])),
+                figures.hidden_regimes(first[0])),
     ]  # fmt: skip
     kept = {"clusters": table, "clusters-rows": tables.test_rows(records)}
     shown = tables.readable(table, {"method": "method", "seed": "seed"}, {"r": "r", "error": "rmse"})
@@ -107,18 +100,17 @@ def sinusoid(records: Sequence[Record]) -> ExperimentSection:
             f"{table['r'].null_count()} fits returned a constant field (no structure claimed): r is undefined there, "
             "empty in the table, and counted as 0 in means."
         )
-    illustrated = _illustrated(records)
-    a, k = illustrated[0].cell.amplitude, illustrated[0].cell.frequency
+    first = _first_seed(records)
+    a, k = min(((x.cell.amplitude, x.cell.frequency) for x in first), key=lambda at: abs(at[0] - 0.6) + abs(at[1] - 3))
+    illustrated = [x for x in first if (x.cell.amplitude, x.cell.frequency) == (a, k)]
     drawings = [
-        Drawing("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
-                partial(figures.recovery, table)),
-        Drawing("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
-                "estimated field; the paper shows A = 0.6, k = 3.", partial(figures.true_and_estimated, illustrated)),
+        ("sinusoid-recovery", "Correlation with the true field on test rows, mean over seeds.",
+                figures.recovery(table)),
+        ("sinusoid-field", f"Test rows of seed 0 at A = {a:g}, k = {k:g}, coloured by the true and the "
+                "estimated field; the paper shows A = 0.6, k = 3.", figures.true_and_estimated(illustrated)),
     ]  # fmt: skip
-    kept = {"sinusoid": table}
-    return _section(
-        "sinusoid", found, drawings, tables.readable(table, _PLACE, {"r": "r", "limit": "limit", "error": "rmse"}), kept
-    )
+    shown = tables.readable(table, _PLACE, {"r": "r", "limit": "limit", "error": "rmse"})
+    return _section("sinusoid", found, drawings, shown, {"sinusoid": table})
 
 
 def interaction(records: Sequence[Record]) -> ExperimentSection:
@@ -140,9 +132,9 @@ def interaction(records: Sequence[Record]) -> ExperimentSection:
             )
     head = ["A", "k", "best sigma", "lambda", "r", "sigma by proxy", "lambda", "r", "best r by loss"]
     drawings = [
-        Drawing(f"interaction-k{k:g}-{name.replace('_', '-')}", f"Correlation with the true field at k = {k:g}, "
+        (f"interaction-k{k:g}-{name.replace('_', '-')}", f"Correlation with the true field at k = {k:g}, "
                 f"{epoch}, mean over seeds. Solid outline: best correlation; dashed: smallest proxy.",
-                partial(figures.interaction, table, k, name))
+                figures.interaction(table, k, name))
         for k in figures.levels(table, "frequency") for name, epoch in EPOCHS.items()
     ]  # fmt: skip
     return _section("interaction", found, drawings, (head, rows), {"interaction": table})
@@ -169,11 +161,11 @@ def selection(records: Sequence[Record]) -> ExperimentSection:
             "grid: the candidates differ. A constant field counts as r = 0."
         )
     drawings = [
-        Drawing("selection-regret", "Regret by setting: the paper's published table beside ours, mean over seeds.",
-                partial(figures.regret, table)),
-        Drawing("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
+        ("selection-regret", "Regret by setting: the paper's published table beside ours, mean over seeds.",
+                figures.regret(table)),
+        ("selection-proxy", "Left: rank agreement of criterion and recovery against regret. Right: oracle "
                 "spread against rank agreement. One point a setting and seed.",
-                partial(figures.proxy_against_oracle, table)),
+                figures.proxy_against_oracle(table)),
     ]  # fmt: skip
     kept = {"selection": table, "selection-candidates": tables.candidates(records)}
     values = {"Spearman": "spearman", "spread": "spread", "best r": "oracle", "chosen r": "chosen_r",
@@ -216,10 +208,10 @@ def resreg(records: Sequence[Record]) -> ExperimentSection:
         "not say how it stops nor with what learning rate; ours is among the settings below."
     )
     drawings = [
-        Drawing("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
-                partial(figures.capacity, table)),
-        Drawing("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
-                partial(figures.beside_regression, table)),
+        ("resreg-capacity", "Residual regression against capacity at the largest amplitude, mean over seeds.",
+                figures.capacity(table)),
+        ("resreg-grid", "The largest network over (A, k), and the method on the same rows.",
+                figures.beside_regression(table)),
     ]  # fmt: skip
     return _section("resreg", found, drawings, tables.readable_regressions(table), {"resreg": table})
 
@@ -237,15 +229,6 @@ BUILDERS = {maker.__name__: maker for maker in (clusters, sinusoid, interaction,
 
 def _first_seed(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.cell.seed == 0]
-
-
-def _illustrated(records: Sequence[Record]) -> list[Record]:
-    def far(x: Record) -> float:
-        return abs(x.cell.amplitude - 0.6) + abs(x.cell.frequency - 3)
-
-    first = _first_seed(records)
-    nearest = min(first, key=far).cell
-    return [x for x in first if (x.cell.amplitude, x.cell.frequency) == (nearest.amplitude, nearest.frequency)]
 
 
 def _seeds(table: pl.DataFrame) -> str:

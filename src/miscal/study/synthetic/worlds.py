@@ -3,12 +3,12 @@
 In each, log-odds l give the confidence f = sigmoid(l), a shift D gives the true probability
 eta = sigmoid(l + D), outcomes are Bernoulli(eta), and the field is delta = eta - f: negative where the shift is
 negative (over-confident). :func:`three_clusters` and :func:`sinusoid` are the paper's (arXiv 2605.13484,
-appendix E); the others try what an estimator must also survive.
+appendix E); the others try what an estimator must also survive. Further ones are in ``benchmarks/_worlds.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +85,7 @@ def three_clusters(n: int = 10_000, *, random_state: RandomState = 0) -> World:
     regime = rng.integers(0, 3, _checked(n))
     X = np.array([(-2.0, 0.0), (0.0, 2.0), (2.0, 0.0)])[regime] + 0.6 * rng.standard_normal((n, 2))
     log_odds = X @ np.array([0.5, 0.5]) + _NOISE * rng.standard_normal(n)
-    return _world("three_clusters", rng, X, log_odds, np.array([-1.0, 0.0, 1.0])[regime], regime=regime)
+    return make_world("three_clusters", rng, X, log_odds, np.array([-1.0, 0.0, 1.0])[regime], regime=regime)
 
 
 def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, random_state: RandomState = 0) -> World:
@@ -104,7 +104,7 @@ def sinusoid(n: int = 10_000, *, amplitude: float = 0.6, frequency: float = 3, r
     log_odds = X @ np.array([1.0, -1.0]) + _NOISE * rng.standard_normal(n)
     along = X.sum(1) / np.sqrt(2)
     shift = amplitude * np.sin(2 * np.pi * frequency * along)
-    return _world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None])
+    return make_world("sinusoid", rng, X, log_odds, shift, coordinate=along[:, None])
 
 
 def planted(
@@ -129,44 +129,11 @@ def planted(
     [-1.0, 0.0, 1.0]
     """
     rng = np.random.default_rng(random_state)
-    X, topic = _topics(rng, _checked(n), d, n_topics, contrast)
-    log_odds = 0.5 + X @ _directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
+    X, topic = draw_topics(rng, n, d, n_topics, contrast)
+    log_odds = 0.5 + X @ draw_directions(rng, 1, d)[0] * np.sqrt(d) / 2 + 0.8 * rng.standard_normal(n)
     quarter = max(1, n_topics // 4)
     sign = np.where(np.arange(n_topics) < quarter, -1.0, np.where(np.arange(n_topics) < 2 * quarter, 1.0, 0.0))
-    return _world("planted", rng, X, log_odds, shift * sign[topic], regime=topic)
-
-
-def saturated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
-    """Draw confidences crowded near 1 (median 0.98), half the topics over-confident by 2 in log-odds.
-
-    Examples
-    --------
-    >>> bool(np.median(saturated(2000).confidence) > 0.95)
-    True
-    """
-    rng = np.random.default_rng(random_state)
-    X, topic = _topics(rng, _checked(n), d, 6, 1.0)
-    log_odds = 4.0 + 1.5 * rng.standard_normal(n)
-    return _world("saturated", rng, X, log_odds, -2.0 * (topic < 3), regime=topic)
-
-
-def rare_regime(
-    n: int = 10_000, d: int = 32, *, share: float = 0.02, shift: float = -2.0, random_state: RandomState = 0
-) -> World:
-    """Draw a calibrated world but for one place that holds a small share of the rows (`regime` 1).
-
-    Examples
-    --------
-    >>> world = rare_regime(5000)
-    >>> round(float((world.regime == 1).mean()), 2), bool(world.delta[world.regime == 0].any())
-    (0.02, False)
-    """
-    rng = np.random.default_rng(random_state)
-    regime = (rng.random(_checked(n)) < share).astype(np.int64)
-    X = rng.standard_normal((n, d)) / np.sqrt(d)
-    X += regime[:, None] * _directions(rng, 1, d)
-    log_odds = 0.5 + rng.standard_normal(n)
-    return _world("rare_regime", rng, X, log_odds, shift * regime, regime=regime)
+    return make_world("planted", rng, X, log_odds, shift * sign[topic], regime=topic)
 
 
 def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
@@ -178,9 +145,9 @@ def calibrated(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -
     False
     """
     rng = np.random.default_rng(random_state)
-    X, topic = _topics(rng, _checked(n), d, 8, 1.0)
+    X, topic = draw_topics(rng, n, d, 8, 1.0)
     log_odds = 0.5 * rng.standard_normal(8)[topic] + rng.standard_normal(n)
-    return _world("calibrated", rng, X, log_odds, np.zeros(n), regime=topic)
+    return make_world("calibrated", rng, X, log_odds, np.zeros(n), regime=topic)
 
 
 def visible_only(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0) -> World:
@@ -193,16 +160,9 @@ def visible_only(n: int = 10_000, d: int = 32, *, random_state: RandomState = 0)
     True
     """
     rng = np.random.default_rng(random_state)
-    X, topic = _topics(rng, _checked(n), d, 8, 1.0)
+    X, topic = draw_topics(rng, n, d, 8, 1.0)
     log_odds = rng.standard_normal(8)[topic] + 1.5 * rng.standard_normal(n)
-    return _world("visible_only", rng, X, log_odds, -log_odds / 2, regime=topic)
-
-
-WORLDS: dict[str, Callable[..., World]] = {
-    maker.__name__: maker
-    for maker in (three_clusters, sinusoid, planted, saturated, rare_regime, calibrated, visible_only)
-}
-"""Makers by name; each takes ``n`` and ``random_state``."""
+    return make_world("visible_only", rng, X, log_odds, -log_odds / 2, regime=topic)
 
 
 def random_split(n: int, *, random_state: RandomState = 0) -> np.ndarray:
@@ -269,7 +229,7 @@ def known_coordinate_limit(
     return max(found, key=lambda limit: limit.correlation)
 
 
-def _world(
+def make_world(
     name: str,
     rng: np.random.Generator,
     X: np.ndarray,
@@ -279,20 +239,24 @@ def _world(
     coordinate: np.ndarray | None = None,
     regime: np.ndarray | None = None,
 ) -> World:
+    """Draw outcomes for rows with these log-odds and shifts."""
     f, eta = expit(log_odds), expit(log_odds + shift)
     y = (rng.random(len(f)) < eta).astype(np.float64)
     return World(name, X.astype(np.float32), f, y, eta - f, shift, coordinate, regime)
 
 
-def _topics(rng: np.random.Generator, n: int, d: int, n_topics: int, contrast: float) -> tuple[np.ndarray, np.ndarray]:
+def draw_topics(
+    rng: np.random.Generator, n: int, d: int, n_topics: int, contrast: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows (n, d) around random topic centres, under noise of unit length whose variances fall as 1 / (10 + j)."""
-    topic = rng.integers(0, n_topics, n)
+    topic = rng.integers(0, n_topics, _checked(n))
     deviation = np.sqrt(1.0 / (10.0 + np.arange(d)))
     noise = rng.standard_normal((n, d)) * (deviation / np.linalg.norm(deviation))
-    return contrast * _directions(rng, n_topics, d)[topic] + noise, topic
+    return contrast * draw_directions(rng, n_topics, d)[topic] + noise, topic
 
 
-def _directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
+def draw_directions(rng: np.random.Generator, count: int, d: int) -> np.ndarray:
+    """Draw unit vectors (count, d)."""
     rows = rng.standard_normal((count, d))
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
