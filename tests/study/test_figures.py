@@ -153,15 +153,15 @@ def test_raw_and_learned_share_their_axes(made):
 def test_histograms_of_gaps_count_every_pair(made):
     (figure,) = drawn("raw-gaps", made).values()
     found = raw_against_learned(made["pairs"])
-    assert [sum(bar.get_height() for bar in axes.patches) for axes in figure.axes] == [found.n] * 3
+    assert [sum(bar.get_height() for bar in axes.patches) for axes in figure.axes] == [found.height] * 3
     for axes, name in zip(figure.axes, ("raw", "learned", "difference"), strict=True):
         hatched = [bar for bar in axes.patches if bar.get_hatch()]
-        assert [bar.get_height() for bar in hatched] == [(found.gaps[name] == 0).sum()]
+        assert [bar.get_height() for bar in hatched] == [(found[name] == 0).sum()]
         assert len(axes.patches) == 17 + 1
     # small differences of either sign share the bin in the middle
     middle = figure.axes[2].patches[8]
     assert middle.get_x() == pytest.approx(-middle.get_x() - middle.get_width())
-    assert f"{100 * found.share_raw_above_zero:.0f}\u202f% of {found.n}" in figure.axes[0].get_title(loc="left")
+    assert f"{100 * (found['raw'] > 0).mean():.0f}\u202f% of {found.height}" in figure.axes[0].get_title(loc="left")
 
 
 def test_the_example_is_the_papers_or_the_largest_gap():

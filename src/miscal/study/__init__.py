@@ -11,13 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StudyDone", "read_plan", "read_tables", "study", "survey"]
 
-_HOMES = {
-    "StudyDone": "run",
-    "read_plan": "plan_file",
-    "read_tables": "tables",
-    "study": "run",
-    "survey": "dry_run",
-}
+_HOMES = {"StudyDone": "run", "read_plan": "plan_file", "read_tables": "tables", "study": "run", "survey": "dry_run"}
 
 
 def __getattr__(name: str) -> Any:

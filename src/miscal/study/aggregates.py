@@ -143,30 +143,16 @@ def _number(value: object) -> float | None:
     return None if value is None else float(value)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class RawAgainstLearned:
-    """The clipped gap by the raw inputs beside that by the learned geometry, on the n pairs that have both.
+def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> pl.DataFrame:
+    """Set the clipped gap by the raw inputs, measured for "paper" alone, beside that by the learned geometry.
 
-    `gaps` has a row for each: pair, dataset, model, raw, learned, difference (learned - raw). Shares are None without
-    pairs.
+    A row for each pair that has both: pair, dataset, model, raw, learned, difference (learned - raw).
     """
-
-    gaps: pl.DataFrame
-    n: int
-    share_raw_above_zero: float | None
-    share_learned_above_zero: float | None
-    share_learned_larger: float | None
-
-
-def raw_against_learned(pairs: pl.DataFrame, method: str = "paper") -> RawAgainstLearned:
-    """Pair the gaps of the two geometries in the table ``pairs``; raw inputs are measured for "paper" alone."""
     raw, learned = (
         of_method(pairs, method, geometry).select(*_PAIR, pl.col("gap_clipped").alias(geometry))
         for geometry in (RAW, LEARNED)
     )
-    gaps = raw.join(learned, on=_PAIR).sort("pair").with_columns(difference=pl.col("learned") - pl.col("raw"))
-    above = [_number((gaps[name] > 0).mean()) for name in (RAW, LEARNED, "difference")]
-    return RawAgainstLearned(gaps, gaps.height, *above)
+    return raw.join(learned, on=_PAIR).sort("pair").with_columns(difference=pl.col("learned") - pl.col("raw"))
 
 
 def size_trends(pairs: pl.DataFrame, method: str) -> pl.DataFrame:
@@ -333,21 +319,13 @@ def improvements(corrections: pl.DataFrame, pairs: pl.DataFrame, method: str) ->
     return averaged.join(of_all, on="dataset").sort("dataset", "region", "calibrator")
 
 
-@dataclass(frozen=True)
-class HeterogeneityGain:
-    """How much more the local correction gains over isotonic regression where the field varies more.
+def heterogeneity_gain(pairs: pl.DataFrame, corrections: pl.DataFrame, method: str) -> tuple[pl.DataFrame, Association]:
+    """Set the gain over isotonic regression on the worst slice against the spread of the field; learned geometry.
 
-    `points` has a row per pair with a worst slice: pair, dataset, model, family, delta_std, worst, gain (smECE of
-    isotonic regression less smECE of the local correction on the worst slice; positive: ours is better); `association`
-    is Spearman's correlation of delta_std and gain.
+    The first has a row per pair with a worst slice: pair, dataset, model, family, delta_std, worst, gain (smECE of
+    isotonic regression less smECE of the local correction on the worst slice; positive: ours is better). The second is
+    Spearman's correlation of delta_std and gain.
     """
-
-    points: pl.DataFrame
-    association: Association
-
-
-def heterogeneity_gain(pairs: pl.DataFrame, corrections: pl.DataFrame, method: str) -> HeterogeneityGain:
-    """Set the gain over isotonic regression on the worst slice against the spread of the field; learned geometry."""
     shown = of_method(pairs, method, LEARNED).drop_nulls(["worst", "delta_std"]).with_columns(region="worst")
     scores = of_method(corrections, method, LEARNED)
     for calibrator in (ISOTONIC, OURS):
@@ -355,7 +333,7 @@ def heterogeneity_gain(pairs: pl.DataFrame, corrections: pl.DataFrame, method: s
         shown = shown.join(one, on=_OF_REGION)
     gain = pl.col(f"smece_{ISOTONIC}") - pl.col(f"smece_{OURS}")
     points = shown.select(*_PAIR, "family", "delta_std", "worst", gain=gain).drop_nulls("gain").sort("pair")
-    return HeterogeneityGain(points, spearman(points["delta_std"].to_numpy(), points["gain"].to_numpy()))
+    return points, spearman(points["delta_std"].to_numpy(), points["gain"].to_numpy())
 
 
 def deferral_numbers(gains: pl.DataFrame, method: str) -> pl.DataFrame:

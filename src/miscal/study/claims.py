@@ -237,10 +237,10 @@ def _sizes(tables: Tables, method: str) -> Iterator[PaperClaim]:
 
 def _raw(tables: Tables, method: str) -> Iterator[PaperClaim]:
     """Set what the raw inputs find beside the learned geometry."""
-    found = aggregates.raw_against_learned(tables["pairs"], method)
-    if not found.n:
+    gaps = aggregates.raw_against_learned(tables["pairs"], method)
+    if gaps.is_empty():
         return
-    of_raw, of_learned = (found.gaps[name] > 0 for name in (RAW, LEARNED))
+    of_raw, of_learned = (gaps[name] > 0 for name in (RAW, LEARNED))
     alone = [int((one & ~other).sum()) for one, other in ((of_learned, of_raw), (of_raw, of_learned))]
     learned, raw = (
         of_method(tables["pairs"], method, side).select("pair", "delta_std", "delta_mean") for side in (LEARNED, RAW)
@@ -250,9 +250,9 @@ def _raw(tables: Tables, method: str) -> Iterator[PaperClaim]:
     yield PaperClaim(
         "raw-gaps", "appendix F.2", "Learning finds a slice worse than the whole more often than raw inputs do.",
         f"{percent(paper.POSITIVE_LEARNED)} learned, {percent(paper.POSITIVE_RAW)} raw",
-        f"{percent(found.share_learned_above_zero or 0.0)} learned, {percent(found.share_raw_above_zero or 0.0)} raw",
-        found.n, "Of the pairs in which one of them alone has a gap above 0, it is the learned one in more than half, "
-        "by a sign test at 5 %.", *in_most(alone[0], sum(alone), of=found.n),
+        f"{percent(of_learned.to_numpy().mean())} learned, {percent(of_raw.to_numpy().mean())} raw", gaps.height,
+        "Of the pairs in which one of them alone has a gap above 0, it is the learned one in more than half, "
+        "by a sign test at 5 %.", *in_most(alone[0], sum(alone), of=gaps.height),
     )  # fmt: skip
     yield PaperClaim(
         "raw-fields", "appendix F.2", "Fields of raw inputs vary less than learned ones.",
@@ -299,7 +299,7 @@ def _harmed(means: list[float]) -> int:
 
 def _gains(tables: Tables, method: str) -> Iterator[PaperClaim]:
     """Whether the gain over isotonic regression is larger where the field varies more."""
-    found = aggregates.heterogeneity_gain(tables["pairs"], tables["corrections"], method).association
+    _, found = aggregates.heterogeneity_gain(tables["pairs"], tables["corrections"], method)
     if found.value is None:
         return
     yield PaperClaim(

@@ -91,13 +91,13 @@ def test_raw_and_learned_gaps_are_paired():
     found = raw_against_learned(table("pairs", rows))
     learned = {row["pair"]: row["gap_clipped"] for row in of(rows, "paper")}
     raw = {row["pair"]: row["gap_clipped"] for row in of(rows, "paper", "raw")}
-    assert found.n == len(raw) == 11
-    assert {row["pair"]: row["difference"] for row in found.gaps.iter_rows(named=True)} == pytest.approx(
+    assert found.height == len(raw) == 11
+    assert {row["pair"]: row["difference"] for row in found.iter_rows(named=True)} == pytest.approx(
         {pair: learned[pair] - raw[pair] for pair in raw}
     )
-    assert found.share_raw_above_zero == sum(gap > 0 for gap in raw.values()) / 11
-    assert found.share_learned_above_zero == sum(learned[pair] > 0 for pair in raw) / 11
-    assert found.share_learned_larger == sum(learned[pair] > raw[pair] for pair in raw) / 11
+    assert {row["pair"]: (row["raw"], row["learned"]) for row in found.iter_rows(named=True)} == {
+        pair: (raw[pair], learned[pair]) for pair in raw
+    }
 
 
 def test_trends_over_size_are_rank_correlations_within_a_family():
@@ -148,18 +148,18 @@ def test_improvements_average_over_models_what_a_correction_lowers():
 def test_the_gain_over_isotonic_regression_is_of_the_worst_slice():
     rows = pair_rows()
     scored = correction_rows(rows)
-    found = heterogeneity_gain(table("pairs", rows), table("corrections", scored), "paper")
+    gains, found = heterogeneity_gain(table("pairs", rows), table("corrections", scored), "paper")
     smece = {(row["pair"], row["region"], row["calibrator"]): row["smece"] for row in of(scored, "paper")}
     expected = {}
     for row in of(rows, "paper"):
         if row["worst"] and smece[row["pair"], row["worst"], "isotonic"] is not None:
             ours, isotonic = (smece[row["pair"], row["worst"], name] for name in ("miscal", "isotonic"))
             expected[row["pair"]] = (row["delta_std"], isotonic - ours)
-    points = {row["pair"]: (row["delta_std"], row["gain"]) for row in found.points.iter_rows(named=True)}
+    points = {row["pair"]: (row["delta_std"], row["gain"]) for row in gains.iter_rows(named=True)}
     assert points == expected
     assert len(points) >= 4
-    assert found.association.n == len(expected)
-    assert found.association.value == pytest.approx(stats.spearmanr(*zip(*expected.values(), strict=True)).statistic)
+    assert found.n == len(expected)
+    assert found.value == pytest.approx(stats.spearmanr(*zip(*expected.values(), strict=True)).statistic)
 
 
 def threshold_rows(seed=2):
@@ -300,9 +300,8 @@ def test_tables_without_rows_give_numbers_without_values():
     empty = {name: table(name, []) for name in TABLES}
     gaps = gap_numbers(empty["pairs"], "paper")
     assert (gaps.n_pairs, gaps.n_large, gaps.mean, gaps.mean_share_worst) == (0, 0, None, None)
-    raw = raw_against_learned(empty["pairs"])
-    assert (raw.n, raw.share_raw_above_zero, raw.share_learned_larger) == (0, None, None)
-    assert heterogeneity_gain(empty["pairs"], empty["corrections"], "paper").association.value is None
+    assert raw_against_learned(empty["pairs"]).is_empty()
+    assert heterogeneity_gain(empty["pairs"], empty["corrections"], "paper")[1].value is None
     assert threshold_correlations(empty["thresholds"], "paper")["smece_gaps"].pearson.n == 0
     frames = [
         improvements(empty["corrections"], empty["pairs"], "paper"),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from miscal.report.formatting import percent
-from miscal.study.aggregates import RawAgainstLearned, improvements, raw_against_learned
+from miscal.study.aggregates import improvements, raw_against_learned
 from miscal.study.drawing import INK, MUTED, OKABE_ITO, heat_map, legend_below, panel_figure, panels, soft_grid, zero
 from miscal.study.figures.labels import dataset_titles, datasets_in, fitting, models_in
 from miscal.study.tables import LEARNED, REGIONS, Tables, by_method, methods_of, of_method
@@ -60,23 +60,23 @@ def _improvement_bars(table: pl.DataFrame, axes: Axes, dataset: str) -> None:
 def raw_gaps(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw histograms of gaps by raw inputs, by the learned geometry, and of their differences."""
     for method in methods_of(tables["pairs"]):
-        found = raw_against_learned(tables["pairs"], method)
-        if found.n:
-            yield f"raw-gaps-{method}", _raw_gaps(found)
+        gaps = raw_against_learned(tables["pairs"], method)
+        if gaps.height:
+            yield f"raw-gaps-{method}", _raw_gaps(gaps)
 
 
-def _raw_gaps(found: RawAgainstLearned) -> Figure:
+def _raw_gaps(gaps: pl.DataFrame) -> Figure:
     figure, grid = panels(1, 3, width=3.4, height=2.7, sharey=True)
     shown = (
-        ("raw", "raw inputs", found.share_raw_above_zero, MUTED),
-        ("learned", "learned geometry", found.share_learned_above_zero, OKABE_ITO[2]),
-        ("difference", "learned \u2212 raw", found.share_learned_larger, OKABE_ITO[4]),
+        ("raw", "raw inputs", MUTED),
+        ("learned", "learned geometry", OKABE_ITO[2]),
+        ("difference", "learned \u2212 raw", OKABE_ITO[4]),
     )
-    highest = max(0.02, float(found.gaps.select(column for column, *_ in shown[:2]).to_numpy().max()))
-    for axes, (column, title, share, colour) in zip(grid[0], shown, strict=True):
+    highest = max(0.02, float(gaps.select("raw", "learned").to_numpy().max()))
+    for axes, (column, title, colour) in zip(grid[0], shown, strict=True):
         signed = column == "difference"
-        _histogram(axes, found.gaps[column].to_numpy(), highest, colour, signed=signed)
-        axes.set_title(f"{title}: above 0 in {percent(share, 0)} of {found.n}")
+        _histogram(axes, gaps[column].to_numpy(), highest, colour, signed=signed)
+        axes.set_title(f"{title}: above 0 in {percent((gaps[column] > 0).mean(), 0)} of {gaps.height}")
         axes.set_xlabel("difference of these gaps" if signed else "smECE gap, negative ones as 0")
     grid[0, 0].set_ylabel("pairs")
     legend_below(figure, grid[0][:1])

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from miscal.base.arrays import counted
 from miscal.report.legend import PROJECTIONS
-from miscal.study.aggregates import HeterogeneityGain, heterogeneity_gain
+from miscal.study.aggregates import Association, heterogeneity_gain
 from miscal.study.drawing import MUTED, RULE, field_bar, field_points, panels, soft_grid, zero
 from miscal.study.figures.labels import CATEGORIES, families_in, fitting, keys, marks_in, size_text
 from miscal.study.tables import LEARNED, RAW, Tables, by_method, methods_of
@@ -62,14 +62,14 @@ def _fields(shown: Mapping[str, pl.DataFrame], *, width: float, height: float, l
 def gains(tables: Tables) -> Iterator[tuple[str, Figure]]:
     """Draw what a local correction gains over isotonic regression against the field's spread; a point a pair."""
     for method in methods_of(tables["pairs"]):
-        found = heterogeneity_gain(tables["pairs"], tables["corrections"], method)
-        if found.points.height:
-            yield f"gains-{method}", _gains(found)
+        points, association = heterogeneity_gain(tables["pairs"], tables["corrections"], method)
+        if points.height:
+            yield f"gains-{method}", _gains(points, association)
 
 
-def _gains(found: HeterogeneityGain) -> Figure:
+def _gains(points: pl.DataFrame, rho: Association) -> Figure:
     figure, grid = panels(1, 1, width=6.4, height=3.7)
-    axes, points, rho = grid[0, 0], found.points, found.association
+    axes = grid[0, 0]
     families, marks, pairs = families_in(points), marks_in(points), counted(rho.n, "pair")
     zero(axes)
     _pairs(axes, points, "delta_std", "gain", families, marks)
