@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,7 +108,11 @@ class Survey:
         """All that in words."""
         lines = [f"{self.n_pairs} pairs, {len(self.cells)} cells"]
         lines += [f"{one.kind:<12}{one.n:>5} cells, {one.n_done:>5} done" for one in self.shares]
-        lines += ["", *_table(self.cells), ""]
+        rows = [["cell", "model", "set", "rows x columns", "leaves", "operations", "settings"], *map(_row, self.cells)]
+        # columns are as wide as their longest entry
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+        table = ["  ".join([*(f"{row[at]:<{width}}" for at, width in enumerate(widths)), row[-1]]) for row in rows]
+        lines += ["", *table, ""]
         if self.gigabytes:
             lines.append(f"embeddings that scoring leaves: about {decimal(self.gigabytes, 0)} GB")
         if self.weights:
@@ -240,13 +244,6 @@ def _size_of_file(source: str, where: str | None = None, embeddings: str | None 
 
 
 # --- words --------------------------------------------------------------------------------------------------------
-
-
-def _table(cells: Sequence[PlannedCell]) -> list[str]:
-    """Write a row for each cell, in columns as wide as their longest entry."""
-    rows = [["cell", "model", "set", "rows x columns", "leaves", "operations", "settings"], *map(_row, cells)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
-    return ["  ".join([*(f"{row[at]:<{width}}" for at, width in enumerate(widths)), row[-1]]) for row in rows]
 
 
 def _row(one: PlannedCell) -> list[str]:

@@ -90,14 +90,18 @@ def score(value: float | None, low: float | None = None, high: float | None = No
     >>> score(0.1234, 0.1, 0.2)
     GridCell(text='0.123', key=0.1234, href=None, aside='0.100 to 0.200', kind='')
     """
-    ends = "" if low is None or high is None else f"{metric(low)} to {metric(high)}"
-    return GridCell(metric(value), value, aside=ends)
+    return sized(metric, value, low, high)
 
 
 def change(value: float | None, low: float | None = None, high: float | None = None) -> GridCell:
     """Write a signed score with three decimals, and its interval below it."""
-    ends = "" if low is None or high is None else f"{signed(low, 3)} to {signed(high, 3)}"
-    return GridCell(DASH if value is None else signed(value, 3), value, aside=ends)
+    return sized(lambda number: signed(number, 3), value, low, high)
+
+
+def sized(write: Callable[[float], str], value: float | None, low: float | None, high: float | None) -> GridCell:
+    """Write a number, a dash where there is none, and its interval below it."""
+    ends = "" if low is None or high is None else f"{write(low)} to {write(high)}"
+    return GridCell(DASH if value is None else write(value), value, aside=ends)
 
 
 def share(value: float | None, digits: int = 1) -> GridCell:

@@ -10,7 +10,7 @@ import polars as pl
 from miscal.report.formatting import DASH, metric, percent
 from miscal.study import paper_numbers as paper
 from miscal.study.aggregates import null_numbers, seed_numbers, threshold_numbers
-from miscal.study.pages.grids import NAMES, Column, Grid, GridCell, Row, grid, p, score, spread, whole
+from miscal.study.pages.grids import NAMES, Column, Grid, GridCell, Row, grid, p, score, sized, spread, whole
 from miscal.study.tables import LEARNED, Tables, of_method
 
 
@@ -144,7 +144,4 @@ def _slice(row: Row) -> GridCell:
 
 
 def _sized(value: float | None, low: float | None, high: float | None) -> GridCell:
-    if value is None:
-        return GridCell("none")
-    ends = "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
-    return GridCell(percent(value), value, aside=ends)
+    return GridCell("none") if value is None else sized(percent, value, low, high)
