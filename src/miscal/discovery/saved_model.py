@@ -214,9 +214,8 @@ class SavedModel:
             ``reason``; of several classes also ``predicted`` and a column ``corrected_NAME`` for each of them. A frame
             of pandas keeps its index; of a file it is one of polars.
         """
-        opened = self.open(source, **options)
-        (piece,) = opened.pieces(1 << 62)
-        table = correct_rows(self.estimator.fitted, opened.read(piece), self.classes)
+        opened = self.open(source, beside=(), **options)
+        table = correct_rows(self.estimator.fitted, opened.read(opened.whole), self.classes)
         return (frames or FrameKind.of(source)).frame(table, table["row"].to_numpy())
 
 

@@ -14,8 +14,6 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
 from miscal.base.files import check_target, write_new
 from miscal.base.vocabulary import Kind
-from miscal.data.readers import Table, open_table
-from miscal.data.readers.computed_columns import with_computed
 from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.outcomes import blank
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
@@ -116,17 +114,17 @@ def label_next(
         ending = table_format(check_target(out, **target))
     content = run if isinstance(run, RunContent) else read_run(run)
     model = content.load_model()
-    opened = model.open(pool, on_invalid="drop", **options)
-    (piece,) = opened.pieces(1 << 62)
-    new = opened.read(piece)
-    how = {name: options[name] for name in ("encoding", "csv_escape") if name in options}
-    rows = _rows(open_table(pool, **how), content, new.row[new.whole])
+    columns = content.summary.data.columns
+    opened = model.open(pool, on_invalid="drop", beside=columns.metadata, **options)
+    # none that is kept is invalid
+    new = opened.read(opened.whole)
+    rows = opened.beside(new, (*columns.metadata, columns.correct, columns.text))
     free = _without_label(rows, content)
     if labels > free.sum():
         raise InputError(f"labels: the pool has {int(free.sum()):,} rows without a label; got {labels:,} to be chosen")
     found = _findings(content, model, new, rows)
-    corrected = correct_rows(model.estimator.fitted, new, model.classes)["corrected"].to_numpy()[new.whole]
-    error = np.nan_to_num(model.field.estimate(new.X, new.confidence[new.whole]).standard_error)
+    corrected = correct_rows(model.estimator.fitted, new, model.classes)["corrected"].to_numpy()
+    error = np.nan_to_num(model.field.estimate(new.X, new.confidence).standard_error)
     p, place, spread = corrected[free], found[free], error[free]
     chance = labelling_probabilities(p, labels, standard_error=spread, finding=place)
     chosen = draw_labels(chance, seed, order=place)
@@ -142,6 +140,10 @@ def label_next(
     method, then = content.summary.findings_method, np.r_[labelled, p[chosen]]
     tenth = np.arange(len(then)) % _TENTH == 0
     tests = 1 if method is None else max(method.candidates, 1)
+    shown: dict[int, str] = {}
+    if columns.text in rows.frame.columns and not content.summary.settings.get(SETTING):
+        every = texts(rows, columns.text)
+        shown = {int(rows.row[place]): every[place] for place in np.flatnonzero(free)[chosen].tolist()}
     plan = LabelPlan(
         pl.DataFrame(table).with_columns(pl.Series("finding", place).replace(0, None)),
         content.summary.kind,
@@ -149,21 +151,11 @@ def label_next(
         labels_to_halve(everything),
         detectable_shift(then, tenth, np.ones(len(then)), n_tests=tests),
         int((~free).sum()),
-        _texts(rows, content, np.flatnonzero(free)[chosen]),
+        shown,
     )
     if out is not None:
         write_new(out, part_bytes(plan.table, ending, header=True), **target)
     return plan
-
-
-def _rows(table: Table, run: RunContent, usable: NDArray) -> TableRows:
-    """Read the columns that name findings, and that of the labels, as far as they are there."""
-    columns = run.summary.data.columns
-    table = with_computed(table, columns.metadata)
-    asked = dict.fromkeys((*columns.metadata, columns.correct, columns.text))
-    named = [name for name in asked if name in table.columns]
-    frame = table.load(named)[usable] if named else pl.DataFrame()
-    return TableRows(frame, usable, None, (), len(usable))
 
 
 def _without_label(rows: TableRows, run: RunContent) -> NDArray[np.bool_]:
@@ -185,17 +177,9 @@ def _findings(run: RunContent, model: SavedModel, new: NewRows, rows: TableRows)
     named = run.summary.data.columns
     columns = {name: metadata_of(rows, name) for name in named.metadata if name in rows.frame.columns}
     text = texts(rows, named.text) if named.text in rows.frame.columns else None
-    place = np.zeros(len(new.whole), np.int64)
+    place = np.zeros(len(new), np.int64)
     frame = frame_of_rows(columns, new.X, model.encoder, text=text, clusters=run.load_clusters())
     for number, one in reversed(list(enumerate(run.summary.findings, start=1))):
         if not one.condition.on_field and one.condition.lacks(frame) is None:
             place[one.condition.rows(frame)] = number
     return place
-
-
-def _texts(rows: TableRows, run: RunContent, chosen: NDArray) -> dict[int, str]:
-    column = run.summary.data.columns.text
-    if column not in rows.frame.columns or run.summary.settings.get(SETTING):
-        return {}
-    every = texts(rows, column)
-    return {int(rows.row[place]): every[place] for place in chosen.tolist()}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from miscal.data.readers.provenance import content_digest
 from miscal.data.readers.roles import Asked
 from miscal.data.readers.row_faults import RowFaults, lists_not_finite, numbers_in, refuse_other_unit
 from miscal.data.readers.rows import (
+    TableRows,
     XSource,
     choose_inputs,
     encoder_values,
@@ -242,6 +244,17 @@ class NewSource:
             places.transform(np.zeros((1, shape[1]), np.float32))
         return found
 
+    @cached_property
+    def whole(self) -> Piece:
+        """All rows as one piece."""
+        return self.pieces(1 << 62)[0]
+
+    def beside(self, rows: NewRows, columns: Iterable[str | None]) -> TableRows:
+        """Read further columns of rows that were read as one piece; those that are not there are left out."""
+        there = [name for name in dict.fromkeys(columns) if name in self.source.columns]
+        frame = self.source.load(self.whole, there, typed=True)[rows.row] if there else pl.DataFrame()
+        return TableRows(frame, rows.row, None, (), len(rows))
+
     def read(self, piece: Piece) -> NewRows:
         """Read the rows of a piece."""
         frame, faults, X, p, counts, digest = self._load_rows(piece)
@@ -264,9 +277,8 @@ class NewSource:
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
-            # a condition looks at columns of the types that all their values have
-            typed = getattr(self.source, "load_typed", None)
-            kept, counts["undecided"] = conditions.decide(self.where, typed(piece, asked) if typed else frame)
+            typed = frame if self.source.typed else self.source.load(piece, asked, typed=True)
+            kept, counts["undecided"] = conditions.decide(self.where, typed)
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
         if self.inputs.rows is not None:
@@ -400,6 +412,7 @@ def open_new_rows(
     classes: ModelClasses | None = None,
     scale: JudgeScale | None = None,
     costs: Mapping[str, float] | None = None,
+    beside: Iterable[str] | None = None,
     **options: Any,
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
@@ -409,15 +422,17 @@ def open_new_rows(
     taken for it: a file of new rows may well have a column of a usual name that holds something else; `kind`: what the
     confidence is the probability of; `classes`: the classes of the model; `scale`: for a model of a judge: what its
     scores stand for; by default they are probabilities; `costs`: what it cost in log loss, on the rows of the run, to
-    take a column as blank in every row; for the message that a column is missing.
+    take a column as blank in every row; for the message that a column is missing; `beside`: columns that may be
+    asked for beside those of the model, of all rows as one piece; by default none, and rows are read in pieces.
     """
     columns = of_fields(NewColumns, options)
     if columns.on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {columns.on_invalid!r}")
     asked = Asked.of(kind=kind, confidence=columns.confidence, probability=columns.probability, judge=columns.judge)
-    opened = open_pieces(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
+    whole = beside is not None
+    opened = open_pieces(source, encoding=columns.encoding, csv_escape=columns.csv_escape, whole=whole)
     own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
-    opened = pieces_with_computed(opened, own)
+    opened = pieces_with_computed(opened, (*own, *(beside or ())))
     option = asked.words.columns[0]
     several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
     column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
@@ -446,9 +461,8 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
     >>> new.X.shape, new.confidence.tolist()
     ((2, 3), [0.2, 0.9])
     """
-    opened = open_new_rows(source, encoder=encoder, **options)
-    (piece,) = opened.pieces(1 << 62)
-    return opened.read(piece)
+    opened = open_new_rows(source, encoder=encoder, beside=(), **options)
+    return opened.read(opened.whole)
 
 
 def _confidence_column(source: RowSource, option: str, named: str | None, fitted_on: str | None) -> str:

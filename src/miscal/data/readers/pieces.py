@@ -122,18 +122,20 @@ class RowSource(Protocol):
         """Cut into pieces of so many rows, the last one shorter."""
         ...
 
-    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
-        """Read some columns of a piece."""
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+        """Read some columns of a piece; `typed`: of the types that all their values have, where it has none itself."""
         ...
 
 
-def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> RowSource:
+def open_pieces(
+    source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None, whole: bool = False
+) -> RowSource:
     """Open a source to be read in pieces.
 
     `source`: as for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of ``miscal
     score`` are never in memory as a whole; anything else is; `encoding`: of text files. Those in an encoding in which
     the bytes of ASCII may be parts of other characters (UTF-16) are read whole; `csv_escape`: as for
-    :func:`miscal.data.readers.open_table`.
+    :func:`miscal.data.readers.open_table`; `whole`: all rows are one piece, and the keys of any JSON line are columns.
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
@@ -143,7 +145,7 @@ def open_pieces(source: Any, *, encoding: str = "utf-8", csv_escape: str | None 
             return ParquetPieces(open_table(path))
         if delimited.accepts(path) and _plain_ascii(python_encoding(encoding), _MARKS + (csv_escape or "")):
             return DelimitedPieces(path, encoding, csv_escape)
-        if jsonl.accepts(path) and _plain_ascii(python_encoding(encoding), "\n"):
+        if jsonl.accepts(path) and not whole and _plain_ascii(python_encoding(encoding), "\n"):
             return JsonPieces(path, encoding)
     return TablePieces(open_table(source, encoding=encoding, csv_escape=csv_escape))
 
@@ -186,7 +188,7 @@ class TablePieces(_OfTable):
         """Cut into pieces of so many rows."""
         return _cut_evenly(len(self.table.load(self.columns[:1])), rows)
 
-    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
         """Read some columns of a piece; a column is read from the table once."""
         missing = [name for name in columns if name not in self._loaded]
         if missing:
@@ -211,7 +213,7 @@ class ParquetPieces(_OfTable):
             n = scan_parquet(self.path).select(pl.len()).collect().item()
         return _cut_evenly(n, rows)
 
-    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
         """Read some columns of a piece, and with it those beside it, which the next calls ask for.
 
         A page of the file is unpacked whole, however few of its rows are wanted: eight times the work for a piece of
@@ -247,13 +249,10 @@ class _TextPieces:
         with path.open("rb") as file:
             self.bom = len(codecs.BOM_UTF8) * file.read(3).startswith(codecs.BOM_UTF8)
 
-    def _bytes(self, begin: int, end: int) -> bytes:
+    def _text(self, begin: int, end: int) -> str:
         with self.path.open("rb") as file:
             file.seek(begin)
-            return file.read(end - begin)
-
-    def _text(self, begin: int, end: int) -> str:
-        return decoded(self._bytes(begin, end), self.encoding, self.path, begin)
+            return decoded(file.read(end - begin), self.encoding, self.path, begin)
 
     def _blocks(self, begin: int) -> Iterator[bytes]:
         """Blocks of the file from a byte on."""
@@ -296,13 +295,9 @@ class DelimitedPieces(_TextPieces):
         places = zip(found, bounds, ends, strict=False)
         return [replace(piece, begin=begin, end=end) for piece, begin, end in places]
 
-    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
-        """Read some columns of a piece, as text."""
-        return self._read(piece, columns, dict.fromkeys(columns, pl.String()))
-
-    def load_typed(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
-        """Read some columns of a piece with the types that the reader of whole files gives them."""
-        types = self._types_of(columns)
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+        """Read some columns of a piece, as text, or with the types that the reader of whole files gives them."""
+        types = self._types_of(columns) if typed else dict.fromkeys(columns, pl.String())
         # true and false are words in any case, which the parser may not know
         read_as = {name: pl.String() if kind == pl.Boolean else kind for name, kind in types.items()}
         frame = self._read(piece, columns, read_as)
@@ -325,15 +320,10 @@ class DelimitedPieces(_TextPieces):
                     values = column_of(frame, name)
                     if values.null_count() < len(values):
                         seen[name].add(delimited.as_booleans(values).dtype)
-            self._types |= {name: _common(kinds) for name, kinds in seen.items()}
+            for name, kinds in seen.items():
+                shared = pl.Float64() if kinds and all(kind.is_numeric() for kind in kinds) else pl.String()
+                self._types[name] = kinds.pop() if len(kinds) == 1 else shared
             return {name: self._types[name] for name in columns}
-
-
-def _common(kinds: set[pl.DataType]) -> pl.DataType:
-    """Type of a column whose parts look like these."""
-    if len(kinds) == 1:
-        return next(iter(kinds))
-    return pl.Float64() if kinds and all(kind.is_numeric() for kind in kinds) else pl.String()
 
 
 class JsonPieces(_TextPieces):
@@ -365,7 +355,7 @@ class JsonPieces(_TextPieces):
             found.append(Piece(len(found), n - n % rows, n % rows, begin, place))
         return found
 
-    def load(self, piece: Piece, columns: Sequence[str]) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
         """Read some columns of a piece."""
         text = self._text(piece.begin, piece.end)
         lines, records = jsonl.records_of(text, self.path, line_of(self.path, piece.begin))

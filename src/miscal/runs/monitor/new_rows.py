@@ -14,12 +14,10 @@ from miscal.base.arrays import as_text, column_of, row_list, value_list
 from miscal.base.errors import InputError, MismatchError, argument
 from miscal.base.folds import named_units, row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
-from miscal.data.readers import open_table
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
-from miscal.data.readers.computed_columns import with_computed
 from miscal.data.readers.names import find, refuse_told
 from miscal.data.readers.outcomes import outcomes
-from miscal.data.readers.roles import Asked, Grouping
+from miscal.data.readers.roles import Asked, Grouping, Roles
 from miscal.data.readers.rows import TableRows, metadata_of, missing, refuse_missing, refuse_repeated, texts
 from miscal.data.readers.rows import label as what_is_called
 from miscal.data.triples import Triples
@@ -118,8 +116,6 @@ def read_labelled(
     blanks_alone: bool = False,
     by_id: bool | None = None,
     on_invalid: str = "error",
-    encoding: str = "utf-8",
-    csv_escape: str | None = None,
     **options: Any,
 ) -> Read:
     """Read new labelled rows and correct them; columns that are not named are those of the run.
@@ -141,21 +137,23 @@ def read_labelled(
         asked.refuse_beside("probabilities")
         asked = replace(asked, outcome=label)
     option = asked.words.columns[0]
-    options |= {option: asked.probability, "on_invalid": on_invalid, "encoding": encoding, "csv_escape": csv_escape}
-    opened = model.open(data, **options)
-    table = open_table(data, encoding=encoding, csv_escape=csv_escape)
-    table = with_computed(table, run.summary.data.columns.metadata)
-    roles = _roles(run, table.columns, opened.confidence, asked, group, by_id)
-    (piece,) = opened.pieces(1 << 62)
-    new = opened.read(piece)
+    options |= {option: asked.probability, "on_invalid": on_invalid}
+    opened = model.open(data, beside=run.summary.data.columns.metadata, **options)
+    roles, text = _roles(run, opened.source.columns, opened.confidence, asked, group, by_id)
+    new = opened.read(opened.whole)
     if len(new) == 0:
         raise InputError(
             f"no row is left to look at: correct the condition of {argument('where')}, or the invalid values"
         )
-    # the labels of the rows that were kept
-    beside = TableRows(table.load(roles.columns)[new.row], new.row, None, (), len(new))
+    grouped = None if roles.grouping is None else roles.grouping.column
+    beside = opened.beside(new, (roles.correct, grouped, roles.id, text, *roles.naming))
     # people need not have judged every answer that a judge has
-    keep = _labelled(beside, roles, blanks_alone, drop=on_invalid == "drop" or roles.kind == JUDGE)
+    needed = [name for name in (roles.correct, None if blanks_alone else grouped) if name is not None]
+    if on_invalid != "drop" and roles.kind != JUDGE:
+        refuse_missing(beside, needed)
+    keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
+    if not keep.any():
+        raise InputError(f"no row is left: {roles.labels[1]} or the group is missing in all {len(keep)}")
     named_outcome = roles.correct
     if model.classes is not None:
         names = model.classes.read.names
@@ -169,15 +167,15 @@ def read_labelled(
         refuse_repeated(beside.take(keep), roles.id)
     fitted = model.estimator.fitted
     corrected = correct_rows(fitted, new, model.classes)
-    tally = tally_of(new, corrected, model.estimator, opened.encoder, piece.rows)
+    tally = tally_of(new, corrected, model.estimator, opened.encoder, opened.whole.rows)
     refuse_foreign(tally, opened, model.estimator)
     beside = beside.take(keep)
     values = column_of(beside.frame, roles.correct)
-    outcome, _ = outcomes(values, roles.kind, positive=roles.positive, name=roles.label, rows=beside.row)
+    outcome, _ = outcomes(values, roles.kind, positive=roles.positive, name=roles.labels[1], rows=beside.row)
     groups, unit = _units(beside, roles.grouping, new.X[keep] if equal_inputs else None)
     order = np.argsort(unit, kind="stable")
     at = np.flatnonzero(keep)[order]
-    text = None if roles.text is None else texts(beside, roles.text)
+    shown = None if text is None else texts(beside, text)
     rows = NewLabelled(
         X=new.X[at],
         correct=outcome[order],
@@ -187,8 +185,8 @@ def read_labelled(
         supported=corrected["supported"].to_numpy()[at],
         unit=unit[order],
         group=None if groups is None else groups[order],
-        columns={name: metadata_of(beside, name)[order] for name in roles.named},
-        text=None if text is None else tuple(text[i] for i in order),
+        columns={name: metadata_of(beside, name)[order] for name in roles.naming},
+        text=None if shown is None else tuple(shown[i] for i in order),
         id=None if roles.id is None else as_text(column_of(beside.frame, roles.id)).to_numpy()[order],
         kind=roles.kind,
     )
@@ -202,37 +200,10 @@ def read_labelled(
     )
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """Columns beside those that the model needs."""
-
-    kind: Kind
-    correct: str
-    positive: str | None
-    grouping: Grouping | None
-    id: str | None
-    named: tuple[str, ...]
-    text: str | None
-
-    @property
-    def label(self) -> str:
-        """What messages call the column of outcomes."""
-        return what_is_called(vocabulary(self.kind).columns[1], self.correct)
-
-    @property
-    def grouped(self) -> str | None:
-        """The column that says which rows are a group."""
-        return None if self.grouping is None else self.grouping.column
-
-    @property
-    def columns(self) -> list[str]:
-        every = (self.correct, self.grouped, self.id, self.text, *self.named)
-        return list(dict.fromkeys(name for name in every if name is not None))
-
-
 def _roles(
     run: RunContent, columns: Sequence[str], confidence: str, asked: Asked, group: str | None, by_id: bool | None
-) -> _Roles:
+) -> tuple[Roles, str | None]:
+    """Say which columns beside those of the model play which part, and which one holds texts."""
     of_run = run.summary.data.columns
     probability, option = asked.words.columns
     outcome = find(asked.outcome or of_run.correct or option, columns, what=option)
@@ -253,23 +224,11 @@ def _roles(
     naming = dict.fromkeys((*of_run.metadata, *found))
     text = of_run.text if of_run.text in columns else None
     positive = of_run.positive if asked.positive is None else asked.positive
-    return _Roles(
-        asked.kind, outcome, positive, grouping, identity, tuple(name for name in naming if name in columns), text
-    )
+    named = tuple(name for name in naming if name in columns)
+    return Roles(confidence, outcome, asked.kind, positive, grouping=grouping, id=identity, names_only=named), text
 
 
-def _labelled(beside: TableRows, roles: _Roles, blanks_alone: bool, *, drop: bool) -> NDArray[np.bool_]:
-    """Mark the rows with outcome and, unless blanks are units, group; without `drop`, refuse others."""
-    needed = [name for name in (roles.correct, None if blanks_alone else roles.grouped) if name is not None]
-    if not drop:
-        refuse_missing(beside, needed)
-    keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
-    if not keep.any():
-        raise InputError(f"no row is left: {roles.label} or the group is missing in all {len(keep)}")
-    return keep
-
-
-def _codes(beside: TableRows, roles: _Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
+def _codes(beside: TableRows, roles: Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
     """Return the class of each label, below 0 where it is none; without `drop`, refuse such among those kept."""
     codes = ClassColumns(names, roles.correct).codes(beside)
     strange = keep & (codes < 0)
@@ -283,15 +242,15 @@ def _codes(beside: TableRows, roles: _Roles, names: tuple[str, ...], keep: NDArr
 
 
 def _with_top_label(
-    beside: TableRows, roles: _Roles, probability: Any, codes: Ints, names: tuple[str, ...], run: RunContent
-) -> tuple[TableRows, _Roles]:
+    beside: TableRows, roles: Roles, probability: Any, codes: Ints, names: tuple[str, ...], run: RunContent
+) -> tuple[TableRows, Roles]:
     """Add the columns of the top label: whether it is right, which is the outcome, and what it is."""
     top = np.nan_to_num(probability).argmax(axis=1)
     predicted = PREDICTED if run.summary.classes is None else run.summary.classes.predicted_column
     columns = {CORRECT: (codes == top).astype(np.int64), predicted: np.array(names, dtype=object)[top]}
     frame = beside.frame.with_columns(pl.Series(name, values.tolist()) for name, values in columns.items())
-    named = tuple(dict.fromkeys((*roles.named, predicted)))
-    return replace(beside, frame=frame), replace(roles, correct=CORRECT, named=named)
+    naming = tuple(dict.fromkeys((*roles.naming, predicted)))
+    return replace(beside, frame=frame), replace(roles, correct=CORRECT, names_only=naming)
 
 
 def _units(beside: TableRows, grouping: Grouping | None, X: np.ndarray | None) -> tuple[np.ndarray | None, Ints]:
