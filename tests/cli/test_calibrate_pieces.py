@@ -50,7 +50,7 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
 @pytest.mark.parametrize("name", ["red, dark", 'a "quoted"', "two\nlines", "=SUM(A1)", ";\t|", "ünïcode ☃"])
 def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
     from miscal.data.writing import write_table
-    from miscal.runs.correct.pieces import Parts
+    from miscal.runs.correct.command import Parts
     from miscal.runs.correct.tally import Tally
 
     table = pl.DataFrame({"row": range(6), f"corrected_{name}": [0.25] * 6, name: [name] * 6})

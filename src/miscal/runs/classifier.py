@@ -33,8 +33,14 @@ from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
-from miscal.runs.fitted_probabilities import of_two, probabilities_by, probabilities_of, rows_of
-from miscal.runs.saved_classifier import read_correction, write_correction
+from miscal.runs.fitted_classifier import (
+    of_two,
+    probabilities_by,
+    probabilities_of,
+    read_correction,
+    rows_of,
+    write_correction,
+)
 
 if TYPE_CHECKING:
     from miscal.runs.run import Run

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from miscal.discovery.summary import Summary
-    from miscal.runs.audit.document import Audit
+    from miscal.runs.audit.audit import Audit
     from miscal.runs.compare.comparison import RunComparison
     from miscal.runs.monitor.document import Monitoring
     from miscal.runs.plot import RunPlot

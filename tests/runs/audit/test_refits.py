@@ -15,7 +15,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
 from miscal.runs.audit import refits
-from miscal.runs.audit.document import audit_lines
+from miscal.runs.audit.audit import audit_lines
 from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
 
 N, N_TEST = 600, 200

@@ -12,8 +12,8 @@ from miscal.calibration.metrics.scores import log_losses
 from miscal.cli import main
 from miscal.runs.compare.comparison import RunComparison
 from miscal.runs.compare.confidences import compare_confidences
+from miscal.runs.compare.document import comparison_lines
 from miscal.runs.compare.page import build
-from miscal.runs.compare.wording import comparison_lines
 
 pytestmark = pytest.mark.whole
 

@@ -12,10 +12,9 @@ from miscal.base.errors import InputError, MismatchError
 from miscal.evidence.anytime import SUMS, clipped_logit
 from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, THRESHOLD, UNKNOWN, LookNumbers
-from miscal.runs.monitor.identity import RowKeys, grid_of, many_alike, more_than_chance, refuse_counted
 from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.questions import FROM_FIRST, Question
-from miscal.runs.monitor.state import MonitorState
+from miscal.runs.monitor.state import MonitorState, RowKeys, grid_of, many_alike, more_than_chance, refuse_counted
 
 BY_ROW = ("correct", "confidence", "corrected", "visible", "supported")
 

@@ -31,8 +31,7 @@ def command(run_dir: RunDir, form: Form, how: AuditOptions) -> None:
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
-    from miscal.runs.audit.audit import audit
-    from miscal.runs.audit.document import audit_lines
+    from miscal.runs.audit.audit import audit, audit_lines
     from miscal.runs.shown_progress import steps
 
     with steps() as progress:

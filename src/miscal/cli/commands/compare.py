@@ -83,7 +83,7 @@ def command(
         progress("page")
         return found
 
-    from miscal.runs.compare.wording import comparison_lines, shown_comparison
+    from miscal.runs.compare.document import comparison_lines, shown_comparison
 
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)

@@ -35,9 +35,10 @@ from miscal.runs.compare.document import (
     MeasurePair,
     RunNumbers,
     RunPair,
+    shown_comparison,
+    verdict,
 )
 from miscal.runs.compare.estimates import Floats
-from miscal.runs.compare.wording import shown_comparison, verdict
 
 LOWER_IS_BETTER = ("calibration_error", "brier", "log_loss")
 """Measures of which the run with less is called better, where the difference is significant after Holm's adjustment."""

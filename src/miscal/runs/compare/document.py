@@ -1,19 +1,250 @@
-"""The comparison of runs: one typed document, written as ``compare.json``.
+"""What a comparison holds, as in ``compare.json``, and the sentences that say it.
 
 Every interval is ``[low, high]`` at 95 %. Residuals are ``y - f``: positive means under-confident. A difference is the
 value of `a` minus that of `b`.
 """
 
+from __future__ import annotations
+
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Document, Measure, MeasureAgainstNull, Part, Probability, Share, Text
-from miscal.base.vocabulary import ANSWER, Kind
+from miscal.base.document import Document, Interval, Measure, MeasureAgainstNull, Part, Probability, Share, Text
+from miscal.base.number_wording import score
+from miscal.base.shown import Shown, SignedBar
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
 from miscal.findings.conditions import Stored
+from miscal.findings.verdict import in_points
+
+MOST_NAMED = 2
+"""Groups named in a sentence; the rest are counted."""
+
+
+def verdict(pair: RunPair, words: Vocabulary) -> tuple[str, ...]:
+    """Say which run is better calibrated, then how sure and right both are, where they differ and where both fail."""
+    others = (
+        _averages(pair, words),
+        None if pair.same_answers else _differences(pair, words),
+        _failures(pair, words),
+        _fields(pair),
+    )
+    return (_headline(pair, words), *(one for one in others if one))
+
+
+def _headline(pair: RunPair, words: Vocabulary) -> str:
+    rows = f"on the {pair.n_a:,} rows that both have" if pair.same_rows else "(each on its own rows)"
+    a, b, error = pair.a, pair.b, pair.measures["calibration_error"]
+    if pair.same_answers:
+        return (
+            f"{a} and {b} have the same {words.probabilities} and outcomes {rows}, so they are calibrated alike; only "
+            "the fields estimated from them can differ."
+        )
+    if error.difference.value is None:
+        return f"There are too few rows to say whether {a} or {b} is better calibrated."
+    if error.better is None:
+        ends = error.difference.interval
+        allowing = "" if ends is None or ends[0] <= 0 <= ends[1] else ", allowing for all that is compared here,"
+        return (
+            f"{a} and {b} cannot be told apart in calibration {rows}{allowing}: recalibration would lower the Brier "
+            f"score of {a} by {_saving(error.a)} and that of {b} by {_saving(error.b)}, a difference of "
+            f"{_apart(error.difference)}."
+        )
+    one, two = (a, b) if error.better == "a" else (b, a)
+    less, more = (error.a, error.b) if error.better == "a" else (error.b, error.a)
+    larger = error.difference if error.better == "b" else turned(error.difference)
+    return (
+        f"{one} is better calibrated than {two} {rows}: recalibration would lower its Brier score by {_saving(less)} "
+        f"and that of {two} by {_saving(more)}, a difference of {_apart(larger)}."
+    )
+
+
+def turned(measure: Measure) -> Measure:
+    """Return a difference with its sides exchanged.
+
+    Examples
+    --------
+    >>> turned(Measure(value=0.2, interval=(0.1, 0.3))).interval
+    (-0.3, -0.1)
+    """
+    value, interval = measure.value, measure.interval
+    ends = None if interval is None else (-interval[1], -interval[0])
+    return Measure(value=None if value is None else -value, interval=ends)
+
+
+def _averages(pair: RunPair, words: Vocabulary) -> str:
+    means = {"a": pair.a, "b": pair.b} | {
+        f"{name}_{side}": words.percent(getattr(pair.measures[measure], side).value)
+        for name, measure in (("probability", "confidence"), ("rate", "accuracy"))
+        for side in ("a", "b")
+    }
+    return words.both_averages.format(**means)
+
+
+def _differences(pair: RunPair, words: Vocabulary) -> str | None:
+    """Say where the hidden residuals differ most; None where no group was tested."""
+    if not pair.candidates:
+        return None
+    found = pair.differences
+    if not found:
+        return (
+            f"Beyond what reliability diagrams show, they are not shown to differ in any of the {pair.candidates:,} "
+            "groups tested."
+        )
+    phrases = [
+        f"{one.description}: there {_hidden(pair.a, one.a, words)} and {_hidden(pair.b, one.b, words)}"
+        for one in found[:MOST_NAMED]
+    ]
+    rest = f"; {len(found) - len(phrases)} more such groups are listed" if len(found) > len(phrases) else ""
+    return (
+        f"Beyond what reliability diagrams show, they differ most where {', and where '.join(phrases)}, beside "
+        f"{words.equal_rows()}{rest}."
+    )
+
+
+def _failures(pair: RunPair, words: Vocabulary) -> str | None:
+    """Say where both miss in one direction; None where nothing shows that."""
+    parts = []
+    for sign, often in {"over": "less often", "under": "more often"}.items():
+        names = [one.description for one in pair.groups if one.both == sign]
+        more = f" (and {len(names) - MOST_NAMED} more)" if len(names) > MOST_NAMED else ""
+        if names:
+            parts.append(f"{often} where {'; '.join(names[:MOST_NAMED])}{more}")
+    if not parts:
+        return None
+    return f"Beside {words.equal_rows()}, {words.of_both.format(a=pair.a, b=pair.b)} {', and '.join(parts)}."
+
+
+def _fields(pair: RunPair) -> str | None:
+    """Say how alike the hidden fields are; None where that is undefined."""
+    if pair.fields is None or pair.fields.hidden.value is None:
+        return None
+    return (
+        f"The hidden fields of the two runs have a correlation of {pair.fields.hidden.value:.2f} "
+        f"{_ends(pair.fields.hidden.interval, 2)} over these rows."
+    )
+
+
+def _apart(difference: Measure) -> str:
+    # no minus before what rounds to zero
+    return f"{score(difference.value)} {_ends(difference.interval)}"
+
+
+def _saving(measure: Measure) -> str:
+    # what is below zero is zero up to noise
+    return score(max(measure.value, 0.0))
+
+
+def _ends(interval: Interval, digits: int = 3) -> str:
+    if interval is None or None in interval:
+        return "[undefined]"
+    # no minus before what rounds to zero
+    low, high = (f"{round(end, digits) + 0.0:.{digits}f}" for end in interval)
+    return f"[{low}, {high}]"
+
+
+def _hidden(run: str, side: GroupSide | None, words: Vocabulary) -> str:
+    if side is None or side.hidden.value is None:
+        return f"{run} has no rows"
+    much = in_points(abs(side.hidden.value), words.digits)
+    return f"{words.of_run.format(run=run)} {much} {'less' if side.hidden.value < 0 else 'more'} often"
+
+
+# --- what is printed ----------------------------------------------------------------------------------------------
+
+
+def comparison_lines(found: ComparedRuns, out: Path) -> list[str]:
+    """Return the lines that are printed of a comparison, which was written into the folder `out`."""
+    lines = [f"{about}: {text}" for about, text in confidence_facts(found)]
+    lines += [""] if lines else []
+    for pair in found.pairs:
+        facts = (f"{about:<19}{text}" for about, text in pair_facts(pair, vocabulary(found.kind)))
+        lines += [*pair.verdict, "", *facts, ""]
+    return [*lines, f"{'page':<19}{out / 'compare.html'}"]
+
+
+def confidence_facts(found: ComparedRuns) -> list[tuple[str, str]]:
+    """Tell of each confidence of one table, and of every two, as what it is about and what is said."""
+    each = [
+        (
+            one.name,
+            f"log loss {_within(one.log_loss)}, after correction {_within(one.log_loss_after)}; area under the "
+            f"risk-coverage curve {_within(one.risk_coverage_area)}; smECE {_within(one.smece)}; "
+            + (f"findings {one.findings:,}: {'; '.join(one.worst)}" if one.worst else "no findings"),
+        )
+        for one in found.confidences
+    ]
+    both = [
+        (
+            f"{one.a} minus {one.b}",
+            f"log loss {_within(one.log_loss, signed=True)}, after correction "
+            f"{_within(one.log_loss_after, signed=True)}, area {_within(one.risk_coverage_area, signed=True)}",
+        )
+        for one in found.confidence_differences
+    ]
+    left = [("left out", f"{found.left_out:,} rows that lack one of the confidences")] if found.left_out else []
+    note = ("note", "intervals of differences hold for all pairs at once (Bonferroni), at 95 %")
+    return [*each, *both, *left, *([note] if len(both) > 1 else [])]
+
+
+def pair_facts(pair: RunPair, words: Vocabulary) -> list[tuple[str, str]]:
+    """Tell of the rows of a pair, of all its measures, and what must be known of them."""
+    compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
+    alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
+    names = {"accuracy": words.rate, "confidence": words.probability}
+    return [
+        ("rows", f"{compared} ({pair.matched_by}){alone}"),
+        *((names.get(name, name.replace("_", " ")), _measure(one)) for name, one in pair.measures.items()),
+        *(("note", note) for note in pair.notes),
+    ]
+
+
+def shown_comparison(found: ComparedRuns) -> Shown:
+    """Return what a comparison shows of itself: its verdicts, where the runs differ, and the numbers of each pair."""
+    words, pairs = vocabulary(found.kind), found.pairs
+    bars = [_differing(one, pair, words) for pair in pairs for one in pair.differences[: MOST_NAMED + 1]]
+    facts = [
+        (f"{pair.a} and {pair.b}: {about}" if len(pairs) > 1 else about, text)
+        for pair in pairs
+        for about, text in pair_facts(pair, words)
+    ]
+    return Shown(
+        title=f"Comparison of {len(found.runs)} runs: {', '.join(one.name for one in found.runs)}",
+        sentences=tuple(sentence for pair in pairs for sentence in pair.verdict),
+        bars=tuple(bars),
+        facts=(*confidence_facts(found), *facts),
+    )
+
+
+def _differing(one: GroupPair, pair: RunPair, words: Vocabulary) -> SignedBar:
+    said = f"{_hidden(pair.a, one.a, words)} and {_hidden(pair.b, one.b, words)}, beside {words.equal_rows()}"
+    return SignedBar(one.description, 0.0 if one.hidden is None else one.hidden.value or 0.0, said)
+
+
+def _measure(one: MeasurePair) -> str:
+    if one.a.value is None or one.b.value is None:
+        return "too few rows"
+    return f"{score(one.a.value)} and {score(one.b.value)}, difference {_within(one.difference, signed=True)}"
+
+
+def _within(measure: Measure, *, signed: bool = False) -> str:
+    """Write a number and its interval, where there is one."""
+    if measure.value is None:
+        return "undefined"
+    write = _signed if signed else score
+    ends = measure.interval
+    shown = "" if ends is None or ends[0] is None or ends[1] is None else f" [{write(ends[0])}, {write(ends[1])}]"
+    return f"{write(measure.value)}{shown}"
+
+
+def _signed(value: float) -> str:
+    written = score(value)
+    return written if written.startswith("-") else f"+{written}"
+
 
 COMPARISON_VERSION = 3
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""

@@ -12,8 +12,7 @@ from miscal.report.frame import render_page
 from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
-from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair
-from miscal.runs.compare.wording import confidence_facts
+from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair, confidence_facts
 
 STYLES = ("base.css", "tables.css", "figures.css", "print.css", "compare.css")
 

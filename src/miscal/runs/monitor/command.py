@@ -32,11 +32,10 @@ from miscal.runs.monitor.document import (
     RowsOfLooks,
     verdict,
 )
-from miscal.runs.monitor.identity import RowKeys, grid_of, refuse_counted, repeated, warnings_of
 from miscal.runs.monitor.new_rows import NewLabelled, Read, frame_of, known_rows, read_labelled
 from miscal.runs.monitor.page import build, course_table
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
-from miscal.runs.monitor.state import MonitorState
+from miscal.runs.monitor.state import MonitorState, RowKeys, grid_of, refuse_counted, repeated, warnings_of
 
 MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", states.FOLDER})
 """What the folder of a monitor holds."""
