@@ -142,7 +142,7 @@ def label_next(
     tests = 1 if method is None else max(method.candidates, 1)
     shown: dict[int, str] = {}
     if columns.text in rows.frame.columns and not content.summary.settings.get(SETTING):
-        every = texts(rows, columns.text)
+        every = texts(rows.frame, columns.text)
         shown = {int(rows.row[place]): every[place] for place in np.flatnonzero(free)[chosen].tolist()}
     plan = LabelPlan(
         pl.DataFrame(table).with_columns(pl.Series("finding", place).replace(0, None)),
@@ -176,7 +176,7 @@ def _findings(run: RunContent, model: SavedModel, new: NewRows, rows: TableRows)
     """Return the first finding that holds each row, from 1; 0 where none does."""
     named = run.summary.data.columns
     columns = {name: metadata_of(rows, name) for name in named.metadata if name in rows.frame.columns}
-    text = texts(rows, named.text) if named.text in rows.frame.columns else None
+    text = texts(rows.frame, named.text) if named.text in rows.frame.columns else None
     place = np.zeros(len(new), np.int64)
     frame = frame_of_rows(columns, new.X, model.encoder, text=text, clusters=run.load_clusters())
     for number, one in reversed(list(enumerate(run.summary.findings, start=1))):

@@ -111,7 +111,9 @@ def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndar
         if column is None:
             continue
         values = column_of(frame, column)
-        if values.dtype.is_nested() or values.dtype == pl.Object or (choices is None and _flags(values)):
+        if values.dtype.is_nested() or values.dtype == pl.Object:
+            continue
+        if choices is None and values.dtype.is_numeric() and set(values.drop_nulls().unique().to_list()) <= {0, 1}:
             continue
         listed = [None] * len(frame) if choices is None else choices.to_list()
         found[name] = np.array([_answer(value, of) for value, of in zip(values.to_list(), listed, strict=True)], object)
@@ -148,10 +150,6 @@ def one_answer_note(frame: pl.DataFrame, columns: AnswerColumns, correct: np.nda
         f"{columns.given!r}): it is right in {right:,} of them, so that it can be the right answer in {most:,} rows at "
         "most",
     )
-
-
-def _flags(values: pl.Series) -> bool:
-    return values.dtype.is_numeric() and set(values.drop_nulls().unique().to_list()) <= {0, 1}
 
 
 def _answer(value: object, choices: Sequence[str] | None) -> str | None:

@@ -173,7 +173,11 @@ def find_classes(
     columns, opened = _columns(probabilities, table, column)
     if known_names is not None and len(known_names) != len(columns):
         raise InputError(f"classes: {len(known_names)} names are given for {len(columns)} columns of probabilities")
-    names = known_names or (opened if _fits(table, column, opened) else columns)
+    names = known_names
+    if names is None:
+        # labels may rather be written as what the pattern leaves open than as the columns are
+        held = set(as_written(column_of(table.load([column]), column)).drop_nulls().unique().to_list())
+        names = opened if held & set(opened) or not held else columns
     return ClassColumns(_check_class_names(names), column, columns, predicted=predicted)
 
 
@@ -280,12 +284,6 @@ def _columns(probabilities: Any, table: Table, own: str) -> tuple[tuple[str, ...
     return columns, opened
 
 
-def _fits(table: Table, column: str, names: Sequence[str]) -> bool:
-    """Say whether labels are rather written as `names` than as the columns are."""
-    held = set(as_written(column_of(table.load([column]), column)).drop_nulls().unique().to_list())
-    return bool(held & set(names)) or not held
-
-
 # --- values -------------------------------------------------------------------------------------------------------
 
 
@@ -376,8 +374,13 @@ def with_top_label(rows: TableRows, classes: ClassColumns, *, drop: bool) -> tup
         raise InputError(
             f"{shown} holds one class alone, {value_list([found.names[found.code[0]]])}: give rows of others"
         )
-    rows = rows.take(kept) if bad.any() else rows
-    return replace(rows, frame=_with_columns(rows.frame, classes, found)), tuple(notes)
+    rows, top = rows.take(kept) if bad.any() else rows, found.predicted
+    frame = rows.frame.with_columns(
+        pl.Series(CONFIDENCE, found.probability[np.arange(len(top)), top]),
+        pl.Series(CORRECT, (top == found.code).astype(np.int64)),
+        pl.Series(classes.predicted, [found.names[k] for k in top], dtype=pl.String),
+    )
+    return replace(rows, frame=frame), tuple(notes)
 
 
 def probabilities_of(rows: TableRows, classes: ClassColumns) -> ClassProbabilities:
@@ -385,15 +388,6 @@ def probabilities_of(rows: TableRows, classes: ClassColumns) -> ClassProbabiliti
     read = as_probabilities(classes.values(rows))
     return ClassProbabilities(
         classes.names, read.probability, classes.codes(rows), classes.predicted, classes.columns, read.log
-    )
-
-
-def _with_columns(frame: pl.DataFrame, classes: ClassColumns, found: ClassProbabilities) -> pl.DataFrame:
-    top = found.predicted
-    return frame.with_columns(
-        pl.Series(CONFIDENCE, found.probability[np.arange(len(top)), top]),
-        pl.Series(CORRECT, (top == found.code).astype(np.int64)),
-        pl.Series(classes.predicted, [found.names[k] for k in top], dtype=pl.String),
     )
 
 

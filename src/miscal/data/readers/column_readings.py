@@ -117,7 +117,9 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
     if read_as == "other":
         return f"its type is {series.dtype}"
     if read_as == "list":
-        return _no_vector(series)
+        whole = series.null_count() == 0 and series.dtype.inner.is_numeric()
+        even = whole and series.cast(pl.List(series.dtype.inner)).list.len().n_unique() == 1
+        return None if even else "its lists do not all hold as many numbers"
     if distinct <= 1 and (known == len(series) or known == 0):
         return "it is the same in all rows"
     every_one = distinct == known == len(series)
@@ -128,13 +130,6 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
         if words is not None and words >= SENTENCE:  # type: ignore[operator]
             return f"it holds texts that hardly repeat: --text {name} makes inputs of them"
         return "its values hardly repeat: they name the rows"
-    return None
-
-
-def _no_vector(series: pl.Series) -> str | None:
-    whole = series.null_count() == 0 and series.dtype.inner.is_numeric()
-    if not whole or series.cast(pl.List(series.dtype.inner)).list.len().n_unique() != 1:
-        return "its lists do not all hold as many numbers"
     return None
 
 

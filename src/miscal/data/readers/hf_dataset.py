@@ -33,7 +33,8 @@ def read(source: Any, *, encoding: str = "utf-8") -> Table:
         return Table("datasets", tuple(source.column_names), lambda names: source.select_columns(names).to_polars())
     parts = _parts(source)
     files = [file for _, folder in parts for file in _files(folder)]
-    columns = _columns(files[0])
+    with damage(files[0], "an Arrow stream"):
+        columns = tuple(pl.read_ipc_stream(files[0], n_rows=0).columns)
     add_split = len(parts) > 1 and SPLIT not in columns
 
     def load(names: Sequence[str]) -> pl.DataFrame:
@@ -73,11 +74,6 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise CorruptFile(f"{path} is not a JSON object")
     return content
-
-
-def _columns(file: Path) -> tuple[str, ...]:
-    with damage(file, "an Arrow stream"):
-        return tuple(pl.read_ipc_stream(file, n_rows=0).columns)
 
 
 def _load(files: list[Path], names: Sequence[str], part: str | None) -> pl.DataFrame:

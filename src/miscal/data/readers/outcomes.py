@@ -59,9 +59,17 @@ def outcomes(
     if positive is not None:
         return _named(series, positive, name)
     if kind != ANSWER:
-        if series.dtype in (pl.String, pl.Categorical, pl.Enum):
-            return _plain(series, name, kind), ()
-        _refuse_two_numbers(series, name, kind)
+        words = series.dtype in (pl.String, pl.Categorical, pl.Enum)
+        if words and (found := plain_words(series, kind)) is not None:
+            return found[0], ()
+        # two numbers such as 1 and 2 are a label; what else is not 0 or 1 is refused by the check of outcomes
+        two = series.dtype.is_numeric() and series.n_unique() == 2 and ((series != 0) & (series != 1)).any()
+        if words or two:
+            held = (series.cast(pl.String) if words else series).unique().sort().to_list()
+            what = "the event" if kind == EVENT else "an approval"
+            raise InputError(
+                f"{name} holds {value_list(held)}: say which value is {what}, e.g. {argument('positive', held[0])}"
+            )
     return check_correct(series, name=name, rows=rows), ()
 
 
@@ -84,25 +92,6 @@ def plain_words(series: pl.Series, kind: Kind) -> tuple[np.ndarray, tuple[str, .
         if held <= set(meaning):
             return words.replace_strict(meaning, return_dtype=pl.Float64).to_numpy(), tuple(meaning)
     return None
-
-
-def _plain(series: pl.Series, name: str, kind: Kind) -> np.ndarray:
-    found = plain_words(series, kind)
-    if found is None:
-        raise InputError(_which(series.cast(pl.String), name, kind))
-    return found[0]
-
-
-def _refuse_two_numbers(series: pl.Series, name: str, kind: Kind) -> None:
-    """Two numbers such as 1 and 2 are a label; what else is not 0 or 1 is refused by the check of outcomes."""
-    if series.dtype.is_numeric() and series.n_unique() == 2 and ((series != 0) & (series != 1)).any():
-        raise InputError(_which(series, name, kind))
-
-
-def _which(series: pl.Series, name: str, kind: Kind) -> str:
-    held = series.unique().sort().to_list()
-    what = "the event" if kind == EVENT else "an approval"
-    return f"{name} holds {value_list(held)}: say which value is {what}, e.g. {argument('positive', held[0])}"
 
 
 def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -213,8 +202,10 @@ def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> R
             "people do not approve more often at a higher score, so all scores of the judge stand for one rate"
         )
     labelling = _labelling(judged, roles)
+    p = score if scale is None else scale.probability(score)
     judged, others = (
-        _with_probability(part, roles, scale, score[mask]) for part, mask in ((judged, known), (others, ~known))
+        replace(part, frame=part.frame.with_columns(pl.Series(roles.confidence, p[mask])))
+        for part, mask in ((judged, known), (others, ~known))
     )
     return ReadJudge(judged, others, scale, labelling, tuple(notes))
 
@@ -274,11 +265,6 @@ def _scale(
     if roles.weight is not None:
         weight = numbers(rows, roles.weight, label("weight", roles.weight))[known][learned]
     return JudgeScale.fit(score[known][learned], approved[learned], weight, words)
-
-
-def _with_probability(rows: TableRows, roles: Roles, scale: JudgeScale | None, score: NDArray[np.float64]) -> TableRows:
-    found = score if scale is None else scale.probability(score)
-    return replace(rows, frame=rows.frame.with_columns(pl.Series(roles.confidence, found)))
 
 
 def _labelling(rows: TableRows, roles: Roles) -> NDArray[np.float64] | None:

@@ -81,7 +81,11 @@ def numbers_in(
     if dtype == pl.String and not typed:
         return _parse_numbers(series, name, faults, said, blanks=blanks)
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        raise InputError(f"{name} must be numbers; got {_kind(series)}{_remove_quotes(series)}")
+        kind = "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype)
+        shown = f" ({value_list(series.head(3).to_list())})" if dtype == pl.String else ""
+        if shown and series.str.strip_chars().cast(pl.Float64, strict=False).null_count() < len(series):
+            shown = f" that looks like numbers{shown}: store it as numbers"
+        raise InputError(f"{name} must be numbers; got {kind}{shown}")
     values = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
     if not blanks:
         faults.add(name, np.isnan(values), "missing", f"{said} is missing")
@@ -112,16 +116,6 @@ def words_among_numbers(series: pl.Series, words: np.ndarray, name: str, row: np
         f"{name} must be numbers; {int(words.sum())} of {len(series)} values are not: {value_list(held.to_list())} "
         f"({row_list(words, row)}){meant}"
     )
-
-
-def _kind(series: pl.Series) -> str:
-    return "text" if series.dtype in (pl.String, pl.Categorical, pl.Enum) else str(series.dtype)
-
-
-def _remove_quotes(series: pl.Series) -> str:
-    if series.dtype != pl.String or series.str.strip_chars().cast(pl.Float64, strict=False).null_count() == len(series):
-        return f" ({value_list(series.head(3).to_list())})" if series.dtype == pl.String else ""
-    return f" that looks like numbers ({value_list(series.head(3).to_list())}): store it as numbers"
 
 
 def lists_not_finite(series: pl.Series) -> np.ndarray:

@@ -189,7 +189,10 @@ def choose_rows(table: Table, columns: Sequence[str], inputs: XSource, where: st
     frame = table.load(list(dict.fromkeys([*columns, *inputs.columns, *asked])))
     if len(frame) == 0:
         raise InputError("the data have no rows; give one row per prediction")
-    X = None if inputs.rows is not None else _matrix(inputs.embeddings, len(frame))
+    X = None
+    if inputs.rows is None and inputs.embeddings is not None:
+        X = numbers_or_checked(read_matrix(inputs.embeddings))
+        refuse_lengths(X.shape, len(frame))
     rows = TableRows(frame, np.arange(len(frame)), X, table.notes + inputs.notes, len(frame))
     if where is not None:
         keep, note = conditions.kept(where, frame)
@@ -213,14 +216,6 @@ def _pick_embeddings(embeddings: Any, rows: TableRows, column: str) -> np.ndarra
             f"{int(outside.sum())} of {len(values)} are not ({row_list(outside, rows.row)})"
         )
     return chosen_rows(X, values.astype(np.int64))
-
-
-def _matrix(embeddings: Any, n: int) -> np.ndarray | None:
-    if embeddings is None:
-        return None
-    X = numbers_or_checked(read_matrix(embeddings))
-    refuse_lengths(X.shape, n)
-    return X
 
 
 def numbers_or_checked(X: Any) -> np.ndarray:
@@ -334,12 +329,7 @@ def add_invalid_inputs(faults: RowFaults, rows: TableRows, inputs: XSource) -> N
         faults.add("embeddings", mask, "NaN, infinite or too large for float32", repr("embeddings"))
 
 
-def texts(rows: TableRows, column: str) -> tuple[str, ...]:
-    """Read a column as :func:`texts_of` does."""
-    return texts_of(rows.frame, column)
-
-
-def texts_of(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
+def texts(frame: pl.DataFrame, column: str) -> tuple[str, ...]:
     """Read a column as text; missing becomes the empty text."""
     series = column_of(frame, column)
     if series.dtype.is_nested() or series.dtype == pl.Object:
@@ -387,5 +377,5 @@ def encoder_values(inputs: XSource, frame: pl.DataFrame, X: np.ndarray | None) -
     """Return what an encoder takes, of rows whose x is complete: matrix, table or texts."""
     if inputs.kind == "features":
         return frame
-    places = X if inputs.kind == "embeddings" else texts_of(frame, str(inputs.text))
+    places = X if inputs.kind == "embeddings" else texts(frame, str(inputs.text))
     return PlacesAndColumns(places, frame) if inputs.features else places

@@ -85,16 +85,14 @@ def existing(path: Path, *, what: str = "data") -> Path:
     except FileNotFoundError:
         raise FileError(f"the {what} file {path} does not exist{_near_file(path)}") from None
     except (OSError, ValueError) as error:
-        raise FileError(f"the {what} file {str(path)!r} cannot be opened: {_reason(error)}") from None
+        raise FileError(
+            f"the {what} file {str(path)!r} cannot be opened: {getattr(error, 'strerror', None) or error}"
+        ) from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise FileError(f"the {what} file {path} is a pipe or a device, not a regular file; write it to disk first")
     if stat.S_ISREG(mode) and not os.access(path, os.R_OK):
         raise FileError(f"the {what} file {path} cannot be read: permission denied")
     return path
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _near_file(path: Path) -> str:

@@ -175,7 +175,7 @@ def read_labelled(
     groups, unit = _units(beside, roles.grouping, new.X[keep] if equal_inputs else None)
     order = np.argsort(unit, kind="stable")
     at = np.flatnonzero(keep)[order]
-    shown = None if text is None else texts(beside, text)
+    shown = None if text is None else texts(beside.frame, text)
     rows = NewLabelled(
         X=new.X[at],
         correct=outcome[order],
