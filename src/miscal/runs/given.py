@@ -61,7 +61,8 @@ def put_together(data: Any, y: Any = None, **options: Any) -> Given:
         return Given(data, options, frames)
     if not accepts(data):
         return _of_array(data, values, options)
-    taken = [name for name in values if name in map(str, _names(data))]
+    names = list(data) if isinstance(data, Mapping) else getattr(data, "column_names", data.columns)
+    taken = [name for name in values if name in map(str, names)]
     if taken:
         raise InputError(
             f"{taken[0]} is given as values, but the data have a column {taken[0]!r}, too: name that column, or drop it"
@@ -118,7 +119,8 @@ def _values(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def _of_classes(options: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """Add probabilities of classes that are given as values, a column for each class, and return how they are named."""
     given = collected(options.get("probabilities"))
-    if given is None or isinstance(given, (str, Path)) or _are_names(given):
+    names_alone = isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given)
+    if given is None or isinstance(given, (str, Path)) or names_alone:
         return {}
     if isinstance(given, Mapping) or is_frame(given):
         columns = with_columns(given, {})
@@ -143,11 +145,3 @@ def _of_classes(options: dict[str, Any], values: dict[str, Any]) -> dict[str, An
 def value_column(name: str) -> str:
     """Return what the column of a class is called whose probabilities are given as values."""
     return f"probability of {name}"
-
-
-def _are_names(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and all(isinstance(one, str) for one in given)
-
-
-def _names(data: Any) -> list[Any]:
-    return list(data) if isinstance(data, Mapping) else list(getattr(data, "column_names", data.columns))

@@ -137,21 +137,18 @@ def _notes(table: ColumnTable) -> tuple[str, str]:
 def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...]:
     value = clean(one.value)
     value = value if len(value) <= LONGEST else f"{value[: LONGEST - 3]}..."
+    rates = [percent(p, decimals if words.digits else 0).replace(THIN, "") for p in (one.accuracy, one.confidence)]
     left = (
         f", leaves {_measured(one.conditional, decimals)}"
         if one.mark == EXPLAINED and one.conditional.value is not None
         else ""
     )
     return (
-        *(value, f"{one.n:,}", *(_rate(share, words, decimals) for share in (one.accuracy, one.confidence))),
+        *(value, f"{one.n:,}", *rates),
         *([_ratio(one.observed_over_expected)] if words.ratio else []),
         *(_measured(size, decimals) for size in (one.residual, one.hidden, one.after)),
         *(f"{one.told}{left}", _measured(one.slope, decimals), one.slope_told if one.slope_finding else ""),
     )
-
-
-def _rate(share: float, words: Vocabulary, decimals: int) -> str:
-    return percent(share, decimals if words.digits else 0).replace(THIN, "")
 
 
 def _ratio(measure: Measure) -> str:

@@ -213,8 +213,14 @@ def audit_run(
     nulls, curves = refit_under_null(rows, null, n_draws, tell)
     tell("other seeds")
     seeds, by_seed = refit_with_seeds(rows, n_seeds, tell)
-    correct, confidence, delta, local = _measured_rows(run)
-    cuts = {"epsilons": _epsilons(run), "min_rows": rows.min_rows, "weights": rows.weights}
+    table = run.table.filter(run.evaluated)
+    correct, confidence, delta = (table[name].to_numpy() for name in ("correct", "confidence", "delta"))
+    # a row without a local estimate is one without a regime, whatever the epsilon
+    local = table["regime"].is_not_null().to_numpy()
+    # regimes are cut again at the usual thresholds, or, of a rare event, in the same proportion
+    usual = default_epsilon(run.summary.kind, run.summary.global_.confidence.value or 0.0)
+    epsilons = tuple(float(f"{usual * one / EPSILON:.2g}") for one in EVIDENCE_DEFAULTS.epsilons)
+    cuts = {"epsilons": epsilons, "min_rows": rows.min_rows, "weights": rows.weights}
     by_smece, by_brier = (
         threshold_sensitivity(correct, confidence, lambda size: regimes_of(delta, size, local), by=score, **cuts)
         for score in ("smece", "brier")
@@ -266,16 +272,3 @@ def _rows(run: RunContent) -> tuple[RunContent, Triples]:
     if run.summary.evidence != TEST:
         return run, triples
     return run, replace(triples, split=run.table["split"].to_numpy().astype(str))
-
-
-def _epsilons(run: RunContent) -> tuple[float, ...]:
-    """Return where regimes are cut again: at the usual thresholds, or, of a rare event, in the same proportion."""
-    usual = default_epsilon(run.summary.kind, run.summary.global_.confidence.value or 0.0)
-    return tuple(float(f"{usual * one / EPSILON:.2g}") for one in EVIDENCE_DEFAULTS.epsilons)
-
-
-def _measured_rows(run: RunContent) -> tuple[np.ndarray, ...]:
-    rows = run.table.filter(run.evaluated)
-    # a row without a local estimate is one without a regime, whatever the epsilon
-    local = rows["regime"].is_not_null().to_numpy()
-    return (*(rows[name].to_numpy() for name in ("correct", "confidence", "delta")), local)

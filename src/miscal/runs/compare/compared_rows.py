@@ -16,7 +16,6 @@ from miscal.base.folds import row_groups
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
-from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.evidence import TIME
 from miscal.discovery.redaction import SETTING
@@ -111,7 +110,12 @@ def read_rows(run: RunContent, name: str) -> RunRows:
             f"run {name} was made of evidence over time, so its earliest rows have no field to compare: compare a "
             f"run of {either('`miscal discover --evidence all`', '`miscal.discover` with all evidence')} on its data"
         )
-    triples = _again(run, name)
+    # a sentence model may take minutes, and only equal texts matter here
+    changed = {"embed_model": "tfidf"} if kind_of(run.source) == TEXT else {}
+    try:
+        triples = run.triples(**changed)
+    except MiscalError as error:
+        raise type(error)(f"run {name}: {error.args[0]}") from None
     table = run.table
     if not np.array_equal(triples.row, table["row"].to_numpy()):
         raise MismatchError(f"{name}: the data no longer give the rows of the run: run {command('discover')} again")
@@ -137,15 +141,6 @@ def read_rows(run: RunContent, name: str) -> RunRows:
         hidden=triples.correct - expected_outcome(replace(triples, split=None), seed),
         stratum=cut_into_strata(confidence, width, np.random.default_rng((seed, _STRATA))),
     )
-
-
-def _again(run: RunContent, name: str) -> Triples:
-    # a sentence model may take minutes, and only equal texts matter here
-    changed = {"embed_model": "tfidf"} if kind_of(run.source) == TEXT else {}
-    try:
-        return run.triples(**changed)
-    except MiscalError as error:
-        raise type(error)(f"run {name}: {error.args[0]}") from None
 
 
 # --- matching -----------------------------------------------------------------------------------------------------

@@ -235,15 +235,14 @@ def _within(measure: Measure, *, signed: bool = False) -> str:
     """Write a number and its interval, where there is one."""
     if measure.value is None:
         return "undefined"
-    write = _signed if signed else score
+
+    def write(value: float) -> str:
+        written = score(value)
+        return written if not signed or written.startswith("-") else f"+{written}"
+
     ends = measure.interval
     shown = "" if ends is None or ends[0] is None or ends[1] is None else f" [{write(ends[0])}, {write(ends[1])}]"
     return f"{write(measure.value)}{shown}"
-
-
-def _signed(value: float) -> str:
-    written = score(value)
-    return written if written.startswith("-") else f"+{written}"
 
 
 COMPARISON_VERSION = 3

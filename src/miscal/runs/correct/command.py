@@ -31,7 +31,7 @@ from miscal.base.files import (
 from miscal.base.tables import scan_parquet
 from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind
-from miscal.base.workers import ENGINES, InProcess, Threads, Workers, WorkItem, choose_workers
+from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
 from miscal.data.readers import NewSource
 from miscal.data.readers.class_columns import is_matrix_file
 from miscal.data.readers.pieces import Piece
@@ -150,13 +150,9 @@ def correct_pieces(job: CorrectionJob, pieces: Sequence[Piece], engine: str) -> 
     interpreter); "ray" this machine, or the cluster that RAY_ADDRESS names. Model, data and output must lie where every
     machine of the cluster sees them under the same path.
     """
-    with choose_workers(engine, lambda: _local_workers(len(pieces))) as workers:
+    threads = min(n_workers(None, max(len(pieces), 1)), _MOST_THREADS)
+    with choose_workers(engine, lambda: InProcess() if threads == 1 else Threads(threads)) as workers:
         yield from workers.results(WorkItem(f"piece {piece.number}", job.run, (piece,), key=piece) for piece in pieces)
-
-
-def _local_workers(n: int) -> Workers:
-    threads = min(n_workers(None, max(n, 1)), _MOST_THREADS)
-    return InProcess() if threads == 1 else Threads(threads)
 
 
 # a piece: as many rows as have this many numbers, some copies of which are in memory for each thread

@@ -295,9 +295,12 @@ def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> t
     table = run.table
     columns = {name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible")}
     visible = np.clip(columns["confidence"] + columns["visible"], 0.0, 1.0)
-    if triples is not None and _idle(model, triples):
-        # the fits of the run may have corrected them where the saved one, from all rows, does not
-        columns["corrected"] = columns["confidence"]
+    if triples is not None:
+        some = slice(0, MOST_TRIED)
+        delta = model.estimator.fitted.correct(triples.X[some], triples.confidence[some]).delta
+        if np.all(np.abs(delta) < UNMOVED):
+            # the fits of the run may have corrected them where the saved one, from all rows, does not
+            columns["corrected"] = columns["confidence"]
     unit = np.arange(len(table))
     if "unit" in table.columns and not table["unit"].null_count():
         unit = table["unit"].to_numpy()
@@ -323,10 +326,3 @@ def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> t
     return rows, frame_of_rows(
         taken.metadata, taken.X, model.encoder, text=taken.text, clusters=clusters, hidden=hidden
     )
-
-
-def _idle(model: SavedModel, triples: Triples) -> bool:
-    """Whether the saved model leaves confidences as they are."""
-    some = slice(0, MOST_TRIED)
-    corrected = model.estimator.fitted.correct(triples.X[some], triples.confidence[some])
-    return bool(np.all(np.abs(corrected.delta) < UNMOVED))
