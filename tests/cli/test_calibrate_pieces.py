@@ -71,13 +71,13 @@ def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
 @pytest.mark.promise("C3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
-    from miscal.runs.correct import calibrate_file, command, pieces
+    from miscal.runs.correct import calibrate_file, command
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     rows().write_parquet(tmp_path / "new.parquet")
     whole, again = tmp_path / f"whole{ending}", tmp_path / f"again{ending}"
     calibrate_file(models["features"], tmp_path / "new.parquet", whole)
-    done = []
+    done, correct_pieces = [], command.correct_pieces
 
     def stopped(job, left, engine):
         for piece in left[:7]:
@@ -92,7 +92,7 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
 
     def watched(job, left, engine):
         done.extend(left)
-        yield from pieces.correct_pieces(job, left, engine)
+        yield from correct_pieces(job, left, engine)
 
     monkeypatch.setattr(command, "correct_pieces", watched)
     # one part was damaged in the meantime: it is corrected again

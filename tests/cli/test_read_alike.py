@@ -50,7 +50,7 @@ def test_types_are_those_of_the_whole_file(values, tmp_path, small_pieces):
     (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{value},1\n" for value in column))
     whole = read_whole(tmp_path / "a.csv")
     source = open_pieces(tmp_path / "a.csv")
-    parts = pl.concat([source.load_typed(piece, ["a"]) for piece in source.pieces(7)])["a"]
+    parts = pl.concat([source.load(piece, ["a"], typed=True) for piece in source.pieces(7)])["a"]
     assert parts.dtype == whole.dtype
     assert parts.equals(whole)
 
