@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from _data import RealSet
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import worst_slice
 from miscal.calibration.survey_design import correlation
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import Claim, certificate, claim, unseen_rows
+from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
@@ -29,7 +30,7 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
     y, f, corrected = data.correct[test], data.confidence[test], np.array(record["corrected"])
     expected = outcome_given_confidence(data.correct[~test], data.confidence[~test], f)
     shown = certificate(
-        unseen_rows(y, f, corrected - f, corrected - np.array(isotonic["corrected"]), expected=expected),
+        LabelledRows.of(y, f, expected, delta=corrected - f, hidden=corrected - np.array(isotonic["corrected"])),
         settings=EvidenceSettings(n_draws=499),
         random_state=seed,
     )
@@ -38,15 +39,11 @@ def hidden_limit(data: RealSet, seed: int, record: dict, isotonic: dict) -> floa
 
 def claim_of(
     field: MiscalibrationField, found: FieldEstimate, y: np.ndarray, f: np.ndarray, test: np.ndarray, *, seed: int
-) -> Claim:
+) -> Certificate:
     """What the test rows allow to be said of a field's estimate of them, as in `miscal discover`."""
-    return claim(
-        unseen_rows(
-            y[test], f[test], found.delta, found.ungated, expected=outcome_given_confidence(y[~test], f[~test], f[test])
-        ),
-        structure=field.structure_,
-        random_state=seed,
-    )
+    expected = outcome_given_confidence(y[~test], f[~test], f[test])
+    rows = LabelledRows.of(y[test], f[test], expected, delta=found.delta, hidden=found.ungated)
+    return certificate(rows, random_state=seed)
 
 
 def recovery(delta: np.ndarray, truth: np.ndarray) -> float | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from miscal.base.folds import assign_folds
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import Certificate, certificate, unseen_rows
+from miscal.evidence.certificates import Certificate, certificate
 
 FOLDS = 4
 
@@ -29,8 +30,7 @@ def proof_of(
 ) -> Certificate:
     """Certify a hidden field on all folds but the first."""
     tested = fold > 0
-    judged = unseen_rows(
-        rows.correct[tested], rows.confidence[tested], 0 * field[tested], field[tested],
-        expected=expected[tested], block=fold[tested],
-    )  # fmt: skip
+    rows, field = rows.take(tested), field[tested]
+    known = {"delta": 0 * field, "hidden": field, "block": fold[tested]}
+    judged = LabelledRows.of(rows.correct, rows.confidence, expected[tested], **known)
     return certificate(judged, p_structure=p_structure, random_state=seed)

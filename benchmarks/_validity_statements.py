@@ -41,10 +41,10 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.estimate import regimes_of
 from miscal.evidence.anytime import running_interval, unit_sums
-from miscal.evidence.certificates import certificate, unseen_rows
+from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence, rare_values_warning
 from miscal.evidence.drift import drift
-from miscal.evidence.kernel_score import kernel_score
+from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
@@ -133,15 +133,15 @@ def certificates(asked: Asked) -> Told:
     # the limit of the total is dear; it is judged where confidences are calibrated and where something is planted
     delta = rows.delta * (asked.kind != VISIBLE)
     proof = certificate(
-        unseen_rows(
+        LabelledRows.of(
             rows.correct,
             rows.confidence,
-            delta,
-            rows.hidden,
-            expected=asked.expected,
+            asked.expected,
+            delta=delta,
+            hidden=rows.hidden,
             block=asked.block,
-            groups=rows.group,
-            weights=rows.weight,
+            group=rows.group,
+            weight=rows.weight,
         ),
         settings=SETTINGS,
         random_state=asked.seed,
@@ -169,13 +169,14 @@ def hidden_tests(asked: Asked) -> Told:
     known = {"settings": SETTINGS_OF_TESTS, "random_state": asked.seed}
     field, tested = (rows.hidden, np.ones(len(X), bool)) if asked.block is None else learned_in_turn(asked, X)
     block = None if asked.block is None else asked.block[tested]
-    structure = kernel_score(X, rows.correct, rows.confidence, asked.expected, design=asked.design, **known)
-    judged = unseen_rows(
-        rows.correct[tested], rows.confidence[tested], 0 * field[tested], field[tested],
-        expected=asked.expected[tested], block=block,
-        groups=None if rows.group is None else rows.group[tested],
-        weights=None if rows.weight is None else rows.weight[tested],
-    )  # fmt: skip
+    structure = smoothed_residuals(
+        X, rows.correct, rows.confidence, asked.expected, design=asked.design, **known
+    ).p_value
+    learned = {"delta": 0 * field, "hidden": field, "group": rows.group, "weight": rows.weight}
+    learned = {name: None if values is None else values[tested] for name, values in learned.items()}
+    judged = LabelledRows.of(
+        rows.correct[tested], rows.confidence[tested], asked.expected[tested], block=block, **learned
+    )
     proof = certificate(judged, p_structure=structure, **known)
     told.p_value("hidden p-value", proof.p_value, hypothesis=True)
     told.p_value("test of the field", proof.p_field, hypothesis=True)

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.stats import binomtest
 
 from _script import options, show, target
-from miscal.evidence.certificates import certificate, unseen_rows
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.settings import SIGNIFICANCE, EvidenceSettings
 
@@ -66,7 +67,7 @@ def certify(test, fit, delta, hidden, seed):
     delta, hidden = np.clip(delta, -1, 1), np.clip(hidden, -1, 1)
     expected = outcome_given_confidence(fit[1], fit[0], test[0])
     return certificate(
-        unseen_rows(test[1], test[0], delta, hidden, expected=expected), settings=SETTINGS, random_state=seed
+        LabelledRows.of(test[1], test[0], expected, delta=delta, hidden=hidden), settings=SETTINGS, random_state=seed
     )
 
 

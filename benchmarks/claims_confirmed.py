@@ -30,12 +30,13 @@ from _data import read_set, set_names
 from _layers import learned_in_turn, proof_of
 from _script import limit_threads, options, results, show, target
 from miscal.base.folds import row_groups
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.estimators.field import MiscalibrationField
-from miscal.evidence.certificates import certificate, unseen_rows
+from miscal.evidence.certificates import certificate
 from miscal.evidence.conditional import outcome_given_confidence
-from miscal.evidence.kernel_score import kernel_score
+from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import SIGNIFICANCE
 
 FIELDS = ("set", "rows", "draw")
@@ -57,7 +58,7 @@ def one_draw(folder: Path | None, name: str, many: int, draw: int) -> dict:
     start, data = time.perf_counter(), read_set(folder, name)
     here, there = parts(Triples.of(data.X, confidence=data.confidence, correct=data.correct), many, draw)
     expected = expected_outcome(here, draw)
-    score = kernel_score(here.X, here.correct, here.confidence, expected, random_state=draw)
+    score = smoothed_residuals(here.X, here.correct, here.confidence, expected, random_state=draw).p_value
     fold, raw, gated = learned_in_turn(here, draw)
     claim, before = (proof_of(here, fold, field, expected, p, draw) for field, p in ((raw, score), (gated, None)))
     model = MiscalibrationField(random_state=draw, n_jobs=1).fit_triples(here)
@@ -73,8 +74,8 @@ def judged(model: MiscalibrationField, here: Triples, there: Triples, seed: int)
     """What rows say of a field that has not seen them."""
     expected = outcome_given_confidence(here.correct, here.confidence, there.confidence)
     field = model.estimate(there.X, there.confidence).ungated
-    score = kernel_score(there.X, there.correct, there.confidence, expected, random_state=seed)
-    tested = unseen_rows(there.correct, there.confidence, 0 * field, field, expected=expected)
+    score = smoothed_residuals(there.X, there.correct, there.confidence, expected, random_state=seed).p_value
+    tested = LabelledRows.of(there.correct, there.confidence, expected, delta=0 * field, hidden=field)
     proof = certificate(tested, p_structure=score, random_state=seed)
     return {"direction": bool(proof.hidden.value > 0), "p_others": proof.p_value, "p_field_others": proof.p_field}
 

@@ -30,7 +30,7 @@ from _script import limit_threads, options, results, show, target
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import METRICS, measure_gap, measure_smece
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.evidence.certificates import certificate, unseen_rows
+from miscal.evidence.certificates import certificate
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger import Groups, find, named_groups
@@ -80,7 +80,9 @@ def candidates(kinds: np.ndarray) -> Groups:
 def judged(rows: dict[str, np.ndarray], group: np.ndarray | None, seed: int) -> dict[str, bool]:
     """Which statements are false."""
     y, f, field, n = rows["y"], rows["f"], np.clip(rows["field"], -1, 1), len(rows["y"])
-    proof = certificate(unseen_rows(y, f, field, field, expected=f, groups=group), settings=SETTINGS, random_state=seed)
+    proof = certificate(
+        LabelledRows.of(y, f, f, delta=field, hidden=field, group=group), settings=SETTINGS, random_state=seed
+    )
     known = SurveyDesign.of(group, y - f, f * (1 - f))
     regime = np.where(field < 0, "over", "under")
     [over] = judge(LabelledRows(y, f, f, design=known), [field < 0], [-1])

@@ -78,7 +78,7 @@ def one_set(folder: Path, name: str, rows: int, group: str) -> dict:
         "unit": (by.column or by.source) + ("" if by.coarser is None else f" (x {by.factor:.2f})"),
         "units": len(triples) if triples.group is None else len(np.unique(triples.group)),
         "findings": len(write_ledger(found, own_split=False, seed=0).findings),
-        "limit": float(claim.certificate.lower_bound_hidden.interval[0]), "p": float(claim.certificate.p_value),
+        "limit": float(claim.lower_bound_hidden.interval[0]), "p": float(claim.p_value),
         "seconds": time.perf_counter() - start,
     }  # fmt: skip
 

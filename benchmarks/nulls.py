@@ -79,8 +79,8 @@ def one_draw(folder: Path | None, name: str, world: str, strength: float, draw: 
         "set": name, "world": world, "strength": strength, "draw": draw, "seconds": time.perf_counter() - start,
         "std": float(found.delta.std()), "std_hidden": float(found.hidden.std()), "structure": field.structure_,
         **{k: field.settings_[k] for k in ("gain", "gain_error", "score")},
-        "p_hidden": claim.certificate.hidden.p_value, "p_total": claim.certificate.total.p_value,
-        "found": claim.confirmed,
+        "p_hidden": claim.hidden.p_value, "p_total": claim.total.p_value,
+        "found": claim.claims_hidden,
         **truth_agreement(data, world, p, found, test),
     }  # fmt: skip
 

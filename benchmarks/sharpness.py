@@ -42,7 +42,7 @@ from _worlds import rare_regime
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.evidence.conditional import given_count, permutation_p_value, strata
-from miscal.evidence.kernel_score import kernel_score
+from miscal.evidence.kernel_score import smoothed_residuals
 from miscal.evidence.settings import SIGNIFICANCE
 
 FIELDS = ("world", "draw", "seed")
@@ -89,7 +89,7 @@ def one_draw(fits: int, world: str, draw: int, seed: int) -> dict:
     rows = Triples.of(X, confidence=f, correct=y)
     state = draw + 10_000 * seed
     expected = expected_outcome(rows, state)
-    score = kernel_score(rows.X, rows.correct, f, expected, random_state=state)
+    score = smoothed_residuals(rows.X, rows.correct, f, expected, random_state=state).p_value
     found = dict(zip(FIELDS, (world, draw, seed), strict=True))
     found |= {"score": score, "oracle": _oracle(rows, expected, truth, state)}
     if draw < fits:

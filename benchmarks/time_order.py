@@ -48,7 +48,7 @@ def one_draw(world: str, rows: int, draw: int) -> dict:
     named = {"kind": kind, "x": X[:, 0].round(1)}
     triples, *_ = prepared(Triples.of(inputs, confidence=f, correct=correct, time=when, metadata=named), "time", draw)
     fitted = fit_rows(triples, evidence="time", seed=draw, n_jobs=1)
-    proof = claim_of(fitted, seed=draw).certificate
+    proof = claim_of(fitted, seed=draw)
     found = bool(write_ledger(fitted, own_split=False, seed=draw).findings)
     p_values = (proof.p_value, proof.p_field, proof.p_structure)
     told = dict(zip(STATEMENTS, [*(p is not None and p <= LEVEL for p in p_values), found], strict=True))

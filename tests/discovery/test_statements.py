@@ -8,7 +8,7 @@ from miscal.base.document import MeasureAgainstNull
 from miscal.discovery.discover import discover
 from miscal.discovery.summarise import gated_parts, gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
-from miscal.evidence.certificates import Certificate, Claim
+from miscal.evidence.certificates import Certificate
 from miscal.evidence.limits import Bound
 from miscal.findings import Subregime
 from miscal.findings.conditions import Trend
@@ -129,10 +129,8 @@ def test_nor_do_they_in_many_runs(seed, n):
 
 
 def claim(p_field, p_structure):
-    return Claim(
-        True,
-        Certificate.of(Bound(0.1, 0.0, 0.5), Bound(0.1, 0.0, p_field), n=500, detectable=0.05, p_structure=p_structure),
-    )
+    total, hidden = Bound(0.1, 0.0, 0.5), Bound(0.1, 0.0, p_field)
+    return Certificate.of(total, hidden, n=500, detectable=0.05, p_structure=p_structure)
 
 
 def test_a_part_is_confirmed_in_what_it_hides_only_behind_the_claim():

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from miscal.evidence.certificates import Certificate, Claim, claim, unseen_rows
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import outcome_given_confidence
 from miscal.evidence.limits import Bound
 from miscal.evidence.settings import EvidenceSettings
@@ -23,44 +24,42 @@ def world(n=800, fit=4_000, seed=1):
 probabilities = st.floats(1e-6, 1.0)
 
 
-@given(st.booleans(), probabilities, st.one_of(st.none(), probabilities), st.floats(0, 0.3))
-def test_the_claim_is_by_the_p_value_alone(structure, p_field, p_structure, low):
+@given(probabilities, st.one_of(st.none(), probabilities), st.floats(0, 0.3))
+def test_the_claim_is_by_the_p_value_alone(p_field, p_structure, low):
     proof = Certificate.of(
         Bound(0.1, 0.05, 0.01), Bound(0.1, low, p_field), n=500, detectable=0.05, p_structure=p_structure
     )
-    found = Claim(structure, proof)
-    assert found.confirmed == (proof.p_value < 0.05)
-    assert found.located == (found.confirmed and p_field < 0.05)
+    assert proof.claims_hidden == (proof.p_value < 0.05)
+    assert proof.located == (proof.claims_hidden and p_field < 0.05)
 
 
-def test_a_planted_field_is_claimed_whether_or_not_the_estimator_would_correct_by_it():
+def test_a_planted_field_is_claimed():
     confidence, sign, fit = world()
     y = np.random.default_rng(0).random(800) < confidence + 0.15 * sign
-    rows = unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit)
-    for structure in (True, False):
-        found = claim(rows, structure=structure)
-        assert found.confirmed
-        assert found.located
-        assert found.certificate.hidden.low > 0
+    rows = LabelledRows.of(y, confidence, delta=0.15 * sign, hidden=0.15 * sign, **fit)
+    found = certificate(rows)
+    assert found.claims_hidden
+    assert found.located
+    assert found.hidden.low > 0
 
 
 def test_what_is_not_claimed_has_no_size():
     # before, the limit of a field with a p-value of its own below 0.05 was given although nothing was claimed
     confidence, sign, fit = world()
     y = np.random.default_rng(0).random(800) < confidence + 0.15 * sign
-    rows = unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit)
-    alone = claim(rows, structure=True)
-    strict = EvidenceSettings(significance=alone.certificate.p_field / 2)
-    denied = claim(rows, structure=True, p_structure=0.9, settings=strict)
-    assert not denied.confirmed
-    assert denied.certificate.hidden.low == 0 < alone.certificate.hidden.low
+    rows = LabelledRows.of(y, confidence, delta=0.15 * sign, hidden=0.15 * sign, **fit)
+    alone = certificate(rows)
+    strict = EvidenceSettings(significance=alone.p_field / 2)
+    denied = certificate(rows, p_structure=0.9, settings=strict)
+    assert not denied.p_value < strict.significance
+    assert denied.hidden.low == 0 < alone.hidden.low
 
 
 def test_a_second_test_that_sees_nothing_costs_the_field_what_is_said_to_be_detectable():
     confidence, sign, fit = world()
     y = np.random.default_rng(0).random(800) < confidence
-    rows = unseen_rows(y, confidence, sign * 0.1, sign * 0.1, **fit)
-    alone, beside = (claim(rows, structure=True, p_structure=p) for p in (None, 0.5))
+    rows = LabelledRows.of(y, confidence, delta=sign * 0.1, hidden=sign * 0.1, **fit)
+    alone, beside = (certificate(rows, p_structure=p) for p in (None, 0.5))
     assert alone.detectable < beside.detectable
 
 
@@ -68,21 +67,20 @@ def test_the_significance_is_that_of_the_settings():
     confidence, sign, fit = world()
     y = np.random.default_rng(0).random(800) < confidence + 0.15 * sign
     strict = EvidenceSettings(significance=1e-9)
-    assert not claim(
-        unseen_rows(y, confidence, 0.15 * sign, 0.15 * sign, **fit), structure=True, settings=strict
-    ).confirmed
+    rows = LabelledRows.of(y, confidence, delta=0.15 * sign, hidden=0.15 * sign, **fit)
+    assert certificate(rows, settings=strict).hidden.low == 0 < certificate(rows).hidden.low
 
 
 def test_nothing_could_be_detected_where_confidences_leave_no_room():
-    half = [0.5, 0.5]
-    assert claim(unseen_rows([1, 0], half, [0.0, 0.0], [0.0, 0.0], expected=half), structure=False).detectable is None
+    y, half, nothing = np.array([1.0, 0.0]), np.full(2, 0.5), np.zeros(2)
+    assert certificate(LabelledRows.of(y, half, half, delta=nothing, hidden=nothing)).detectable is None
 
 
 @pytest.mark.parametrize("n", [200, 2_000])
 def test_what_is_detectable_shrinks_with_the_root_of_the_rows(n):
     def detectable(number):
         f, nothing = np.full(number, 0.6), np.zeros(number)
-        return claim(unseen_rows(nothing, f, nothing, nothing, expected=f), structure=False).detectable
+        return certificate(LabelledRows.of(nothing, f, f, delta=nothing, hidden=nothing)).detectable
 
     assert detectable(4 * n) == pytest.approx(detectable(n) / 2, rel=0.03)
 
@@ -91,7 +89,7 @@ def test_centring_within_strata_and_blocks_cost_what_they_cost():
     y, f, nothing = np.zeros(800), np.linspace(0.5, 0.8, 800), np.zeros(800)
 
     def detectable(confidence, **options):
-        return claim(unseen_rows(y, confidence, nothing, nothing, expected=f, **options), structure=False).detectable
+        return certificate(LabelledRows.of(y, confidence, f, delta=nothing, hidden=nothing, **options)).detectable
 
     # one stratum of 800 keeps nearly all of its rows, strata of 8 keep seven of eight
     assert detectable(f) / detectable(np.full(800, 0.6)) == pytest.approx(np.sqrt(8 / 7), rel=0.01)
@@ -119,18 +117,17 @@ def test_what_is_said_to_be_detectable_is_claimed_with_eighty_percent_power(name
         rng = np.random.default_rng([seed, n])
         f, sign, nothing = CONFIDENCES[name](rng, n), rng.choice([-1.0, 1.0], n), np.zeros(n)
         block = np.arange(n) % blocks
-        size = claim(unseen_rows(nothing, f, nothing, nothing, expected=f, block=block), structure=False).detectable
+        size = certificate(LabelledRows.of(nothing, f, f, delta=nothing, hidden=nothing, block=block)).detectable
         # the same on every row, as far as the rates leave room, so that the mean is what was promised
         room = np.minimum(f, 1 - f)
         most = brentq(lambda most, room=room, size=size: np.minimum(most, room).mean() - size, 0, 0.5)
         hidden = np.minimum(most, room) * sign
         y = (rng.random(n) < f + hidden).astype(float)
-        found = claim(
-            unseen_rows(y, f, hidden, hidden, expected=f, block=block),
-            structure=True,
+        found = certificate(
+            LabelledRows.of(y, f, f, delta=hidden, hidden=hidden, block=block),
             settings=settings,
             random_state=seed,
         )
-        claimed += found.confirmed
+        claimed += found.claims_hidden
     # within chance (two standard errors, 0.05) of a power of 0.76 to 0.85
     assert 0.76 - 0.05 < claimed / repeats < 0.85 + 0.05

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, kstest
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import given_count, strata
-from miscal.evidence.kernel_score import _factors, kernel_score, shuffles, smoothers_of
+from miscal.evidence.kernel_score import _factors, shuffles, smoothed_residuals, smoothers_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 FEW = EvidenceSettings(n_draws=99, least_score_draws=99)
@@ -31,8 +31,10 @@ def world(n, seed, hidden=0.0, columns=4):
 def test_the_order_of_the_rows_is_irrelevant(seed):
     X, y, f = world(120, seed, 0.2)
     turned = np.random.default_rng(seed).permutation(120)
-    whole = kernel_score(X, y, f, f, settings=FEW, random_state=seed)
-    assert kernel_score(X[turned], y[turned], f[turned], f[turned], settings=FEW, random_state=seed) == whole
+    whole = smoothed_residuals(X, y, f, f, settings=FEW, random_state=seed).p_value
+    assert (
+        smoothed_residuals(X[turned], y[turned], f[turned], f[turned], settings=FEW, random_state=seed).p_value == whole
+    )
 
 
 @given(seeds, st.lists(st.sampled_from([-1024.0, -0.5, 2.0, 4096.0]), min_size=4, max_size=4))
@@ -40,16 +42,16 @@ def test_the_order_of_the_rows_is_irrelevant(seed):
 def test_units_and_origins_of_the_columns_are_irrelevant(seed, scales):
     X, y, f = world(150, seed, 0.15)
     # the order of rows is by their values, and decides the landmarks: one sign for all keeps it for these draws
-    plain = kernel_score(X, y, f, f, settings=FEW, random_state=seed)
-    moved = kernel_score(X * np.abs(scales) + 8.0, y, f, f, settings=FEW, random_state=seed)
+    plain = smoothed_residuals(X, y, f, f, settings=FEW, random_state=seed).p_value
+    moved = smoothed_residuals(X * np.abs(scales) + 8.0, y, f, f, settings=FEW, random_state=seed).p_value
     assert moved == pytest.approx(plain, abs=0.05)
 
 
 def test_planted_structure_is_seen_and_its_absence_too():
     X, y, f = world(800, 1, 0.2)
-    assert kernel_score(X, y, f, f) < 0.01
+    assert smoothed_residuals(X, y, f, f).p_value < 0.01
     X, y, f = world(800, 1)
-    assert kernel_score(X, y, f, f) > 0.05
+    assert smoothed_residuals(X, y, f, f).p_value > 0.05
 
 
 @given(seeds)
@@ -101,8 +103,8 @@ def test_a_shuffle_keeps_the_values_of_every_stratum(seed, draws):
 
 def test_nothing_to_compare_is_no_p_value():
     X, y, f = world(60, 0)
-    assert kernel_score(np.ones_like(X), y, f, f, settings=FEW) is None
-    assert kernel_score(X, np.ones(60), f, f, settings=FEW) is None
+    assert smoothed_residuals(np.ones_like(X), y, f, f, settings=FEW) is None
+    assert smoothed_residuals(X, np.ones(60), f, f, settings=FEW) is None
 
 
 def test_rows_that_hang_together_count_as_fewer():
@@ -111,7 +113,8 @@ def test_rows_that_hang_together_count_as_fewer():
     X, y, f = (np.repeat(values, 2, axis=0) for values in (X, y, f))
     pairs = SurveyDesign.given(np.arange(400) // 2, y, f)
     free, grouped = (
-        kernel_score(X, y, f, f, design=design, settings=EvidenceSettings(n_draws=499)) for design in (None, pairs)
+        smoothed_residuals(X, y, f, f, design=design, settings=EvidenceSettings(n_draws=499)).p_value
+        for design in (None, pairs)
     )
     assert free < grouped
 
@@ -121,15 +124,15 @@ def test_rows_without_weight_say_nothing():
     inside = np.arange(600) < 300
     y = np.where(inside, y, np.random.default_rng(0).random(600) < f).astype(float)
     halves = [SurveyDesign(None, 0.0, np.where(part, 1.0, 1e-9)) for part in (inside, ~inside)]
-    planted, none = (kernel_score(X, y, f, f, design=design, settings=FEW) for design in halves)
+    planted, none = (smoothed_residuals(X, y, f, f, design=design, settings=FEW).p_value for design in halves)
     assert planted == 0.01
     assert none > 0.05
 
 
 def test_very_many_rows_are_sampled():
     X, y, f = world(3_000, 4, 0.2)
-    assert kernel_score(X, y, f, f, settings=replace(FEW, most_score_rows=500)) < 0.05
-    assert kernel_score(X, y, f, f, settings=replace(FEW, most_score_values=2_000)) < 0.05
+    assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_rows=500)).p_value < 0.05
+    assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_values=2_000)).p_value < 0.05
 
 
 @pytest.mark.slow
@@ -142,7 +145,7 @@ def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped):
         if grouped:
             X, y, f = (np.repeat(values[:100], 2, axis=0) for values in (X, y, f))
         design = SurveyDesign.given(np.arange(200) // 2, y, f) if grouped else None
-        found.append(kernel_score(X, y, f, f, design=design, settings=FEW, random_state=seed))
+        found.append(smoothed_residuals(X, y, f, f, design=design, settings=FEW, random_state=seed).p_value)
     assert kstest(found, "uniform", alternative="greater").pvalue > 0.01
     for level in (0.01, 0.05):
         assert binomtest(int(np.sum(np.array(found) <= level)), 600, level, alternative="greater").pvalue > 0.01

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miscal.evidence.certificates import Certificate, Claim
+from miscal.evidence.certificates import Certificate
 from miscal.evidence.limits import Bound
 from miscal.evidence.power import DetectablePlace
-from miscal.findings import Place, verdict
+from miscal.findings import Place
+from miscal.findings import verdict as verdict_of
 
 FOUND = "Hidden miscalibration was found, "
 UNLOCATED = "There is hidden structure, "
@@ -22,7 +23,12 @@ JUDGED = "each judged by a field that had not seen its outcome"
 
 def claim(structure=True, limit=0.04, p_value=0.01, n=500, detectable=0.05, p_structure=None):
     hidden = Bound(limit, limit, p_value)
-    return Claim(structure, Certificate.of(hidden, hidden, n=n, detectable=detectable, p_structure=p_structure))
+    return Certificate.of(hidden, hidden, n=n, detectable=detectable, p_structure=p_structure), structure
+
+
+def verdict(claim, *args, **options):
+    proof, structure = claim
+    return verdict_of(proof, *args, structure=structure, **options)
 
 
 probabilities = st.floats(1e-6, 1)
@@ -36,11 +42,11 @@ def test_each_outcome_has_its_own_opening_and_only_a_located_one_gives_a_limit(
 ):
     told = claim(structure, limit, p_field, detectable=detectable, p_structure=p_structure)
     words = verdict(told)
-    located = told.certificate.p_value < 0.05 and p_field < 0.05
-    unlocated = told.certificate.p_value < 0.05 and not located
+    located = told[0].p_value < 0.05 and p_field < 0.05
+    unlocated = told[0].p_value < 0.05 and not located
     assert words.startswith(FOUND if located else UNLOCATED if unlocated else NOT_CONFIRMED if structure else NOT_FOUND)
     assert ("at least" in words) == (located and limit > 0)
-    assert ("would have been found" in words or "from chance" in words) == (not told.confirmed)
+    assert ("would have been found" in words or "from chance" in words) == (not told[0].claims_hidden)
     assert ("could not be located yet" in words) == unlocated
     assert words.count(". ") == 1
     assert words.endswith(".")
@@ -166,7 +172,7 @@ def test_what_would_be_found_is_said_for_known_and_unknown_places_and_the_best_c
     best, halves, cluster
 ):
     silent = claim(limit=0.0, p_value=0.6, detectable=best)
-    words = verdict(Claim(True, silent.certificate.model_copy(update={"detectable_learned": learned(halves, cluster)})))
+    words = verdict(silent[0].model_copy(update={"detectable_learned": learned(halves, cluster)}))
     assert ("two halves of the inputs" in words) == (halves is not None)
     assert ("within one cluster of similar inputs with 12 % of the rows" in words) == (cluster is not None)
     assert ("at best" in words) == (best is not None and (halves is None or halves >= best))

@@ -12,7 +12,7 @@ from baselines.views import fit_view
 from miscal.calibration.calibrators import logit
 from miscal.calibration.metrics import log_losses
 from miscal.data.triples import Triples
-from miscal.estimators.auto.ridge import RidgePath, ridge_path
+from miscal.estimators.auto.ridge import RidgeFits
 
 PENALTIES = tuple(float(p) for p in np.geomspace(30_000, 1, 19))
 VIEWS = (None, 64)
@@ -40,15 +40,14 @@ class Ridge(Baseline):
             for fit, score in pairs:
                 path = _path(columns[fit], y[fit], base_offset(self.base, y[fit], f[fit], folds[fit]))
                 start = logit(fit_base(self.base, y[fit], f[fit]).apply(f[score]))
-                p = expit(start[:, None] + columns[score] @ path.coefficients)
+                p = expit(start[:, None] + columns[score] @ path)
                 losses += log_losses(y[score][:, None], p).sum(0)
             candidates += [({"components": k, "penalty": p}, v) for p, v in zip(PENALTIES, losses, strict=True)]
         chosen, _ = best(candidates)
         self.settings_ = chosen
         self.view_, self.map_ = fit_view(X, chosen["components"]), fit_base(self.base, y, f)
         path = _path(_columns(self.view_(X), f), y, base_offset(self.base, y, f, folds))
-        # PENALTIES fall, as the columns of a path do
-        self.coefficients_ = path.coefficients[:, PENALTIES.index(chosen["penalty"])]
+        self.coefficients_ = path[:, PENALTIES.index(chosen["penalty"])]
 
     def _calibrate(self, X: NDArray, confidence: Floats) -> Floats:
         shift = _columns(self.view_(X), confidence) @ self.coefficients_
@@ -68,7 +67,9 @@ def _columns(place: NDArray, f: Floats) -> NDArray[np.float32]:
     return np.column_stack([np.ones(len(f)), odds, np.clip(odds, -_MIDDLE, _MIDDLE), place]).astype(np.float32)
 
 
-def _path(columns: NDArray, y: Floats, offset: Floats) -> RidgePath:
-    scale = np.ones(columns.shape[1])
+def _path(columns: NDArray, y: Floats, offset: Floats) -> NDArray[np.float32]:
+    """Coefficients along falling penalties, (p, len(PENALTIES))."""
+    scale = np.ones(columns.shape[1], np.float32)
     scale[:3] = _LOOSE
-    return ridge_path(columns, y, offset, penalties=PENALTIES, scale=scale)
+    fits = RidgeFits(columns * scale, y, offset, np.ones((1, len(y))))
+    return np.stack([fits.descend(penalty).coefficients[0] * scale for penalty in PENALTIES], 1)

@@ -30,7 +30,7 @@ from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regim
 from miscal.discovery.wording import verdict_of
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.blocks import needed
-from miscal.evidence.certificates import Certificate, Claim, claim
+from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import rare_values_warning
 from miscal.evidence.drift import drift, drift_warning
 from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
@@ -49,7 +49,7 @@ LIBRARIES = ("miscal", "numpy", "scipy", "scikit-learn", "torch", "lightgbm", "p
 """Libraries whose versions the summary keeps, where they are installed: those that its numbers depend on."""
 
 
-def claim_of(rows: FittedRows, *, seed: int) -> Claim:
+def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     """Put the field to the test, with the rows and values that make the test exact.
 
     Where test rows are set apart they are tested, by the field of the others. Where all rows are evaluated, the test
@@ -63,20 +63,14 @@ def claim_of(rows: FittedRows, *, seed: int) -> Claim:
     # the field as it was learned: whether the estimator would correct by it is no question of the test
     tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
     if rows.evaluation_rows.n_units < EVIDENCE_DEFAULTS.least_units:
-        nothing = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
-        return Claim(bool(rows.model.structure_), nothing)
-    structure, found = bool(rows.model.structure_), _smoothed(rows, seed)
+        return Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
+    found = _smoothed(rows, seed)
     if found is None:
-        return claim(tested, structure=structure, random_state=seed)
+        return certificate(tested, random_state=seed)
     # what the score needs to reject beside a field that says as much as chance
     level = needed(1 - EVIDENCE_DEFAULTS.field_weight, EVIDENCE_DEFAULTS.significance)
-    return claim(
-        tested,
-        structure=structure,
-        p_structure=found.p_value,
-        detectable_learned=detectable_places(found, level, random_state=seed),
-        random_state=seed,
-    )
+    learned = detectable_places(found, level, random_state=seed)
+    return certificate(tested, p_structure=found.p_value, detectable_learned=learned, random_state=seed)
 
 
 def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
@@ -88,14 +82,14 @@ def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
     return smoothed_residuals(inputs, *known, design=tested.design, random_state=seed)
 
 
-def gated_regimes(regimes: Iterable[Regime], claim: Claim) -> tuple[Regime, ...]:
+def gated_regimes(regimes: Iterable[Regime], proof: Certificate) -> tuple[Regime, ...]:
     """Return regimes of which the hidden part is confirmed only if the claim is located."""
-    return tuple(one if claim.located else _without_hidden(one, "confirmed") for one in regimes)
+    return tuple(one if proof.located else _without_hidden(one, "confirmed") for one in regimes)
 
 
-def gated_parts(parts: Iterable[Subregime], claim: Claim) -> tuple[Subregime, ...]:
+def gated_parts(parts: Iterable[Subregime], proof: Certificate) -> tuple[Subregime, ...]:
     """Return parts of which the hidden part is confirmed only if the claim is located."""
-    if claim.located:
+    if proof.located:
         return tuple(parts)
     gated = (_without_hidden(one, "confirmed_parts") for one in parts)
     # a part of the hidden field's regimes is confirmed as a whole by what it hides
@@ -131,6 +125,7 @@ def summarise(
     supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
     predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
     claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
+    structure = bool(rows.model.structure_)
     regimes = gated_regimes(measurements.regime_numbers(tested, regime, seed=seed), claimed)
     everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
     whole = measurements.global_numbers(tested, everyone, seed=seed)
@@ -163,12 +158,12 @@ def summarise(
             )
         ),
         global_=whole,
-        field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=claimed.structure),
+        field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=structure),
         regimes=regimes,
         # smECE is of the whole error, which these regimes are not cut by
         hidden_regimes=gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
-        certificate=claimed.certificate,
+        certificate=claimed,
         correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
         gains=measurements.correction_gains(tested, predictions),

@@ -8,7 +8,6 @@ from miscal.base.number_wording import percent
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, JudgeNumbers, Rate
-from miscal.evidence.certificates import Claim
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decisions import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE
@@ -45,8 +44,8 @@ def verdict_of(summary: Summary) -> str:
     along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
-    claim = Claim(summary.field.structure, summary.certificate)
-    hidden = verdict(claim, places, groups, evidence=summary.evidence, slopes=along, kind=summary.kind)
+    structure, told = summary.field.structure, {"evidence": summary.evidence, "slopes": along, "kind": summary.kind}
+    hidden = verdict(summary.certificate, places, groups, structure=structure, **told)
     said = shown, hidden, mending_of(summary), classes_sentence(summary.classes), decision_of(summary)
     return " ".join(filter(None, said))
 

@@ -37,21 +37,16 @@ is something, and the field does not say where.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from pydantic import NonNegativeInt
 
-from miscal.base.checks import check_confidence, check_correct, check_lengths, check_weight
 from miscal.base.document import Measure, Number, Part, Probability, Share
-from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.checked_rows import check_groups
 from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import strata
-from miscal.evidence.limits import LIMITS, Bound, Limit
+from miscal.evidence.limits import Bound, agreement_bound, covariance_bound
 from miscal.evidence.power import Design, DetectablePlace, detectable_size
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE, EvidenceSettings
 
@@ -142,41 +137,18 @@ class Certificate(Part):
         """Whether hidden miscalibration is claimed: by ``p_value`` alone."""
         return self.p_value < SIGNIFICANCE
 
+    @property
+    def located(self) -> bool:
+        """Whether the field says where what is claimed lies: whether its own p-value is below 0.05 too.
+
+        Both p-values are of one hypothesis, so this second look at the field needs no adjustment (closed testing).
+        """
+        return self.claims_hidden and self.p_field < SIGNIFICANCE
+
 
 def _bound(measure: Measure, p_value: float) -> Bound:
     low = 0.0 if measure.interval is None else measure.interval[0]
     return Bound(measure.value or 0.0, low or 0.0, p_value)
-
-
-def unseen_rows(
-    correct: ArrayLike,
-    confidence: ArrayLike,
-    delta: ArrayLike,
-    hidden: ArrayLike,
-    *,
-    expected: ArrayLike,
-    block: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-) -> LabelledRows:
-    """Check rows that a field was not learned from, given as arrays of any make.
-
-    Takes correct (n,), confidence (n,), delta (n,), hidden (n,), expected (n,), block (n,) int, groups (n,), weights
-    (n,).
-    """
-    n = check_lengths(
-        correct=correct, confidence=confidence, delta=delta, hidden=hidden, expected=expected, weights=weights
-    )
-    return LabelledRows.of(
-        check_correct(correct),
-        check_confidence(confidence),
-        check_confidence(expected, name="expected"),
-        delta=_check_field(delta, "delta"),
-        hidden=_check_field(hidden, "hidden"),
-        block=None if block is None else _check_block(block, n),
-        group=check_groups(groups, n),
-        weight=None if weights is None else check_weight(weights, n, name="weights"),
-    )
 
 
 def certificate(
@@ -189,9 +161,9 @@ def certificate(
 ) -> Certificate:
     """Certify a field on rows that it was not learned from.
 
-    Takes rows: with `delta` and `hidden`; p_structure: P-value of :func:`~miscal.evidence.kernel_score.kernel_score`,
-    of these rows and any other evaluation rows; detectable_learned: what the kernel score of the same rows would have
-    detected; settings: the confidence level, which limits to use, and how many draws. Returns: Certificate:
+    Takes rows: with `delta` and `hidden`; p_structure: P-value of the kernel score
+    (:mod:`miscal.evidence.kernel_score`), of these rows and any other evaluation rows; detectable_learned: what it
+    would have detected of the same rows; settings: significance, confidence level, draws. Returns: Certificate:
     ``total.value`` is the test mean of r s, s the sign of `delta`.
 
     Examples
@@ -202,7 +174,8 @@ def certificate(
     >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
     >>> fit, test = slice(0, 4000), slice(4000, None)
     >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
-    >>> shown = certificate(unseen_rows(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected))
+    >>> rows = LabelledRows.of(y[test], f[test], expected, delta=0.2 * x[test], hidden=0.2 * x[test])
+    >>> shown = certificate(rows)
     >>> bool(0.1 < shown.hidden.low < shown.hidden.value), shown.hidden.p_value
     (True, 0.0005)
     """
@@ -210,8 +183,8 @@ def certificate(
     # the size that the field's test detects, by itself or beside the test of the structure, which is taken to see none
     level = needed(1.0 if p_structure is None else settings.field_weight, settings.significance)
     return Certificate.of(
-        total=_limit(settings.total_limit)(rows, settings, rng),
-        hidden=_limit(settings.hidden_limit)(rows, settings, rng),
+        total=agreement_bound(rows, settings, rng),
+        hidden=covariance_bound(rows, settings, rng),
         detectable=detectable_size([_design(part, settings) for part in rows.in_turn()], level, settings),
         n=len(rows),
         p_structure=p_structure,
@@ -227,107 +200,3 @@ def _design(rows: LabelledRows, settings: EvidenceSettings) -> Design:
     # without outcomes: what a field would meet that is alike in all rows of a group
     effect = rows.design.design_effect(rows.mass, np.zeros(len(rows)), rows.variance)
     return Design(rows.expected, stratum, effect, None if rows.weight is None else rows.mass)
-
-
-def _limit(name: str) -> Limit:
-    if name not in LIMITS:
-        raise InputError(f"limit must be one of {', '.join(LIMITS)}; got {name!r}")
-    return LIMITS[name]
-
-
-def _check_field(values: ArrayLike, name: str) -> np.ndarray:
-    field = np.asarray(values, dtype=np.float64)
-    bad = ~(np.abs(field) <= 1)  # NaN too
-    if field.ndim != 1 or bad.any():
-        raise InputError(
-            f"{name} must be one finite number in [-1, 1] per row; {int(bad.sum())} of {field.size} are not "
-            f"(rows {np.flatnonzero(bad)[:5].tolist()})"
-        )
-    return field
-
-
-def _check_block(values: ArrayLike, n: int) -> np.ndarray:
-    block = np.asarray(values)
-    if block.shape != (n,) or not np.issubdtype(block.dtype, np.integer):
-        raise InputError(
-            f"block must be one whole number per row, {n} in all; got shape {block.shape} of {block.dtype}"
-        )
-    return block.astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What unseen rows allow to be said of a field.
-
-    Attributes
-    ----------
-    structure : bool
-        Whether the estimator corrects by a local structure, that is, one that no function of the confidence gives.
-    certificate : Certificate
-        What the unseen rows prove.
-    significance : float
-        What the p-value must be below.
-    """
-
-    structure: bool
-    certificate: Certificate
-    significance: float = field(default=SIGNIFICANCE, kw_only=True)
-
-    @property
-    def detectable(self) -> float | None:
-        """What these rows would have detected: see :class:`~miscal.evidence.certificates.Certificate`."""
-        return self.certificate.detectable
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether hidden miscalibration is claimed: whether the p-value of both tests together is below 0.05."""
-        return self.certificate.p_value < self.significance
-
-    @property
-    def located(self) -> bool:
-        """Whether the field says where what is claimed lies: whether its own p-value is below 0.05 too.
-
-        Both p-values are of one hypothesis, so this second look at the field needs no adjustment (closed testing).
-        """
-        return self.confirmed and self.certificate.p_field < self.significance
-
-
-def claim(
-    rows: LabelledRows,
-    *,
-    structure: bool,
-    p_structure: float | None = None,
-    detectable_learned: Sequence[DetectablePlace] = (),
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    random_state: int | np.random.Generator = 0,
-) -> Claim:
-    """Put an estimated field to the test.
-
-    Takes rows: with `delta` and `hidden`; structure: whether the estimator corrects by a local structure;
-    p_structure: P-value of :func:`~miscal.evidence.kernel_score.kernel_score`, of these rows and any other evaluation
-    rows; detectable_learned: what the kernel score would have detected:
-    :func:`~miscal.evidence.power.detectable_places`; settings: significance, confidence level, limits and
-    draws. Returns: Claim: The same for the same rows and seed.
-
-    Examples
-    --------
-    >>> from miscal.evidence.certificates import unseen_rows
-    >>> from miscal.evidence.conditional import outcome_given_confidence
-    >>> rng = np.random.default_rng(0)
-    >>> x, f = rng.choice([-1, 1], 5000), rng.uniform(0.3, 0.7, 5000)
-    >>> y = (rng.random(5000) < f + 0.2 * x).astype(float)
-    >>> fit, test = slice(0, 4000), slice(4000, None)
-    >>> expected = outcome_given_confidence(y[fit], f[fit], f[test])
-    >>> rows = unseen_rows(y[test], f[test], 0.2 * x[test], 0.2 * x[test], expected=expected)
-    >>> found = claim(rows, structure=True)
-    >>> found.confirmed, round(found.detectable, 3)
-    (True, 0.041)
-    """
-    proof = certificate(
-        rows,
-        p_structure=p_structure,
-        detectable_learned=detectable_learned,
-        settings=settings,
-        random_state=random_state,
-    )
-    return Claim(bool(structure), proof, significance=settings.significance)

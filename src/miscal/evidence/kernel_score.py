@@ -53,37 +53,6 @@ _SAME = 1e-6
 """Standard deviation of confidences that are the same."""
 
 
-def kernel_score(
-    X: NDArray[np.floating],
-    correct: Floats,
-    confidence: Floats,
-    expected: Floats,
-    *,
-    design: SurveyDesign | None = None,
-    settings: EvidenceSettings = EVIDENCE_DEFAULTS,
-    random_state: int | np.random.Generator = 0,
-) -> float | None:
-    """Test whether outcomes depend on the inputs given the confidence, without a fitted field.
-
-    Takes X (n, d): inputs; correct (n,); confidence (n,); expected (n,): E[y | f] of each row, learned from other
-    rows; design: rows whose outcomes hang together, and how much each counts. Returns float in (0, 1], or None:
-    P-value.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, f = rng.normal(size=(1000, 3)), rng.uniform(0.3, 0.7, 1000)
-    >>> off = (rng.random(1000) < f + 0.2 * np.sign(X[:, 0])).astype(float)
-    >>> right = (rng.random(1000) < f).astype(float)
-    >>> kernel_score(X, off, f, f), kernel_score(X, right, f, f) > 0.05
-    (0.0005, True)
-    """
-    found = smoothed_residuals(
-        X, correct, confidence, expected, design=design, settings=settings, random_state=random_state
-    )
-    return None if found is None else found.p_value
-
-
 @dataclass(frozen=True, eq=False)
 class SmoothedResiduals:
     """Smoothed residuals of evaluation rows, and what they would be if the inputs said nothing.
@@ -140,18 +109,19 @@ def smoothed_residuals(
     settings: EvidenceSettings = EVIDENCE_DEFAULTS,
     random_state: int | np.random.Generator = 0,
 ) -> SmoothedResiduals | None:
-    """Smooth residuals in the inputs, as :func:`kernel_score` does, whose parameters these are.
+    """Smooth residuals in the inputs, to test whether outcomes depend on these given the confidence, without a field.
 
-    Returns: SmoothedResiduals, or None: None where there is nothing to compare, because no stratum has two different
-    outcomes, or no input varies.
+    Takes X (n, d): inputs; correct (n,); confidence (n,); expected (n,): E[y | f] of each row, learned from other
+    rows; design: rows whose outcomes hang together, and how much each counts. Returns: SmoothedResiduals, or None:
+    None where there is nothing to compare, because no stratum has two different outcomes, or no input varies.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(1000, 3)), rng.uniform(0.3, 0.7, 1000)
     >>> found = smoothed_residuals(X, (rng.random(1000) < f).astype(float), f, f)
-    >>> found.sums.shape, found.statistics.shape
-    ((2000, 289), (2000, 8))
+    >>> found.sums.shape, found.statistics.shape, found.p_value > 0.05
+    ((2000, 289), (2000, 8), True)
     """
     rng = np.random.default_rng(random_state)
     rows = _sampled(X, settings, rng)

@@ -35,10 +35,6 @@ class EvidenceSettings:
     """How much the test of the field counts beside the kernel score (1 less this) in the p-value of the claim. Of 0.1
     to 0.5, chosen on 40 draws of three planted regimes: more loses where the field has learned little, less where it
     alone sees the structure."""
-    total_limit: str = "agreement"
-    """Which entry of :data:`miscal.evidence.limits.LIMITS` bounds the total miscalibration: exact for every n."""
-    hidden_limit: str = "covariance"
-    """Which entry bounds the hidden miscalibration: robust to errors of mu(f) and of the strata, not to both."""
     size_quantile: float = 0.95
     """Quantile of the size of a field above which all rows weigh alike: below it, rare regimes drown in the noise of
     other rows; above it, few rows decide. Of 0.6, 0.8, 0.9 and 0.95, by how often a limit is above 0."""

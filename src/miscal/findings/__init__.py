@@ -1,7 +1,7 @@
 """Describe a field: its regimes, their named parts, findings, and the verdict.
 
 What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows` and a
-:class:`~miscal.evidence.certificates.Claim`; what leaves is frozen results and sentences. Parts, enrichment, naming and
+:class:`~miscal.evidence.certificates.Certificate`; what leaves is frozen results and sentences. Parts, enrichment, naming and
 residuals are formulas; judging tests regions; subregimes and verdict put them together.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from miscal.base.document import Measure
 from miscal.base.number_wording import decimal, lower_limit, percent, significant
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
-from miscal.evidence.certificates import Claim
+from miscal.evidence.certificates import Certificate
 from miscal.evidence.power import DetectablePlace
 from miscal.findings.judging import Place
 from miscal.findings.ledger import SLOPE, Finding
@@ -47,37 +47,38 @@ def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
 
 
 def verdict(
-    claim: Claim,
+    proof: Certificate,
     places: Sequence[Place] = (),
     groups: Sequence[Place] = (),
     *,
+    structure: bool = True,
     evidence: str = "test",
     kind: Kind = ANSWER,
     slopes: str = "",
 ) -> str:
     """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
-    `claim`: what the evaluation rows allow to be said. `places`: the regions that were confirmed, strongest first;
+    `proof`: what the evaluation rows allow to be said. `structure`: whether the estimator corrects by a local
+    structure. `places`: the regions that were confirmed, strongest first;
     three at most are named, where there are no groups. `groups`: the groups of the ledger of findings, strongest first;
-    three at most are named. `evidence`: whether the claim is of test rows, or of rows of all, each judged by a field
+    three at most are named. `evidence`: whether the proof is of test rows, or of rows of all, each judged by a field
     learned from earlier blocks. `slopes`: a clause on groups in which the confidence says less than elsewhere
     (:func:`.verdict.slope_sentence`).
 
     Examples
     --------
-    >>> from miscal.evidence.certificates import Certificate
     >>> from miscal.evidence.limits import NOTHING_CLAIMED, Bound
     >>> shown = Certificate.of(Bound(0.1, 0.06, 0.001), Bound(0.07, 0.042, 0.001), detectable=0.03, n=1000)
-    >>> print(verdict(Claim(True, shown), [Place('"law, court"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)]))
+    >>> print(verdict(shown, [Place('"law, court"', -0.15, (-0.2, -0.1)), Place('"sums"', 0.09)]))
     What no reliability diagram shows: compared with rows of equal confidence, the model is right less often on "law,
     court" (by 15 points, 10 to 20), and more often on "sums" (by 9 points). On the 1,000 test rows, from which nothing
     was learned, hidden miscalibration averages at least 4.2 points (95 % confidence limit).
-    >>> print(verdict(Claim(True, shown), [Place("rows with carrier = UA", 0.05)], kind="event"))
+    >>> print(verdict(shown, [Place("rows with carrier = UA", 0.05)], kind="event"))
     What no reliability diagram shows: compared with rows of equal predicted risk, the event happens more often in rows
     with carrier = UA (by 5.0 points). On the 1,000 test rows, from which nothing was learned, hidden miscalibration
     averages at least 4.2 points (95 % confidence limit).
     >>> silent = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000)
-    >>> print(verdict(Claim(False, silent), evidence="all"))
+    >>> print(verdict(silent, structure=False, evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
     been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
@@ -85,37 +86,37 @@ def verdict(
     >>> places = [DetectablePlace(place="halves", share=1, size=0.07, average=0.065),
     ...           DetectablePlace(place="cluster", share=0.1, size=0.21, average=0.04)]
     >>> silent = silent.model_copy(update={"detectable_learned": places})
-    >>> print(verdict(Claim(False, silent), evidence="all").split(". ")[-1])
+    >>> print(verdict(silent, structure=False, evidence="all").split(". ")[-1])
     Where nobody knows the place beforehand, that takes an average of 6.5 points if two halves of the inputs are off in
     opposite directions, or 21 points within one cluster of similar inputs with 10 % of the rows.
     >>> unlocated = Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, detectable=0.03, n=1000, p_structure=0.002)
-    >>> print(verdict(Claim(False, unlocated)))
+    >>> print(verdict(unlocated, structure=False))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
     model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed
     by itself, so that nothing is said of where the model is right more or less often; more rows would tell.
     """
-    basis, words = _BASIS[evidence].format(n=f"{claim.certificate.n:,}"), vocabulary(kind)
-    if claim.located:
+    basis, words = _BASIS[evidence].format(n=f"{proof.n:,}"), vocabulary(kind)
+    if proof.located:
         if not groups and not places and not slopes:
             return (
                 "Hidden miscalibration was found, which no reliability diagram can show. "
-                f"{_limit(claim, basis)}, but no single part of the data could be confirmed on its own."
+                f"{_limit(proof, basis)}, but no single part of the data could be confirmed on its own."
             )
-        return f"{_which(groups or places, slopes, words, listed_in_report=bool(groups))}. {_limit(claim, basis)}."
+        return f"{_which(groups or places, slopes, words, listed_in_report=bool(groups))}. {_limit(proof, basis)}."
     if groups or slopes:
-        return f"{_which(groups, slopes, words, listed_in_report=True)}. {_beyond_groups(claim, basis, words)}."
-    if claim.confirmed:
+        return f"{_which(groups, slopes, words, listed_in_report=True)}. {_beyond_groups(proof, basis, words, structure=structure)}."
+    if proof.claims_hidden:
         return (
             f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "
-            f"{words.how_often} depends on the inputs ({_p_value(claim)}). It could not be located yet: the estimated "
+            f"{words.how_often} depends on the inputs ({_p_value(proof)}). It could not be located yet: the estimated "
             f"field was not confirmed by itself, so that nothing is said of where {words.comes_true()} more or less "
             "often; more rows would tell."
         )
-    return f"{_not_found(claim, words)}. {_power(claim, basis)}."
+    return f"{_not_found(proof, words, structure=structure)}. {_power(proof, basis)}."
 
 
-def _p_value(claim: Claim) -> str:
-    return f"p = {claim.certificate.p_value:.2g}"
+def _p_value(proof: Certificate) -> str:
+    return f"p = {proof.p_value:.2g}"
 
 
 def often_on(places: Sequence[Place], words: Vocabulary) -> str:
@@ -143,10 +144,10 @@ def _which(places: Sequence[Place], slopes: str, words: Vocabulary, *, listed_in
     return f"{shown}. {slopes[0].upper()}{slopes[1:]}" if slopes else shown
 
 
-def _limit(claim: Claim, basis: str) -> str:
-    low = claim.certificate.hidden.low
+def _limit(proof: Certificate, basis: str) -> str:
+    low = proof.hidden.low
     if low == 0:
-        return f"On {basis}, it is beyond chance ({_p_value(claim)}), but no lower limit of its average size is above 0"
+        return f"On {basis}, it is beyond chance ({_p_value(proof)}), but no lower limit of its average size is above 0"
     return f"On {basis}, hidden miscalibration averages at least {lower_limit(low)} points (95 % confidence limit)"
 
 
@@ -202,13 +203,13 @@ def interval_of_size(difference: float, interval: Sequence[float | None] | None,
     return f"{low} to {high}".replace("-", "\N{MINUS SIGN}")
 
 
-def _beyond_groups(claim: Claim, basis: str, words: Vocabulary) -> str:
-    if claim.confirmed:
+def _beyond_groups(proof: Certificate, basis: str, words: Vocabulary, *, structure: bool) -> str:
+    if proof.claims_hidden:
         return (
             f"On {basis}, the inputs say more of {words.how_often} than the {words.probability} does "
-            f"({_p_value(claim)}), but the estimated field as a whole was not confirmed by itself"
+            f"({_p_value(proof)}), but the estimated field as a whole was not confirmed by itself"
         )
-    if not claim.structure:
+    if not structure:
         return "Beyond such groups, the estimated field claims nothing hidden"
     return f"The estimated field as a whole was not confirmed on {basis}"
 
@@ -217,26 +218,26 @@ def _listed(items: Sequence[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
-def _not_found(claim: Claim, words: Vocabulary) -> str:
-    if not claim.structure:
+def _not_found(proof: Certificate, words: Vocabulary, *, structure: bool) -> str:
+    if not structure:
         return (
             f"No hidden miscalibration was found: the inputs did not help to predict {words.predicted} beyond what the "
-            f"{words.probability} says ({_p_value(claim)})"
+            f"{words.probability} says ({_p_value(proof)})"
         )
     return (
         "Hidden miscalibration was not confirmed: the estimator found some, but the outcomes of rows that it had not "
-        f"seen do not bear it out ({_p_value(claim)})"
+        f"seen do not bear it out ({_p_value(proof)})"
     )
 
 
-def _power(claim: Claim, basis: str) -> str:
-    best, learned = claim.detectable, claim.certificate.detectable_learned
+def _power(proof: Certificate, basis: str) -> str:
+    best, learned = proof.detectable, proof.detectable_learned
     takes = ", or ".join(_found_in(place) for place in learned if place.size is not None)
     # a field that is right everywhere is the best case only as far as its own test is the sharper one
     if takes and (best is None or any((place.average or 1.0) < best for place in learned if place.share == 1)):
         return f"On {basis}, it takes {takes} to be found with 80 % power"
     if best is None:
-        return f"As many rows as these, {claim.certificate.n:,}, cannot tell such miscalibration from chance"
+        return f"As many rows as these, {proof.n:,}, cannot tell such miscalibration from chance"
     size = f"{decimal(100 * best, 1)} points"
     at_best = (
         f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "

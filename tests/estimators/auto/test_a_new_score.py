@@ -1,4 +1,4 @@
-"""A new score of auto is one module with a family, and its line: it is stacked, tabled, saved and read back."""
+"""A new score of auto is one module and its two lines: it is stacked, tabled, saved and read back."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from miscal.estimators.auto import portfolio
-from miscal.estimators.auto.member import CrossFitted, Family
+from miscal.estimators.auto.member import CrossFitted
 from miscal.estimators.field import MiscalibrationField
 
 
@@ -31,16 +31,13 @@ class SignMember:
         return cls(**content)
 
 
-@dataclass(frozen=True)
-class SignRecipe:
-    name: str = "toy sign of a product"
-
-    def crossfit(self, rows):
-        member = SignMember(1.5)
-        return CrossFitted(member, member.shift(rows.at), {"size": member.size})
+def crossfit_sign(rows):
+    member = SignMember(1.5)
+    return CrossFitted(member, member.shift(rows.at), {"size": member.size})
 
 
-FAMILY = Family(SignMember, lambda rows: (SignRecipe(),))
+def scores(rows):
+    return {"toy sign of a product": crossfit_sign}
 
 
 @pytest.fixture
@@ -51,9 +48,10 @@ def world():
     return X, (rng.random(600) < truth).astype(int), f
 
 
-def test_its_line_puts_it_into_the_stack_the_table_and_the_saved_field(world, monkeypatch, tmp_path):
+def test_its_lines_put_it_into_the_stack_the_table_and_the_saved_field(world, monkeypatch, tmp_path):
     X, y, f = world
-    monkeypatch.setattr(portfolio, "FIRST", (*portfolio.FIRST, FAMILY))
+    monkeypatch.setattr(portfolio, "FIRST", (*portfolio.FIRST, scores))
+    monkeypatch.setitem(portfolio.MEMBERS, SignMember.kind, SignMember)
     field = MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)
     row = next(row for row in field.selection_ if row["name"] == "toy sign of a product")
     assert row["size"] == 1.5

@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from miscal.estimators.auto.clusters import (
     ClusterMember,
-    ClusterRecipe,
     ClusterShifts,
+    crossfit_clusters,
     crossfit_shifts,
     nearest,
     posterior_shifts,
@@ -52,7 +52,7 @@ def test_the_nearest_centre_is_that_of_two_loops(seed, k, n):
 def test_the_number_of_clusters_and_their_shifts_are_found():
     x, y, offset, folds, group = grouped(seed=3)
     rows = learning(x, y, offset, folds)
-    fitted = ClusterRecipe().crossfit(rows)
+    fitted = crossfit_clusters(rows)
     assert fitted.member.shift(rows.at) == pytest.approx(SHIFTS[group], abs=0.35)
     at_centres = learning(CENTRES, np.zeros(3), np.zeros(3), np.zeros(3, int)).at
     assert fitted.member.shift(at_centres) == pytest.approx(SHIFTS, abs=0.35)
@@ -112,7 +112,7 @@ def test_few_rows_of_one_place_have_one_cluster():
     y = np.r_[np.ones(40), np.zeros(20)]
     x, none = np.zeros((60, 1), np.float32), np.zeros(60)
     rows = learning(x, y, none, np.arange(60) % 5)
-    fitted = ClusterRecipe().crossfit(rows)
+    fitted = crossfit_clusters(rows)
     assert fitted.settings == {"clusters": [1]}
     assert fitted.member.shift(rows.at) == pytest.approx(np.full(60, np.log(2)), abs=0.06)
 

@@ -27,7 +27,7 @@ def combined(rows, members, refined, structure=True):
     first = _stacked(rows, columns(members))
     fitted = [{name: CrossFitted(None, shift, {}) for name, shift in own.items()} for own in (members, refined)]
     parts = {FIRST_STACK: first, **refined}
-    scores = _CrossFittedScores(fitted[0], 1.0, fitted[1], None, None, parts, None)
+    scores = _CrossFittedScores(fitted[0], 1.0, fitted[1], None, None, None, parts, None)
     return _combine(rows, scores, structure=structure)
 
 

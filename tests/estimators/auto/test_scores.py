@@ -1,4 +1,4 @@
-"""Laws of the ridge path, the kernels, the stack and the scaling."""
+"""Laws of the ridge fits, the kernels, the stack and the scaling."""
 
 import subprocess
 import sys
@@ -17,9 +17,9 @@ from miscal.estimators.auto import inputs as scaling
 from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.auto.kernels import KernelRecipe, gaussian_gram
 from miscal.estimators.auto.member import LearningRows, Query
-from miscal.estimators.auto.ridge import RidgeFits, negative_log_likelihood, ridge_path
+from miscal.estimators.auto.ridge import RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.stack import stack_out_of_fold, stack_weights
-from miscal.estimators.auto.trees import TreeRecipe
+from miscal.estimators.auto.trees import crossfit_trees
 
 
 def logistic_data(n=400, p=3, seed=0):
@@ -30,34 +30,38 @@ def logistic_data(n=400, p=3, seed=0):
     return A, y, offset
 
 
+def coefficients(A, y, offset, penalty, weight=None, max_steps=60):
+    weights = np.ones((1, len(y))) if weight is None else weight[None]
+    return RidgeFits(A.astype(np.float32), y, offset, weights).descend(penalty, max_steps).coefficients[0]
+
+
 @pytest.mark.promise("V6")
-def test_the_ridge_path_agrees_with_scikit_learn():
+def test_the_ridge_fit_agrees_with_scikit_learn():
     A, y, _ = logistic_data()
-    ours = ridge_path(A, y, np.zeros(len(y)), penalties=(10.0, 1.0), scale=np.ones(3), max_steps=50)
-    for penalty, b in zip(ours.penalties, ours.coefficients.T, strict=True):
+    for penalty in (10.0, 1.0):
+        b = coefficients(A, y, np.zeros(len(y)), penalty)
         theirs = LogisticRegression(C=1 / penalty, fit_intercept=False, tol=1e-8).fit(A, y).coef_[0]
         assert b == pytest.approx(theirs, abs=0.02)
 
 
 @given(st.integers(0, 10_000))
-def test_the_path_ends_at_the_minimum(seed):
+def test_the_fit_ends_at_the_minimum(seed):
     A, y, offset = logistic_data(n=120, seed=seed)
-    path = ridge_path(A, y, offset, penalties=(30.0, 3.0), scale=np.ones(3), max_steps=60)
+    found = coefficients(A, y, offset, 3.0)
 
     def objective(b):
         return negative_log_likelihood(y, offset + A @ b).sum() + 1.5 * b @ b
 
     # a step that gains under 0.001 nats ends the search
-    assert objective(path.coefficients[:, -1]) < minimize(objective, np.zeros(3), tol=1e-10).fun + 0.002
+    assert objective(found) < minimize(objective, np.zeros(3), tol=1e-10).fun + 0.002
 
 
 def test_weight_two_is_a_repeated_row():
     A, y, offset = logistic_data(n=60)
     weight = np.where(np.arange(60) < 20, 2.0, 1.0)
     again = np.r_[np.arange(60), np.arange(20)]
-    options = {"penalties": (5.0,), "scale": np.ones(3)}
-    weighted = ridge_path(A, y, offset, weight=weight, **options).coefficients
-    repeated = ridge_path(A[again], y[again], offset[again], **options).coefficients
+    weighted = coefficients(A, y, offset, 5.0, weight)
+    repeated = coefficients(A[again], y[again], offset[again], 5.0)
     assert weighted == pytest.approx(repeated, abs=1e-4)
     assert stack_weights(A, y, offset, weight) == pytest.approx(
         stack_weights(A[again], y[again], offset[again]), abs=1e-3
@@ -66,10 +70,7 @@ def test_weight_two_is_a_repeated_row():
 
 def test_a_mirrored_world_has_mirrored_coefficients():
     A, y, offset = logistic_data()
-    options = {"penalties": (1.0,), "scale": np.ones(3), "max_steps": 50}
-    assert ridge_path(A, 1 - y, -offset, **options).coefficients == pytest.approx(
-        -ridge_path(A, y, offset, **options).coefficients, abs=1e-3
-    )
+    assert coefficients(A, 1 - y, -offset, 1.0) == pytest.approx(-coefficients(A, y, offset, 1.0), abs=1e-3)
 
 
 @pytest.mark.parametrize("p", [3, 200])
@@ -141,8 +142,8 @@ def test_kernels_and_trees_find_a_smooth_shift():
     inputs = fit_scaler(X, f, np.random.default_rng(0))(X, f)
     offset = logit(f)
     rows = learning(inputs, y, offset, folds, np.arange(0, 1200, 4))
-    for recipe in (KernelRecipe("k", 0.6), TreeRecipe()):
-        score = recipe.crossfit(rows)
+    for crossfit in (KernelRecipe("k", 0.6).crossfit, crossfit_trees):
+        score = crossfit(rows)
         assert np.corrcoef(score.shift, truth - offset)[0, 1] > 0.9
 
 

@@ -8,7 +8,7 @@ from miscal.base.errors import InputError
 from miscal.base.threads import n_workers
 from miscal.estimators.kernel import smooth
 from miscal.estimators.paper.grid import search
-from miscal.estimators.paper.phi import Representation, Training, TrainingData, batches, discovery_loss, layer_sizes
+from miscal.estimators.paper.phi import DiscoveryLoss, Representation, Training, TrainingData, batches, layer_sizes
 
 SIZES = (2, 256, 64)
 
@@ -23,6 +23,11 @@ def data():
     train, val = slice(0, 1200), slice(1200, 1500)
     bank = np.arange(0, 1200, 2)
     return TrainingData(X[train], residual[train], one[train], X[val], residual[val], one[val], bank)
+
+
+def discovery_loss(z, residual, sigma, penalty, weight=None):
+    weight = torch.ones_like(residual) if weight is None else weight
+    return DiscoveryLoss.apply(z, residual, weight, sigma, penalty, 20.0)[0]
 
 
 def plain_loss(z, r, sigma, penalty, weight, m_min):

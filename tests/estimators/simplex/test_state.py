@@ -14,7 +14,7 @@ from miscal.calibration.simplex_maps import SIMPLEX_MAPS, log_probabilities
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
-from miscal.estimators.simplex.fields import FieldsShift
+from miscal.estimators.simplex.shifts import FieldsShift
 from miscal.estimators.simplex.trees import TreeShift
 
 from .test_correction import world

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from miscal.base.threads import without_warning
 from miscal.calibration.global_map import paired_gain
-from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -81,30 +81,31 @@ class ClusterMember:
         return cls(tuple(ClusterShifts(arrays[f"{i}.centres"], arrays[f"{i}.shifts"], raw) for i, raw in starts))
 
 
-@dataclass(frozen=True)
-class ClusterRecipe:
-    """Shifts by cluster, averaged over all partitions that the best does not beat by a standard error."""
-
-    name: str = "shift by cluster"
-
-    def crossfit(self, rows: LearningRows) -> CrossFitted:
-        """Fit every partition from every start, out of fold, and keep those level with the best."""
-        at = rows.at
-        # where the identity is the global map, both starts are the same
-        starts = [False] if np.array_equal(at.offset, at.raw) else [False, True]
-        tried: list[tuple[ClusterShifts, Array, Array]] = []
-        partitions = _centres(rows)
-        # clusters whose shifts are all that is wrong bend the global map: the confidence itself is the other start
-        for from_raw in starts:
-            start = at.start(from_raw)
-            for centres, (shifts, left_out) in zip(partitions, crossfit_shifts(partitions, rows, start), strict=True):
-                loss = negative_log_likelihood(rows.correct, start + left_out)
-                tried.append((ClusterShifts(centres, shifts, from_raw), start - at.offset + left_out, loss))
-        best = min((loss for *_, loss in tried), key=lambda loss: np.average(loss, weights=rows.weight))
-        taken = [(partition, shift) for partition, shift, loss in tried if _level(loss, best, rows.weight)]
-        member = ClusterMember(tuple(partition for partition, _ in taken))
-        sizes = sorted({len(p.centres) for p in member.partitions})
-        return CrossFitted(member, np.mean([shift for _, shift in taken], axis=0), {"clusters": sizes})
+def crossfit_clusters(rows: LearningRows) -> CrossFitted:
+    """Fit every partition from every start, out of fold, and average those that the best does not beat by an error."""
+    at, rng = rows.at, np.random.default_rng((rows.seed, _CENTRES))
+    places = at.inputs.components
+    if len(places) > AUTO.centre_rows:
+        places = places[np.sort(rng.choice(len(places), AUTO.centre_rows, replace=False))]
+    # the rows learned from, not those drawn: a cluster needs so many to learn its shift from
+    sizes = [k for k in AUTO.n_clusters if k <= len(rows) // AUTO.least_cluster_rows]
+    partitions = find_centres(places, sizes, int(rng.integers(2**31)))
+    tried: list[tuple[ClusterShifts, Array, Array]] = []
+    # clusters whose shifts are all that is wrong bend the global map: the confidence itself is the other start, unless
+    # the identity is the global map
+    for from_raw in [False] if np.array_equal(at.offset, at.raw) else [False, True]:
+        start = at.start(from_raw)
+        for centres, (shifts, left_out) in zip(partitions, crossfit_shifts(partitions, rows, start), strict=True):
+            loss = negative_log_likelihood(rows.correct, start + left_out)
+            tried.append((ClusterShifts(centres, shifts, from_raw), start - at.offset + left_out, loss))
+    best = min((loss for *_, loss in tried), key=lambda loss: np.average(loss, weights=rows.weight))
+    taken = []
+    for partition, shift, loss in tried:
+        gain, error = paired_gain(loss, best, rows.weight)
+        taken += [(partition, shift)] if gain <= error else []
+    member = ClusterMember(tuple(partition for partition, _ in taken))
+    sizes = sorted({len(p.centres) for p in member.partitions})
+    return CrossFitted(member, np.mean([shift for _, shift in taken], axis=0), {"clusters": sizes})
 
 
 def nearest(rows: Array, centres: Array) -> NDArray[np.intp]:
@@ -144,22 +145,6 @@ def posterior_shifts(log_likelihood: Array) -> NDArray[np.float64]:
         prior *= (1 / (likelihood @ prior)) @ likelihood / len(likelihood)
     posterior = likelihood * prior
     return posterior @ AUTO.shift_grid / posterior.sum(1)
-
-
-def _level(loss: Array, best: Array, weight: Array | None) -> bool:
-    """Whether the best is no better by more than a standard error."""
-    gain, error = paired_gain(loss, best, weight)
-    return gain <= error
-
-
-def _centres(learning: LearningRows) -> list[NDArray[np.float32]]:
-    rng = np.random.default_rng((learning.seed, _CENTRES))
-    rows = learning.at.inputs.components
-    if len(rows) > AUTO.centre_rows:
-        rows = rows[np.sort(rng.choice(len(rows), AUTO.centre_rows, replace=False))]
-    # the rows learned from, not those drawn: a cluster needs so many to learn its shift from
-    sizes = [k for k in AUTO.n_clusters if k <= len(learning) // AUTO.least_cluster_rows]
-    return find_centres(rows, sizes, int(rng.integers(2**31)))
 
 
 def find_centres(rows: NDArray[np.float32], sizes: Sequence[int], seed: int) -> list[NDArray[np.float32]]:
@@ -233,9 +218,6 @@ def _log_likelihoods(
     return [part.reshape(n_folds, k, AUTO.shift_steps) for part, k in zip(parts, sizes, strict=True)]
 
 
-def recipes(rows: LearningRows) -> tuple[ClusterRecipe, ...]:
-    """Shifts by cluster serve any rows: a small table has one cluster."""
-    return (ClusterRecipe(),)
-
-
-FAMILY = Family(ClusterMember, recipes)
+def scores(rows: LearningRows) -> dict[str, Fit]:
+    """Shifts by cluster, which serve any rows."""
+    return {"shift by cluster": crossfit_clusters}

@@ -34,23 +34,17 @@ from miscal.base.errors import InputError
 from miscal.base.folds import assign_folds
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import LOGIT_CLIP, logit
-from miscal.calibration.global_map import CrossFittedMaps, crossfit_global_map
+from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.auto.distances import find_support
-from miscal.estimators.auto.inputs import ScoreInputs, fit_scaler
-from miscal.estimators.auto.kernels import WIDE, refined_recipes
-from miscal.estimators.auto.local import LOCAL, LocalFit, crossfit_local
+from miscal.estimators.auto.inputs import fit_scaler
+from miscal.estimators.auto.kernels import WIDE, refined_scores
+from miscal.estimators.auto.local import LOCAL, crossfit_local
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.model import AutoModel, Placement, ScoreCandidate
-from miscal.estimators.auto.portfolio import (
-    FIRST_STACK,
-    Portfolio,
-    columns,
-    crossfit_all,
-    first_recipes,
-    shifts_of,
-)
+from miscal.estimators.auto.portfolio import FIRST_STACK, Portfolio, columns, crossfit_first, shifts_of
+from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
@@ -82,26 +76,26 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
     at = Query(scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
-    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, _of_table(rows))
+    table = rows.layout is not None and rows.layout.table
+    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, table)
 
     fitted = _fit_scores(learning)
-    structure = fitted.evidence.structure
-    portfolio, candidates = _combine(learning, fitted, structure=structure)
+    portfolio, candidates = _combine(learning, fitted, structure=fitted.evidence.structure)
+    told = [
+        _candidate(learning, f"global map: {name}", odds - at.offset, chosen=name == maps.chosen)
+        for name, odds in maps.log_odds.items()
+    ]
     return AutoModel(
         global_map=maps.map,
         scaler=scaler,
         place=fitted.place,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
-        local=fitted.local.geometry,
+        local=fitted.geometry,
         portfolio=portfolio,
         support=find_support(at.inputs.x, landmarks, np.random.default_rng((seed, _SUPPORT))),
-        candidates=(*_global_candidates(maps, learning), *candidates),
+        candidates=(*told, *candidates),
         evidence=fitted.evidence,
     )
-
-
-def _of_table(rows: Triples) -> bool:
-    return rows.layout is not None and rows.layout.table
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +105,34 @@ class _CrossFittedScores:
     first: dict[str, CrossFitted]
     first_scale: float
     refined: dict[str, CrossFitted]
+    local: CrossFitted | None
     place: Placement
-    local: LocalFit
+    geometry: LocalShift
     parts: Shifts
     evidence: StructureEvidence
 
 
 def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
-    members = crossfit_all(first_recipes(rows), rows)
+    members = crossfit_first(rows)
     first = _stacked(rows, columns(shifts_of(members)))
     # refined kernels measure distances in this unit; a first stack that is all but flat must not be blown up to noise
     scale = max(float(first.std()), 1e-3)
-    refined = crossfit_all(refined_recipes(rows), rows.refining(first / scale))
+    refining = replace(rows, at=replace(rows.at, first=first / scale))
+    refined = {name: fit(refining) for name, fit in refined_scores(rows).items()}
     parts: Shifts = {FIRST_STACK: first, **shifts_of(refined)}
-    place, placed = _placement(rows, members)
-    local = crossfit_local(rows, placed, columns(parts))
-    if local.shift is not None:
+    place, placed = Placement(), rows.at.inputs.x
+    if not rows.few_columns:
+        # rows learned from are placed by their score out of fold
+        wide = members[WIDE]
+        place = Placement(wide.member, max(float(wide.shift.std()), 1e-3))
+        placed = place.beside_components(wide.shift, rows.at.inputs)
+    local, geometry = crossfit_local(rows, placed, columns(parts))
+    if local is not None:
         parts[LOCAL] = local.shift
-    return _CrossFittedScores(members, scale, refined, place, local, parts, _evidence(rows, parts, refined))
+    # the refined kernels stand on values that have seen other folds' labels: they do not vote on the claim
+    voting = columns({name: shift for name, shift in parts.items() if name not in refined})
+    evidence = weigh(rows.correct, rows.at.offset, _stacked(rows, voting), rows.at.raw, rows.folds, rows.weight)
+    return _CrossFittedScores(members, scale, refined, local, place, geometry, parts, evidence)
 
 
 def _stacked(rows: LearningRows, shifts: Array, prior: Array | None = None) -> NDArray[np.float64]:
@@ -136,31 +140,13 @@ def _stacked(rows: LearningRows, shifts: Array, prior: Array | None = None) -> N
     return stack_out_of_fold(shifts, rows.correct, rows.at.offset, rows.folds, rows.weight, prior)
 
 
-def _placement(rows: LearningRows, members: Mapping[str, CrossFitted]) -> tuple[Placement, NDArray[np.float32]]:
-    """How rows are placed, and the places of the rows learned from, whose score must be out of fold."""
-    inputs: ScoreInputs = rows.at.inputs
-    if rows.few_columns:
-        return Placement(), inputs.x
-    score = members[WIDE]
-    place = Placement(score.member, max(float(score.shift.std()), 1e-3))
-    return place, place.beside_components(score.shift, inputs)
-
-
-def _evidence(rows: LearningRows, parts: Shifts, refined: Mapping[str, CrossFitted]) -> StructureEvidence:
-    """Weigh the stack against the global map.
-
-    The refined kernels stand on values that have seen other folds' labels: they do not vote on the claim.
-    """
-    voting = columns({name: shift for name, shift in parts.items() if name not in refined})
-    at = rows.at
-    return weigh(rows.correct, at.offset, _stacked(rows, voting), at.raw, rows.folds, rows.weight)
-
-
 def _combine(
     rows: LearningRows, fitted: _CrossFittedScores, *, structure: bool
 ) -> tuple[Portfolio, tuple[ScoreCandidate, ...]]:
     """Weigh the parts of the last stack, or a first score alone; and list what was combined, the stack last."""
-    table = _candidates(rows, fitted)
+    later = fitted.refined if fitted.local is None else {**fitted.refined, LOCAL: fitted.local}
+    scores = fitted.first | later
+    table = {name: _candidate(rows, name, score.shift, settings=score.settings) for name, score in scores.items()}
     stack = _candidate(rows, "stack", _stacked(rows, columns(fitted.parts), _prior(fitted)))
     best = min(fitted.first, key=lambda name: table[name].log_loss)
     # Refined kernels stand on values that have seen other folds' labels: their stack's loss is flattered, and what is
@@ -171,14 +157,15 @@ def _combine(
     else:
         first = _weights(rows, shifts_of(fitted.first))
         final = _weights(rows, fitted.parts, _prior(fitted))
-    trust = _trust(rows)
-    final = {name: trust * w for name, w in final.items()}
+    final = {name: _trust(rows) * w for name, w in final.items()}
     # a first score counts by way of the first stack: its weight in it, times that of the stack
     share = {name: final[FIRST_STACK] * w for name, w in first.items()} | final
     weighed = [
         replace(c, weight=float(share[name]), chosen=bool(structure and share[name] > 0)) for name, c in table.items()
     ]
-    return _portfolio(fitted, first, final), (*weighed, replace(stack, chosen=structure and not alone))
+    members = ({name: score.member for name, score in own.items()} for own in (fitted.first, later))
+    portfolio = Portfolio(next(members), first, fitted.first_scale, next(members), final)
+    return portfolio, (*weighed, replace(stack, chosen=structure and not alone))
 
 
 def _trust(rows: LearningRows) -> float:
@@ -203,23 +190,6 @@ def _weights(rows: LearningRows, shifts: Shifts, prior: Array | None = None) -> 
     return dict(zip(shifts, found.tolist(), strict=True))
 
 
-def _portfolio(fitted: _CrossFittedScores, first_weights: Weights, weights: Weights) -> Portfolio:
-    later = {name: score.member for name, score in fitted.refined.items()}
-    if LOCAL in fitted.parts:
-        later[LOCAL] = fitted.local.member
-    first = {name: score.member for name, score in fitted.first.items()}
-    return Portfolio(first, first_weights, fitted.first_scale, later, weights)
-
-
-def _candidates(rows: LearningRows, fitted: _CrossFittedScores) -> dict[str, ScoreCandidate]:
-    scores = fitted.first | fitted.refined
-    table = {name: _candidate(rows, name, score.shift, settings=score.settings) for name, score in scores.items()}
-    if LOCAL in fitted.parts:
-        settings = {"ridge": fitted.local.geometry.ridge}
-        table[LOCAL] = _candidate(rows, LOCAL, fitted.parts[LOCAL], settings=settings)
-    return table
-
-
 def _candidate(
     rows: LearningRows, name: str, shift: Array, *, chosen: bool = False, settings: dict[str, Any] | None = None
 ) -> ScoreCandidate:
@@ -229,14 +199,6 @@ def _candidate(
     loss = np.average(negative_log_likelihood(rows.correct, logit(p)), weights=rows.weight)
     proxy = np.average((rows.correct - p) ** 2, weights=rows.weight)
     return ScoreCandidate(name, float(loss), float(proxy), None, chosen, settings or {})
-
-
-def _global_candidates(maps: CrossFittedMaps, rows: LearningRows) -> list[ScoreCandidate]:
-    offset = rows.at.offset
-    return [
-        _candidate(rows, f"global map: {name}", odds - offset, chosen=name == maps.chosen)
-        for name, odds in maps.log_odds.items()
-    ]
 
 
 class AutoField:

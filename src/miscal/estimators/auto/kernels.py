@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
-from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -74,15 +74,17 @@ class KernelRecipe:
 
     def columns(self, at: Query) -> NDArray[np.float32]:
         """Stack what the kernel sees of rows, the view of the confidence last, (n, p + 1)."""
-        if self.refined:
-            return _refined_columns(self.view.removeprefix("refined "), at)
         inputs = at.inputs.numbers if self.of == "numbers" else at.inputs.x
+        if self.refined:
+            size = AUTO.refined_component_scales[self.view == "refined rank"]
+            leading = np.float32(size) * at.inputs.components[:, : AUTO.leading_components]
+            inputs = np.concatenate([at.first[:, None].astype(np.float32), leading], 1)
         return np.concatenate([inputs, self.seen(at)[:, None]], 1)
 
     def seen(self, at: Query) -> NDArray[np.float32]:
         """Return the confidence as the kernel sees it, (n,); 0 where it does not."""
         views = {"line": at.inputs.level, "level": at.inputs.level, "rank": at.inputs.rank}
-        return views.get(self.view, np.zeros(len(at.inputs.x), np.float32))
+        return views.get(self.view.removeprefix("refined "), np.zeros(len(at.inputs.x), np.float32))
 
     def gram(self, A: Array, B: Array) -> NDArray[np.float32]:
         """Kernel between stacked rows, (n, m)."""
@@ -122,13 +124,6 @@ class KernelRecipe:
         member = KernelMember(self, base, whitening @ b[:-3], b[-3:] * _LINEAR_SCALE)
         settings = {"penalty": penalty, "bandwidth": self.bandwidth}
         return CrossFitted(member, start - rows.at.offset + shift, settings)
-
-
-def _refined_columns(view: str, at: Query) -> NDArray[np.float32]:
-    u = {"level": at.inputs.level, "rank": at.inputs.rank}[view]
-    size = dict(zip(("level", "rank"), AUTO.refined_component_scales, strict=True))[view]
-    leading = np.float32(size) * at.inputs.components[:, : AUTO.leading_components]
-    return np.concatenate([at.first[:, None].astype(np.float32), leading, u[:, None]], 1)
 
 
 def _whitening(gram: Array) -> NDArray[np.float32]:
@@ -219,43 +214,35 @@ WIDE = "kernel of x, wide"
 """Of many columns, the score of x alone that also places rows in the learned geometry."""
 
 
-def first_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
+def first_scores(rows: LearningRows) -> dict[str, Fit]:
     """Kernels of the first stack."""
-    return (*_of_places(rows), *_of_numbers(rows))
-
-
-def _of_numbers(rows: LearningRows) -> tuple[KernelRecipe, ...]:
-    if not rows.at.inputs.numbers.shape[1]:
-        return ()
-    middle, joint = AUTO.few_columns_bandwidths[1], AUTO.few_columns_joint_bandwidth
-    return (
-        KernelRecipe("kernel of columns", middle, of="numbers"),
-        KernelRecipe("kernel of columns and confidence", joint, "level", of="numbers"),
-    )
-
-
-def _of_places(rows: LearningRows) -> tuple[KernelRecipe, ...]:
     if rows.few_columns:
         narrow, middle, wide = AUTO.few_columns_bandwidths
-        return (
+        recipes = [
             KernelRecipe("kernel of x, narrow", narrow),
             KernelRecipe("kernel of x, middle", middle),
             KernelRecipe(WIDE, wide),
             KernelRecipe("kernel of x and confidence", AUTO.few_columns_joint_bandwidth, "level"),
-        )
-    narrow, wide = AUTO.many_columns_bandwidths
-    many = (
-        KernelRecipe("kernel of x, narrow", narrow),
-        KernelRecipe(WIDE, wide),
-        KernelRecipe("kernel of x and confidence, narrow", narrow, "level"),
-        KernelRecipe("kernel of x and confidence, wide", wide, "rank"),
-    )
-    # with few rows the global map is noisy, and a score that does without it is worth having
-    raw = KernelRecipe("kernel of x from the raw confidence, wide", wide, "line", from_raw=True)
-    return (*many, raw) if rows.few_rows else many
+        ]
+    else:
+        narrow, wide = AUTO.many_columns_bandwidths
+        recipes = [
+            KernelRecipe("kernel of x, narrow", narrow),
+            KernelRecipe(WIDE, wide),
+            KernelRecipe("kernel of x and confidence, narrow", narrow, "level"),
+            KernelRecipe("kernel of x and confidence, wide", wide, "rank"),
+        ]
+        # with few rows the global map is noisy, and a score that does without it is worth having
+        if rows.few_rows:
+            recipes.append(KernelRecipe("kernel of x from the raw confidence, wide", wide, "line", from_raw=True))
+    if rows.at.inputs.numbers.shape[1]:
+        middle, joint = AUTO.few_columns_bandwidths[1], AUTO.few_columns_joint_bandwidth
+        recipes.append(KernelRecipe("kernel of columns", middle, of="numbers"))
+        recipes.append(KernelRecipe("kernel of columns and confidence", joint, "level", of="numbers"))
+    return {one.name: one.crossfit for one in recipes}
 
 
-def refined_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
+def refined_scores(rows: LearningRows) -> dict[str, Fit]:
     """Kernels that stand on the first stack.
 
     With few columns the local shift does their work, and better: rows lie so dense that the first stack's out-of-fold
@@ -263,12 +250,12 @@ def refined_recipes(rows: LearningRows) -> tuple[KernelRecipe, ...]:
     labels: without refined kernels, five sets with columns beside embeddings had a log loss 0.0007 lower, left out.
     """
     if rows.few_columns or rows.few_rows or rows.at.inputs.codes.shape[1]:
-        return ()
+        return {}
     narrow = AUTO.many_columns_bandwidths[0]
-    return (
-        KernelRecipe("refined kernel, confidence level", narrow, "refined level"),
-        KernelRecipe("refined kernel, confidence rank", narrow, "refined rank"),
-    )
-
-
-FAMILY = Family(KernelMember, first_recipes)
+    return {
+        name: KernelRecipe(name, narrow, view).crossfit
+        for name, view in (
+            ("refined kernel, confidence level", "refined level"),
+            ("refined kernel, confidence rank", "refined rank"),
+        )
+    }

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -120,31 +120,22 @@ class LevelMember:
         return cls(tuple(np.asarray(arrays[str(j)], np.float64) for j in range(content["columns"])))
 
 
-@dataclass(frozen=True)
-class LevelRecipe:
-    """Effects of all columns that have levels."""
-
-    name: str = "shift by level of columns"
-
-    def crossfit(self, rows: LearningRows) -> CrossFitted:
-        """Fit the effects out of fold, and on all rows."""
-        codes, sizes, start = rows.at.inputs.codes, rows.at.inputs.level_counts, rows.at.offset
-        shift = np.zeros(len(rows))
-        for fold in np.unique(rows.folds):
-            inside = rows.folds == fold
-            some = np.flatnonzero(~inside)
-            effects = fit_effects(codes[some], sizes, rows.correct[some], start[some], rows.weight_of(some))
-            shift[inside] = sum(of_levels(one, codes[inside, j]) for j, one in enumerate(effects))
-        member = LevelMember(tuple(fit_effects(codes, sizes, rows.correct, start, rows.weight)))
-        return CrossFitted(member, shift, {"columns": len(sizes)})
+def crossfit_levels(rows: LearningRows) -> CrossFitted:
+    """Fit out of fold, and on all rows."""
+    codes, sizes, start = rows.at.inputs.codes, rows.at.inputs.level_counts, rows.at.offset
+    shift = np.zeros(len(rows))
+    for fold in np.unique(rows.folds):
+        inside = rows.folds == fold
+        some = np.flatnonzero(~inside)
+        effects = fit_effects(codes[some], sizes, rows.correct[some], start[some], rows.weight_of(some))
+        shift[inside] = sum(of_levels(one, codes[inside, j]) for j, one in enumerate(effects))
+    member = LevelMember(tuple(fit_effects(codes, sizes, rows.correct, start, rows.weight)))
+    return CrossFitted(member, shift, {"columns": len(sizes)})
 
 
-def recipes(rows: LearningRows) -> tuple[LevelRecipe, ...]:
-    """Effects of levels, where any column has levels."""
-    return (LevelRecipe(),) if rows.at.inputs.codes.shape[1] else ()
-
-
-FAMILY = Family(LevelMember, recipes)
+def scores(rows: LearningRows) -> dict[str, Fit]:
+    """Shifts of levels, where a column has any."""
+    return {"shift by level of columns": crossfit_levels} if rows.at.inputs.codes.shape[1] else {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.estimators.auto.geometry import PlacedRows, fit_local
-from miscal.estimators.auto.member import LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Query, State
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -52,56 +52,34 @@ class LocalMember:
         return cls(**content)
 
 
-@dataclass(frozen=True, eq=False)
-class LocalFit:
-    """The local shift after cross-fitting.
-
-    Attributes
-    ----------
-    member : LocalMember
-    shift : ndarray of shape (n,) or None
-        Out-of-fold shift over the offset; None where the local shift stays out of the stack.
-    geometry : LocalShift
-        Learned from all rows.
-    """
-
-    member: LocalMember
-    shift: NDArray[np.float64] | None
-    geometry: LocalShift
-
-
-def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> LocalFit:
-    """Cross-fit the local shift beside the other parts of the stack.
+def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> tuple[CrossFitted | None, LocalShift]:
+    """Cross-fit the local shift beside the other parts of the stack, and learn its geometry from all rows.
 
     The first fold chooses where it starts; with many columns it also leaves the local shift out of the stack where that
     adds nothing to the other parts.
 
-    Takes place (n, p): inputs of the geometry; parts (n, k): out-of-fold shifts of the other parts.
+    Takes place (n, p): inputs of the geometry; parts (n, k): out-of-fold shifts of the other parts. Returns None
+    beside the geometry where the local shift stays out of the stack.
     """
     # judged on one fold alone, because every trial is a whole fit
     first = rows.folds == 0
-    trials = {raw: _held_out(rows, place, 0, raw) for raw in _starts(rows)}
+    # it may start from the global map, and of few columns from the raw confidence, where that differs
+    starts = [False, True] if rows.few_columns and not np.array_equal(rows.at.raw, rows.at.offset) else [False]
+    trials = {raw: _held_out(rows, place, 0, raw) for raw in starts}
     losses = {
         raw: negative_log_likelihood(rows.correct[first], rows.at.offset[first] + trial)
         for raw, trial in trials.items()
     }
     from_raw = min(trials, key=lambda raw: np.average(losses[raw], weights=rows.weight_of(first)))
-    shift = None
-    if rows.few_columns or _worth_adding(rows, parts, first, trials[from_raw]):
-        shift = np.zeros(len(rows))
-        shift[first] = trials[from_raw]
-        # the first fold's shift is its trial, which is at hand
-        for k in np.unique(rows.folds)[1:]:
-            shift[rows.folds == k] = _held_out(rows, place, int(k), from_raw)
     geometry = _fit(rows, place, from_raw, np.full(len(rows), True), _FINAL, AUTO.final_steps)
-    return LocalFit(LocalMember(from_raw), shift, geometry)
-
-
-def _starts(rows: LearningRows) -> list[bool]:
-    """Where the shift may start: False for the global map, True for the raw confidence where that differs."""
-    if not rows.few_columns or np.array_equal(rows.at.raw, rows.at.offset):
-        return [False]
-    return [False, True]
+    if not (rows.few_columns or _worth_adding(rows, parts, first, trials[from_raw])):
+        return None, geometry
+    shift = np.zeros(len(rows))
+    shift[first] = trials[from_raw]
+    # the first fold's shift is its trial, which is at hand
+    for k in np.unique(rows.folds)[1:]:
+        shift[rows.folds == k] = _held_out(rows, place, int(k), from_raw)
+    return CrossFitted(LocalMember(from_raw), shift, {"ridge": geometry.ridge}), geometry
 
 
 def _fit(

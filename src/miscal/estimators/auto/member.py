@@ -1,14 +1,14 @@
 """What all members of the portfolio share: the rows they learn from, and the two forms of a score.
 
-A *recipe* is a score that is still to be fitted: it cross-fits itself on :class:`LearningRows`. What it leaves is a
-*member*: it tells the logit shift of new rows, and can be saved. A new score is one module with both and a
-:class:`Family`, and its line in :mod:`miscal.estimators.auto.portfolio`.
+A score that is still to be fitted is a function that cross-fits it on :class:`LearningRows`. What it leaves is a
+*member*: it tells the logit shift of new rows, and can be saved. A new score is one module with both, and its two
+lines in :mod:`miscal.estimators.auto.portfolio`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -93,10 +93,6 @@ class LearningRows:
         """Whether the rows do not carry a second stage of scores."""
         return len(self) < AUTO.least_refined_rows
 
-    def refining(self, first: Array) -> LearningRows:
-        """Return the same rows for scores that refine a first stack of unit size, (n,)."""
-        return replace(self, at=replace(self.at, first=first))
-
     def weight_of(self, rows: Any) -> Array | None:
         """Weights of some rows; None where all are 1."""
         return None if self.weight is None else self.weight[rows]
@@ -140,30 +136,5 @@ class CrossFitted:
     settings: dict[str, Any]
 
 
-class Recipe(Protocol):
-    """A score that is still to be fitted."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the table of candidates."""
-        ...
-
-    def crossfit(self, rows: LearningRows) -> CrossFitted:
-        """Fit it out of fold, and on all rows."""
-        ...
-
-
-@dataclass(frozen=True)
-class Family:
-    """Scores of one kind.
-
-    Attributes
-    ----------
-    member : type
-        What its recipes leave; ``member.kind`` names it in saved fields.
-    recipes : callable
-        Tells which recipes serve some rows; none where the rows are too few for it.
-    """
-
-    member: type[Member]
-    recipes: Callable[[LearningRows], Sequence[Recipe]]
+Fit = Callable[[LearningRows], CrossFitted]
+"""Fits a score out of fold, and on all rows."""

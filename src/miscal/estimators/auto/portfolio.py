@@ -5,13 +5,12 @@
                                    +------------ local shift ---+
 
 While the scores are fitted their shifts are out of fold; afterwards they are told for new rows. Both go through
-:func:`weighted`. A new score is one module with a :class:`~miscal.estimators.auto.member.Family`, and its line in
-``FIRST``.
+:func:`weighted`. A new score is one module, with its lines in ``FIRST`` and ``MEMBERS``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -21,31 +20,39 @@ from numpy.typing import NDArray
 from miscal.base.state_folder import under, with_prefix
 from miscal.estimators.auto import clusters, kernels, levels, sparse_effects, trees
 from miscal.estimators.auto.local import LOCAL, LocalMember
-from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Member, Query, Recipe, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, State
 
 Array = NDArray[np.floating]
 
-FIRST: tuple[Family, ...] = (
-    kernels.FAMILY,
-    trees.FAMILY,
-    clusters.FAMILY,
-    levels.FAMILY,
-    sparse_effects.FAMILY,
+FIRST: tuple[Callable[[LearningRows], dict[str, Fit]], ...] = (
+    kernels.first_scores,
+    trees.scores,
+    clusters.scores,
+    levels.scores,
+    sparse_effects.scores,
 )
-"""The scores of the first stack, in the order of the table of candidates."""
+"""Tell which scores of the first stack serve some rows, by name, in the order of the table of candidates."""
+
+MEMBERS: dict[str, type[Member]] = {
+    one.kind: one
+    for one in (
+        kernels.KernelMember,
+        trees.TreeMember,
+        clusters.ClusterMember,
+        levels.LevelMember,
+        sparse_effects.SparseMember,
+        LocalMember,
+    )
+}
+"""What scores leave, by the name that it has in saved fields."""
 
 FIRST_STACK = "first stack"
 """Name of the first stack among the parts of the last one."""
 
 
-def crossfit_all(recipes: Sequence[Recipe], rows: LearningRows) -> dict[str, CrossFitted]:
-    """Cross-fit recipes on the same rows, by name."""
-    return {recipe.name: recipe.crossfit(rows) for recipe in recipes}
-
-
-def first_recipes(rows: LearningRows) -> list[Recipe]:
-    """Scores of the first stack that serve these rows."""
-    return [recipe for family in FIRST for recipe in family.recipes(rows)]
+def crossfit_first(rows: LearningRows) -> dict[str, CrossFitted]:
+    """Cross-fit the scores of the first stack that serve these rows, by name."""
+    return {name: fit(rows) for scores in FIRST for name, fit in scores(rows).items()}
 
 
 def shifts_of(fitted: Mapping[str, CrossFitted]) -> dict[str, Array]:
@@ -134,12 +141,10 @@ class Portfolio:
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild from what :meth:`state` returned."""
-        # the local shift is no family of first scores: it is fitted beside their stack
-        kinds = {member.kind: member for member in (*(family.member for family in FIRST), LocalMember)}
 
         def members(stage: str) -> dict[str, Member]:
             return {
-                one["name"]: kinds[one["kind"]].from_state(one["content"], under(f"{stage}{place}", arrays))
+                one["name"]: MEMBERS[one["kind"]].from_state(one["content"], under(f"{stage}{place}", arrays))
                 for place, one in enumerate(content[stage])
             }
 

@@ -1,4 +1,4 @@
-"""Ridge logistic regression with an offset, along a path of penalties.
+"""Ridge logistic regression with an offset, along falling penalties.
 
 Every score of the default estimator is a logit shift ``s(x, f) = Phi(x, f) beta`` on top of an offset ``o``,
 fitted by penalised maximum likelihood of ``y ~ Bernoulli(sigmoid(o + s))``.
@@ -6,7 +6,6 @@ fitted by penalised maximum likelihood of ``y ~ Bernoulli(sigmoid(o + s))``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,21 +39,6 @@ def negative_log_likelihood(correct: Array, logit: Array) -> Array:
     return np.maximum(logit, 0) + np.log1p(np.exp(-np.abs(logit))) - target * logit
 
 
-@dataclass(frozen=True)
-class RidgePath:
-    """Coefficients along a path of penalties.
-
-    Attributes
-    ----------
-    penalties : tuple of float
-        Decreasing.
-    coefficients : ndarray of shape (p, len(penalties)), float32
-    """
-
-    penalties: tuple[float, ...]
-    coefficients: NDArray[np.float32]
-
-
 def normal_matrix(features: Array, offset: Array, weight: Array | None = None) -> NDArray[np.float32]:
     """Curvature of the likelihood at the offset, sum_i w_i v_i phi_i phi_i' with v no less than 0.02.
 
@@ -75,39 +59,6 @@ def normal_matrix(features: Array, offset: Array, weight: Array | None = None) -
         part = part * root[:, None]
         total += part.T @ part
     return total
-
-
-def ridge_path(
-    features: Array,
-    correct: Array,
-    offset: Array,
-    *,
-    penalties: tuple[float, ...],
-    scale: Array,
-    weight: Array | None = None,
-    max_steps: int = 8,
-) -> RidgePath:
-    r"""Minimise  sum_i w_i nll(y_i, o_i + phi_i' b) + penalty / 2 * sum_j (b_j / scale_j)^2  for each penalty.
-
-    Takes features (n, p); correct (n,); offset (n,): log-odds that the shift is added to; penalties: positive; scale
-    (p,): prior scale of each coefficient: a larger one is penalised less; weight (n,): row weights; max_steps: steps
-    per penalty.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-    >>> path = ridge_path(X, np.array([1.0, 1.0, 0.0, 0.0]), np.zeros(4), penalties=(1.0,), scale=np.ones(1))
-    >>> bool(path.coefficients[0, 0] > 0)
-    True
-    """
-    # in coefficients over their prior scale, a penalty is a multiple of the identity
-    A = np.asarray(features, np.float32) * scale.astype(np.float32)
-    w = np.ones((1, len(correct))) if weight is None else weight[None]
-    fits = RidgeFits(A, correct, offset, w)
-    ordered = tuple(sorted(penalties, reverse=True))
-    columns = [fits.descend(penalty, max_steps).coefficients[0] * scale for penalty in ordered]
-    return RidgePath(ordered, np.stack(columns, 1).astype(np.float32))
 
 
 # nats that a step must gain to be worth another, and the shortest step that is tried

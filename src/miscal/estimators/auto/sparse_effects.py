@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from miscal.estimators.auto.levels import level_sums, of_levels
-from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
@@ -284,26 +284,19 @@ def told_effects(effects: Effects, codes: Codes, sizes: Sequence[int], level: Ar
     return total
 
 
-@dataclass(frozen=True)
-class SparseRecipe:
-    """Shifts and slopes of the groups that stand out, cross-fitted: groups are looked for in every fold anew."""
-
-    name: str = "shift and slope of groups that stand out"
-
-    def crossfit(self, rows: LearningRows) -> CrossFitted:
-        """Fit the effects out of fold, and on all rows."""
-        learned, shift = LevelledRows.of(rows), np.zeros(len(rows))
-        for fold in np.unique(rows.folds):
-            inside = np.flatnonzero(rows.folds == fold)
-            effects = fit_sparse_effects(learned.take(np.flatnonzero(rows.folds != fold)))
-            shift[inside] = told_effects(effects, learned.codes[inside], learned.sizes, learned.level[inside])
-        member = SparseMember(tuple(learned.sizes), fit_sparse_effects(learned))
-        return CrossFitted(member, shift, {"terms": len(member.effects)})
+def crossfit_sparse_effects(rows: LearningRows) -> CrossFitted:
+    """Fit out of fold, where groups that stand out are looked for in every fold anew, and on all rows."""
+    learned, shift = LevelledRows.of(rows), np.zeros(len(rows))
+    for fold in np.unique(rows.folds):
+        inside = np.flatnonzero(rows.folds == fold)
+        effects = fit_sparse_effects(learned.take(np.flatnonzero(rows.folds != fold)))
+        shift[inside] = told_effects(effects, learned.codes[inside], learned.sizes, learned.level[inside])
+    member = SparseMember(tuple(learned.sizes), fit_sparse_effects(learned))
+    return CrossFitted(member, shift, {"terms": len(member.effects)})
 
 
-def recipes(rows: LearningRows) -> tuple[SparseRecipe, ...]:
-    """Look for groups that stand out, where any column has levels."""
-    return (SparseRecipe(),) if rows.at.inputs.codes.shape[1] else ()
-
-
-FAMILY = Family(SparseMember, recipes)
+def scores(rows: LearningRows) -> dict[str, Fit]:
+    """Shifts and slopes of groups that stand out, where a column has levels."""
+    return (
+        {"shift and slope of groups that stand out": crossfit_sparse_effects} if rows.at.inputs.codes.shape[1] else {}
+    )

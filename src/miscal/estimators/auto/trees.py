@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from miscal.base.errors import InternalError
 from miscal.base.threads import without_warning
 from miscal.estimators.auto.inputs import ScoreInputs
 from miscal.estimators.auto.levels import LevelStatistics, level_columns
-from miscal.estimators.auto.member import CrossFitted, Family, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.ridge import BestOfPath, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -86,8 +86,11 @@ class Forest:
         """Read LightGBM's text form."""
         trees = [_complete(tree) for tree in written_trees(text)]
         feature, threshold, value = (np.array(values) for values in zip(*trees, strict=True))
-        by_level = [feature[:, part].ravel() for part in _LEVELS], [threshold[:, part].ravel() for part in _LEVELS]
-        return cls(np.concatenate(by_level[0]).astype(np.intp), _rounded_down(np.concatenate(by_level[1])), value)
+        feature, threshold = (np.concatenate([of[:, part].ravel() for part in _LEVELS]) for of in (feature, threshold))
+        # the largest single-precision numbers that are not larger part such numbers alike
+        near = threshold.astype(np.float32)
+        near = np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
+        return cls(feature.astype(np.intp), near, value)
 
     def __call__(self, columns: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sum the leaves that rows of columns (n, q) fall into, (n,)."""
@@ -106,27 +109,23 @@ class Forest:
         return self.value.ravel()[leaf + 8 * np.arange(m)].sum(1)
 
 
-def written_trees(text: str) -> list[dict[str, str]]:
+_WRITTEN = {"split_feature": int, "threshold": float, "left_child": int, "right_child": int, "leaf_value": float}
+
+
+def written_trees(text: str) -> list[dict[str, list]]:
     """Return what each tree of LightGBM's text form consists of, by LightGBM's own names."""
     parts = re.split(r"^Tree=", text.split("\nend of trees")[0], flags=re.M)[1:]
-    return [dict(line.split("=", 1) for line in part.splitlines() if "=" in line) for part in parts]
+    trees = [dict(line.split("=", 1) for line in part.splitlines() if "=" in line) for part in parts]
+    return [{name: [*map(kind, tree.get(name, "").split())] for name, kind in _WRITTEN.items()} for tree in trees]
 
 
 _LEVELS = (slice(0, 1), slice(1, 3), slice(3, 7))
 
 
-def _complete(tree: dict[str, str]) -> tuple[list[int], list[float], list[float]]:
+def _complete(tree: dict[str, list]) -> tuple[list[int], list[float], list[float]]:
     """Features and thresholds of seven splits and values of eight leaves, of a tree as LightGBM writes it."""
-
-    def numbers(name: str, kind: type) -> list:
-        return [kind(word) for word in tree.get(name, "").split()]
-
-    features, thresholds, leaves = (
-        numbers("split_feature", int),
-        numbers("threshold", float),
-        numbers("leaf_value", float),
-    )
-    children = numbers("left_child", int), numbers("right_child", int)
+    features, thresholds, leaves = tree["split_feature"], tree["threshold"], tree["leaf_value"]
+    children = tree["left_child"], tree["right_child"]
     # a node is the number of a split, or -1 less that of a leaf; a tree without a split is a leaf
     level, feature, threshold = [0 if features else -1], [], []
     for _ in _LEVELS:
@@ -136,12 +135,6 @@ def _complete(tree: dict[str, str]) -> tuple[list[int], list[float], list[float]
     if any(node >= 0 for node in level):
         raise InternalError("a boosted tree is deeper than its settings allow")
     return feature, threshold, [leaves[-1 - node] for node in level]
-
-
-def _rounded_down(threshold: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Round to the largest single-precision numbers that are not larger: they part such numbers alike."""
-    near = threshold.astype(np.float32)
-    return np.where(near > threshold, np.nextafter(near, np.float32(-np.inf)), near)
 
 
 @dataclass(frozen=True)
@@ -191,55 +184,54 @@ class TreeMember:
         return cls(arrays["text"].tobytes().decode(), levels, content.get("of", ALL), start)
 
 
-@dataclass(frozen=True)
-class TreeRecipe:
-    """Trees boosted on a start, their number chosen by out-of-fold log loss.
+def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False) -> CrossFitted:
+    """Boost trees out of fold, their number chosen by the log loss, and on all rows.
 
-    Attributes
-    ----------
-    name : str
-    of : {"all", "table", "numbers"}
-        The inputs that they see.
-    from_raw : bool
-        The start is the log-odds of the confidence itself, not that of the global map.
+    Takes of: what they see; from_raw: whether they start from the confidence itself, not from the global map.
     """
-
-    name: str = "boosted trees"
-    of: str = ALL
-    from_raw: bool = False
-
-    def crossfit(self, rows: LearningRows) -> CrossFitted:
-        """Boost out of fold, and on all rows."""
-        fold = np.unique(rows.folds, return_inverse=True)[1]
-        seen, start = _Columns(rows, fold, self), rows.at.start(self.from_raw)
-        folds = [fold == k for k in range(fold.max() + 1)]
-        settings = _settings(rows, self)
-        boosters = [_Boosting(settings, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
-        told = [seen.left_out(k)[inside] for k, inside in enumerate(folds)]
-        path, shift = BestOfPath(), np.zeros(len(rows))
-        for rounds in AUTO.tree_rounds:
-            for inside, booster, columns in zip(folds, boosters, told, strict=True):
-                shift[inside] += booster.grow(rounds, columns)
-            loss = np.average(negative_log_likelihood(rows.correct, start + shift), weights=rows.weight)
-            if path.ends(float(loss), (rounds, shift.copy())):
-                break
-        rounds, shift = path.best
-        final = _Boosting(settings, seen.learned(), np.arange(len(rows)))
-        final.grow(rounds, told[0][:0])
-        member = TreeMember(final.text(), seen.levels, self.of, self.from_raw)
-        return CrossFitted(member, start - rows.at.offset + shift, {"rounds": rounds})
+    fold, start = np.unique(rows.folds, return_inverse=True)[1], rows.at.start(from_raw)
+    leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
+    settings = {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf} | ({} if of == ALL else _OF_COLUMNS)
+    seen = _Columns(rows, fold, start, tree_columns(rows.at.inputs, of), settings)
+    folds = [fold == k for k in range(fold.max() + 1)]
+    boosters = [_Boosting(settings, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
+    told = [seen.left_out(k)[inside] for k, inside in enumerate(folds)]
+    path, shift = BestOfPath(), np.zeros(len(rows))
+    for rounds in AUTO.tree_rounds:
+        for inside, booster, columns in zip(folds, boosters, told, strict=True):
+            shift[inside] += booster.grow(rounds, columns)
+        loss = np.average(negative_log_likelihood(rows.correct, start + shift), weights=rows.weight)
+        if path.ends(float(loss), (rounds, shift.copy())):
+            break
+    rounds, shift = path.best
+    final = _Boosting(settings, seen.learned(), np.arange(len(rows)))
+    final.grow(rounds, told[0][:0])
+    member = TreeMember(final.booster.model_to_string(), seen.levels, of, from_raw)
+    return CrossFitted(member, start - rows.at.offset + shift, {"rounds": rounds})
 
 
 class _Columns:
     """Columns of the rows learned from: what stands for a level is never told by the row's own fold."""
 
-    def __init__(self, rows: LearningRows, fold: NDArray[np.integer], recipe: TreeRecipe) -> None:
-        self._rows, self._fold, self._recipe = rows, fold, recipe
-        self._plain = tree_columns(rows.at.inputs, recipe.of)
-        start = rows.at.start(recipe.from_raw)
+    def __init__(
+        self,
+        rows: LearningRows,
+        fold: NDArray[np.integer],
+        start: NDArray[np.floating],
+        plain: NDArray[np.float32],
+        settings: dict[str, Any],
+    ) -> None:
+        self._rows, self._fold, self._start, self._plain, self._settings = rows, fold, start, plain, settings
         self._statistics = LevelStatistics.of(rows, fold, start) if rows.at.inputs.codes.shape[1] else None
         # columns without levels hold no outcomes, and are cut into bins once for all folds
-        self._binned = _binned(rows, self._plain, recipe)
+        self._binned = self._cut(plain)
+
+    def _cut(self, columns: NDArray[np.float32]) -> Dataset:
+        """Cut columns into bins."""
+        import lightgbm
+
+        known = {"weight": self._rows.weight, "init_score": self._start, "params": self._settings}
+        return lightgbm.Dataset(columns, self._rows.correct, **known).construct()
 
     def learned(self, left_out: int | None = None) -> Dataset:
         """Rows to boost on while a fold is left out: each row's levels are told by neither that fold nor its own."""
@@ -251,7 +243,11 @@ class _Columns:
             inside = self._fold == k
             without = self._statistics.without(*{k, k if left_out is None else left_out})
             levels[inside] = level_columns(without, codes[inside])
-        return _beside(self._binned, _binned(self._rows, levels, self._recipe))
+        # the trees are those of all columns binned together
+        both = self._binned.subset(np.arange(self._binned.num_data())).construct()
+        # it says that the numbers themselves are not kept, which nothing asks for
+        with without_warning(UserWarning):
+            return both.add_features_from(self._cut(levels))
 
     def left_out(self, fold: int) -> NDArray[np.float32]:
         """Rows as a fit without a fold sees new ones."""
@@ -270,33 +266,6 @@ def _with_levels(
     return np.concatenate([columns, level_columns(levels, codes)], 1) if levels else columns
 
 
-def _settings(rows: LearningRows, recipe: TreeRecipe) -> dict[str, Any]:
-    leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
-    return {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf} | ({} if recipe.of == ALL else _OF_COLUMNS)
-
-
-def _binned(rows: LearningRows, columns: NDArray[np.float32], recipe: TreeRecipe) -> Dataset:
-    """Cut columns into bins."""
-    import lightgbm
-
-    data = lightgbm.Dataset(
-        columns,
-        rows.correct,
-        weight=rows.weight,
-        init_score=rows.at.start(recipe.from_raw),
-        params=_settings(rows, recipe),
-    )
-    return data.construct()
-
-
-def _beside(left: Dataset, right: Dataset) -> Dataset:
-    """Put binned columns at the right of a copy of others: the trees are those of all columns binned together."""
-    both = left.subset(np.arange(left.num_data())).construct()
-    # it says that the numbers themselves are not kept, which nothing asks for
-    with without_warning(UserWarning):
-        return both.add_features_from(right)
-
-
 class _Boosting:
     """Trees on some rows, grown a few rounds at a time."""
 
@@ -304,34 +273,28 @@ class _Boosting:
         import lightgbm
 
         own = data if len(some) == data.num_data() else data.subset(some)
-        self._booster, self._rounds = lightgbm.Booster(settings, own), 0
+        self.booster, self._rounds = lightgbm.Booster(settings, own), 0
 
     def grow(self, rounds: int, columns: NDArray[np.float32]) -> NDArray[np.float64]:
         """Boost on to a number of rounds, and tell what the new ones add to the shift of rows."""
         before, self._rounds = self._rounds, rounds
         for _ in range(before, rounds):
-            self._booster.update()
+            self.booster.update()
         if not len(columns):
             return np.zeros(0)
-        return self._booster.predict(
+        return self.booster.predict(
             columns, raw_score=True, start_iteration=before, num_iteration=rounds - before, num_threads=1
         )
 
-    def text(self) -> str:
-        """LightGBM's text form."""
-        return self._booster.model_to_string()
 
-
-def recipes(rows: LearningRows) -> tuple[TreeRecipe, ...]:
+def scores(rows: LearningRows) -> dict[str, Fit]:
     """Trees, where there are enough rows for them; and trees of a table's columns, where any has levels.
 
     Beside an embedding, whose components say little once the columns are known, these do without it. They start from
     the confidence itself: the other trees start from the global map, and a stack gains by scores that err differently.
     """
     if len(rows) < AUTO.least_tree_rows:
-        return ()
-    of_columns = TreeRecipe("boosted trees of columns", TABLE if rows.table else NUMBERS, from_raw=True)
-    return (TreeRecipe(), of_columns) if rows.at.inputs.codes.shape[1] else (TreeRecipe(),)
-
-
-FAMILY = Family(TreeMember, recipes)
+        return {}
+    of_columns = partial(crossfit_trees, of=TABLE if rows.table else NUMBERS, from_raw=True)
+    beside: dict[str, Fit] = {"boosted trees of columns": of_columns} if rows.at.inputs.codes.shape[1] else {}
+    return {"boosted trees": crossfit_trees, **beside}

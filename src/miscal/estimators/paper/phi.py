@@ -111,7 +111,7 @@ class Representation(nn.Module):
                 parameter.copy_(torch.from_numpy(rng.uniform(-bound, bound, tuple(parameter.shape))))
 
 
-class _DiscoveryLoss(torch.autograd.Function):
+class DiscoveryLoss(torch.autograd.Function):
     """Loss of a batch with its written-out gradient with respect to z, and the largest shortfall of mass.
 
     With S = K c, m = K w, c = w r, W = sum w:  a = dL/dS, b = dL/dm,
@@ -122,6 +122,7 @@ class _DiscoveryLoss(torch.autograd.Function):
     def forward(
         ctx, z: Tensor, residual: Tensor, weight: Tensor, sigma: float, penalty: float, m_min: float
     ) -> tuple[Tensor, Tensor]:
+        """Return the loss of places z, (n, k), and the largest shortfall of mass."""
         K = _own_weights(z.detach(), sigma)
         c, total = weight * residual, weight.sum()
         # K is symmetric, so products from the left are those from the right
@@ -139,6 +140,7 @@ class _DiscoveryLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_output: Tensor, _: Tensor):
+        """Return the gradient with respect to z."""
         z, K, rows, columns = ctx.saved_tensors
         # the four columns of each factor give the four terms of P at once
         P = (rows @ columns.T).mul_(K)
@@ -155,31 +157,6 @@ def _own_weights(z: Tensor, sigma: float) -> Tensor:
     coordinates = z.numpy()
     left, right = exponent_factors(coordinates, coordinates, sigma)
     return torch.from_numpy(weights_from_factors(left, right.T, floor=_LOSS_EXPONENT_FLOOR))
-
-
-def discovery_loss(
-    z: Tensor,
-    residual: Tensor,
-    sigma: float,
-    penalty: float,
-    *,
-    weight: Tensor | None = None,
-    m_min: float = M_MIN,
-) -> Tensor:
-    """Loss of one batch, all pairs inside it, self included.
-
-    Takes z (n, k): represented rows; residual (n,): r = y - f, positive where under-confident; sigma, penalty:
-    bandwidth, and the weight lambda of the mass penalty; weight (n,): row weights; m_min: mass below which the
-    penalty starts. Returns: Tensor, scalar: -mean delta^2 + lambda mean max(0, m_min - m)^2 (paper, equation 5).
-
-    Examples
-    --------
-    >>> z = torch.tensor([[0.0], [0.0]])
-    >>> discovery_loss(z, torch.tensor([0.5, 0.5]), sigma=1.0, penalty=0.1, m_min=3.0)
-    tensor(-0.1500)
-    """
-    weight = torch.ones_like(residual) if weight is None else weight
-    return _DiscoveryLoss.apply(z, residual, weight, sigma, penalty, m_min)[0]
 
 
 @dataclass(frozen=True)
@@ -327,7 +304,7 @@ class Training:
             keep = _dropout_mask(masks, len(rows), self.phi.first.out_features).to(self.device)
             rows = rows.to(self.device)
             z = self.phi(X[rows], keep)
-            loss, short = _DiscoveryLoss.apply(z, residual[rows], weight[rows], self.sigma, self.penalty, M_MIN)
+            loss, short = DiscoveryLoss.apply(z, residual[rows], weight[rows], self.sigma, self.penalty, M_MIN)
             self.penalised |= bool(short > 0)
             self.optimizer.zero_grad()
             loss.backward()

@@ -35,16 +35,21 @@ from miscal.calibration.simplex_maps import (
     log_probabilities,
 )
 from miscal.data.triples import InputLayout
-from miscal.estimators.simplex.fields import FieldsShift, crossfit_fields
-from miscal.estimators.simplex.linear import (
+from miscal.estimators.auto.member import CrossFitted, State
+from miscal.estimators.simplex.shifts import (
     MOST_CONFUSED,
+    ClassRows,
     ConfusionShift,
+    FieldsShift,
+    Floats,
+    Ints,
     LinearShift,
+    Shift,
     crossfit_confusions,
+    crossfit_fields,
     crossfit_linear,
 )
 from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
-from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, Ints, Shift, State
 
 METHODS = ("auto", "fields", "paper", "global")
 
@@ -108,7 +113,8 @@ class SimplexCorrection:
         raw = log_probabilities(probability)
         base = self.global_map.apply(raw)
         shift = sum(weight * member.at(X, base, raw) for weight, member in self.members)
-        return _normalised(base + self.taken_back * (raw - base) + shift)
+        found = np.exp(log_softmax(base + self.taken_back * (raw - base) + shift, axis=1))
+        return found / found.sum(axis=1, keepdims=True)
 
     def state(self) -> State:
         """Return everything learned: JSON values, and arrays."""
@@ -134,11 +140,6 @@ class SimplexCorrection:
             SIMPLEX_MAPS[content["global_map"]].from_state(under("global_map", arrays)), members,
             *(content[name] for name in ("chosen", "gain", "error", "losses", "settings", "taken_back")),
         )  # fmt: skip
-
-
-def _normalised(log_probability: Floats) -> Floats:
-    found = np.exp(log_softmax(log_probability, axis=1))
-    return found / found.sum(axis=1, keepdims=True)
 
 
 def fit_simplex(
@@ -178,7 +179,7 @@ def fit_simplex(
         folds = assign_folds(named_units(len(code), groups), count, np.random.default_rng((seed, _STREAM)))
     raw = log_probabilities(probability)
     maps = crossfit_simplex_map(code, raw, folds, weight)
-    tried: list[CrossFittedShift] = []
+    tried: dict[str, CrossFitted] = {}
     if X is not None and method != "global":
         layout = layout or InputLayout(X.shape[1])
         # what is the same in every row is not learned from
@@ -188,49 +189,43 @@ def fit_simplex(
     losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}
     if not tried:
         return SimplexCorrection(maps.map, (), "global map", 0.0, 0.0, losses)
-    stack = _stack(rows, tried)
-    candidates = {one.name: one.shift for one in tried} | {"stack": stack.shift}
+    weights, taken_back, stacked = _stack(rows, [one.shift for one in tried.values()])
+    candidates = {name: one.shift for name, one in tried.items()} | {"stack": stacked}
     by_row = {name: class_log_losses(code, log_softmax(rows.base + s, axis=1)) for name, s in candidates.items()}
     means = {name: float(np.average(values, weights=weight)) for name, values in by_row.items()}
     best = min(means, key=lambda name: means[name])
     gain, error = paired_gain(class_log_losses(code, rows.base), by_row[best], weight)
-    members: tuple[tuple[float, Shift], ...] = ()
+    members: tuple[tuple[float, Any], ...] = ()
     if gain > STANDARD_ERRORS * error:
-        alone = [(1.0, one.member) for one in tried if one.name == best]
-        members = tuple(alone or [(float(a), one.member) for a, one in zip(stack.weights, tried, strict=True) if a > 0])
-    settings = {one.name: one.settings for one in tried}
+        own = dict(zip(tried, weights.tolist(), strict=True)) if best == "stack" else {best: 1.0}
+        members = tuple((a, tried[name].member) for name, a in own.items() if a > 0)
+    settings = {name: one.settings for name, one in tried.items()}
     return SimplexCorrection(
         maps.map, members, best if members else "global map", gain, error, losses | means, settings,
-        stack.taken_back if members and best == "stack" else 0.0,
+        taken_back if members and best == "stack" else 0.0,
     )  # fmt: skip
 
 
-def _ways(rows: ClassRows, method: str) -> list[CrossFittedShift]:
-    found = [crossfit_linear(rows)]
+def _ways(rows: ClassRows, method: str) -> dict[str, CrossFitted]:
+    found = {"linear": crossfit_linear(rows)}
     if rows.base.shape[1] <= MOST_CONFUSED:
-        found.append(crossfit_confusions(rows))
+        found["confusions"] = crossfit_confusions(rows)
     if rows.base.size <= _MOST_TREE_VALUES:
-        found.append(crossfit_trees(rows))
+        found["trees"] = crossfit_trees(rows)
     if method in ("fields", "paper"):
-        found += crossfit_fields(rows, "paper" if method == "paper" else "auto")
+        found |= crossfit_fields(rows, "paper" if method == "paper" else "auto")
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Stack:
-    """Weights of shifts, the share of the global map that is taken back, and what they add up to out of fold."""
+def _stack(rows: ClassRows, shifts: list[Floats]) -> tuple[Floats, float, Floats]:
+    """Weights of shifts, the share of the global map that is taken back, and what they add up to out of fold.
 
-    weights: Floats
-    taken_back: float
-    shift: Floats
-
-
-def _stack(rows: ClassRows, tried: Sequence[CrossFittedShift]) -> _Stack:
-    """Weigh the ways; take back a share of the global map, too, where it gains more than two standard errors."""
-    shifts, back = [one.shift for one in tried], rows.raw - rows.base
+    A share is taken back only where it gains more than two standard errors.
+    """
+    back = rows.raw - rows.base
     plain, more = _weights(rows, shifts, ()), _weights(rows, shifts, (back,))
-    stacks = _Stack(plain, 0.0, _sum(plain, shifts)), _Stack(more[:-1], float(more[-1]), _sum(more, [*shifts, back]))
-    before, after = (class_log_losses(rows.code, log_softmax(rows.base + one.shift, axis=1)) for one in stacks)
+    stacks = (plain, 0.0, _sum(plain, shifts)), (more[:-1], float(more[-1]), _sum(more, [*shifts, back]))
+    before, after = (class_log_losses(rows.code, log_softmax(rows.base + shift, axis=1)) for *_, shift in stacks)
     gain, error = paired_gain(before, after, rows.weight)
     return stacks[gain > STANDARD_ERRORS * error]
 

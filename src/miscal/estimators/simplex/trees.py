@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from miscal.calibration.simplex_maps import class_log_losses
+from miscal.estimators.auto.member import CrossFitted, State
 from miscal.estimators.auto.trees import written_trees
-from miscal.estimators.simplex.way import ClassRows, CrossFittedShift, Floats, State
+from miscal.estimators.simplex.shifts import ClassRows, Floats
 
 _STEP, _MOST_ROUNDS = 10, 150
 """Rounds by which trees grow, and at most."""
@@ -94,25 +95,20 @@ class TreeShift:
 
     def state(self) -> State:
         """Return the number of classes, and the arrays."""
-        names = ("feature", "threshold", "remaining", "value")
-        return {"n_classes": self.n_classes}, {name: getattr(self, name) for name in names}
+        arrays = dict(vars(self))
+        return {"n_classes": arrays.pop("n_classes")}, arrays
 
     @classmethod
     def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
         """Rebuild from `state`."""
-        parts = (arrays[name] for name in ("feature", "threshold", "remaining", "value"))
-        return cls(int(content["n_classes"]), *parts)
+        return cls(int(content["n_classes"]), **arrays)
 
 
-def _arrays(tree: Mapping[str, str]) -> tuple[list[int], list[float], list[int], list[float]]:
+def _arrays(tree: Mapping[str, list]) -> tuple[list[int], list[float], list[int], list[float]]:
     """Return splits and leaves of a tree as LightGBM writes it."""
-
-    def numbers(name: str, kind: type) -> list:
-        return [kind(word) for word in tree.get(name, "").split()]
-
-    feature, threshold = numbers("split_feature", int), numbers("threshold", float)
-    children = list(zip(numbers("left_child", int), numbers("right_child", int), strict=True))
-    leaves, remaining = numbers("leaf_value", float), [0] * len(children)
+    feature, threshold = tree["split_feature"], tree["threshold"]
+    children = list(zip(tree["left_child"], tree["right_child"], strict=True))
+    leaves, remaining = tree["leaf_value"], [0] * len(children)
     order: list[int] = []
 
     def walk(node: int) -> None:
@@ -136,7 +132,7 @@ def _arrays(tree: Mapping[str, str]) -> tuple[list[int], list[float], list[int],
     )
 
 
-def crossfit_trees(rows: ClassRows) -> CrossFittedShift:
+def crossfit_trees(rows: ClassRows) -> CrossFitted:
     """Grow trees out of fold and on all rows, their number chosen by the log loss out of fold."""
     folds = [rows.folds == k for k in np.unique(rows.folds)]
     growing = [_Growing(rows, ~inside) for inside in folds]
@@ -157,8 +153,8 @@ def crossfit_trees(rows: ClassRows) -> CrossFittedShift:
         final = _Growing(rows, np.ones(len(rows), dtype=bool))
         for _ in range(chosen // _STEP):
             final.grow(rows.X[:0])
-        text = final.text()
-    return CrossFittedShift("trees", TreeShift.of(text, rows.base.shape[1]), best, {"rounds": chosen})
+        text = final.booster.model_to_string()
+    return CrossFitted(TreeShift.of(text, rows.base.shape[1]), best, {"rounds": chosen})
 
 
 def _loss(rows: ClassRows, shift: Floats) -> float:
@@ -184,19 +180,15 @@ class _Growing:
             _columns(rows.X[inside]), rows.code[inside], weight=rows.weight[inside],
             init_score=rows.base[inside].ravel(order="F"), params=settings, free_raw_data=False,
         )  # fmt: skip
-        self._booster = lightgbm.Booster(settings, data)
+        self.booster = lightgbm.Booster(settings, data)
 
     def grow(self, at: NDArray) -> Floats:
         """Grow some more trees, and return the shifts of other rows."""
         for _ in range(_STEP):
-            self._booster.update()
+            self.booster.update()
         if not len(at):
             return np.zeros((0, self._classes))
-        return self._booster.predict(_columns(at), raw_score=True).reshape(len(at), self._classes)
-
-    def text(self) -> str:
-        """Return the trees as LightGBM writes them."""
-        return self._booster.model_to_string()
+        return self.booster.predict(_columns(at), raw_score=True).reshape(len(at), self._classes)
 
 
 def _columns(X: NDArray) -> NDArray[np.float64]:

@@ -13,7 +13,6 @@ largest w_i (1 - 2 pi_i) are raised first, until it is kappa for all that were r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +20,7 @@ from numpy.typing import NDArray
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.blocks import MID, spend
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, largest_rejected
-from miscal.evidence.limits.tail import tail_of
+from miscal.evidence.limits.bound import NOTHING_CLAIMED, Bound, largest_rejected, tail_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
@@ -72,7 +70,7 @@ class Agreement:
 
 
 def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
-    """Bound E|delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
+    """Bound E|delta| by the agreement of the outcomes with the sign of the field.
 
     ``value`` is the test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f). Several blocks
     are counted each for itself, and combined as :mod:`miscal.evidence.blocks` says. Where
@@ -89,11 +87,6 @@ def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.rand
         low = agreement_limit(one.stated, one.agreed, settings=settings, effect=one.effect)
         p_value = dependent_p_value(one.stated, one.agreed, one.effect, settings)
         return Bound(value, low * (len(one.stated) / one.rows), p_value)
-    return Bound(value, *_combined(blocks, settings))
-
-
-def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings) -> tuple[float, float]:
-    """Lower limit and p-value of several blocks."""
     budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
     alpha = 1 - settings.confidence_level
 
@@ -102,8 +95,8 @@ def _combined(blocks: Sequence[Agreement], settings: EvidenceSettings) -> tuple[
 
     p_value = together(0.0)
     if p_value >= alpha:
-        return 0.0, p_value
-    return largest_rejected(lambda size: together(size) < alpha, settings.halvings), p_value
+        return Bound(value, 0.0, p_value)
+    return Bound(value, largest_rejected(lambda size: together(size) < alpha, settings.halvings), p_value)
 
 
 def _size_p_value(block: Agreement, size: float, settings: EvidenceSettings) -> float:
@@ -261,32 +254,20 @@ class _Block:
         if not self.claims:
             return
         self._worst = WorstCase(stated, mass[counts], self.rows)
-        self._tail = tail_of(
-            agreed,
-            mass[counts],
-            stated,
-            rng,
-            settings,
-            drawn=drawn,
-            tie=tie,
-            missing=_missing_variance(rows, sign * mass),
-        )
+        # variance of the weighted agreements that comes from rows that hang together
+        factor, missing = sign * mass, 0.0
+        if rows.design is not None:
+            effect = rows.design.design_effect(factor, rows.residual, rows.variance)
+            missing = (effect - 1) * float(factor**2 @ rows.variance)
+        self._tail = tail_of(agreed, mass[counts], stated, rng, settings, drawn=drawn, tie=tie, missing=missing)
 
     def p_value(self, error: float) -> float:
         """P-value of the hypothesis that the weighted mean error is at most `error`; 1 where nothing is claimed."""
         return self._tail(self._worst.probabilities(error)) if self.claims else 1.0
 
 
-def _missing_variance(rows: LabelledRows, factor: Floats) -> float:
-    """Variance of sum factor * outcome that comes from rows that hang together."""
-    if rows.design is None:
-        return 0.0
-    effect = rows.design.design_effect(factor, rows.residual, rows.variance)
-    return (effect - 1) * float(factor**2 @ rows.variance)
-
-
 def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
-    """Bound the weighted mean of |delta| by the agreement of the outcomes with the sign of the field (see `Limit`).
+    """Bound the weighted mean of |delta| by the agreement of the outcomes with the sign of the field.
 
     ``value`` is the weighted test mean of r s, s the sign of the field; ``p_value`` is of H0: y ~ Bernoulli(f).
     """
@@ -296,18 +277,13 @@ def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng
     blocks = [_Block(part, rng, settings, drawn=drawn, tie=tie) for part in parts]
     if not any(block.claims for block in blocks):
         return NOTHING_CLAIMED
-    test = _together(blocks)
+    test = blocks[0].p_value
+    if len(blocks) > 1:
+        budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
+        test = lambda error: budget.p_value([block.p_value(error) for block in blocks])  # noqa: E731
     value, p_value = sum(block.excess for block in blocks) / len(rows.correct), test(0.0)
     alpha = 1 - settings.confidence_level
     if p_value >= alpha:
         return Bound(value, 0.0, p_value)
     halvings = settings.drawn_halvings if drawn else settings.halvings
     return Bound(value, largest_rejected(lambda error: test(error) < alpha, halvings), p_value)
-
-
-def _together(blocks: list[_Block]) -> Callable[[float], float]:
-    """Test of a size by all blocks, combined as :mod:`miscal.evidence.blocks` says."""
-    if len(blocks) == 1:
-        return blocks[0].p_value
-    budget = spend([block.rows for block in blocks], [block.claims for block in blocks])
-    return lambda error: budget.p_value([block.p_value(error) for block in blocks])

@@ -29,8 +29,7 @@ from miscal.evidence.conditional import (
     shuffle_variances,
     strata,
 )
-from miscal.evidence.limits.protocol import NOTHING_CLAIMED, Bound, largest_rejected
-from miscal.evidence.limits.tail import Tail, tail_of
+from miscal.evidence.limits.bound import NOTHING_CLAIMED, Bound, Tail, largest_rejected, tail_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 Floats = NDArray[np.float64]
@@ -96,8 +95,11 @@ class Weighed:
 
     @property
     def missing_variance(self) -> float:
-        """Variance of sum weight * outcome that `expected` does not account for."""
-        return _missing_variance(self.correct, self.weight, self.expected, self.design)
+        """Variance of sum weight * outcome beyond `expected`: rows hang together, or were not split at random."""
+        stated = self.expected * (1 - self.expected)
+        expected, shown = float(self.weight**2 @ stated), float(self.weight**2 @ self.residual**2)
+        effect = 1.0 if self.design is None else self.design.design_effect(self.weight, self.residual, stated)
+        return max(0.0, shown - expected, (effect - 1) * expected)
 
     @property
     def weighed_by_size(self) -> Weighed:
@@ -111,7 +113,7 @@ class Weighed:
 
 
 def covariance_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.random.Generator) -> Bound:
-    """Bound E|h| by the covariance of outcome and field given the confidence (see `Limit`).
+    """Bound E|h| by the covariance of outcome and field given the confidence.
 
     ``p_value`` is of H0: y independent of x given f, by shuffling the field within strata. Above 1 - confidence level
     ``low`` is 0: a limit is given only where that test rejects too. Several blocks are weighed, shuffled and drawn
@@ -167,14 +169,6 @@ def weigh(rows: LabelledRows, settings: EvidenceSettings = EVIDENCE_DEFAULTS) ->
     return Weighed(rows.correct, rows.expected, field, stratum, weight, sized, *told, rows.design)
 
 
-def _missing_variance(correct: Floats, weight: Floats, centre: Floats, design: SurveyDesign | None) -> float:
-    """Variance by which outcomes vary more than `centre` says: rows hang together, or were not split at random."""
-    stated = centre * (1 - centre)
-    expected, shown = float(weight**2 @ stated), float(weight**2 @ (correct - centre) ** 2)
-    effect = 1.0 if design is None else design.design_effect(weight, correct - centre, stated)
-    return max(0.0, shown - expected, (effect - 1) * expected)
-
-
 def _regained(mass: Floats, stratum: Ints, confidence: Floats) -> Floats:
     """Make up for what centring within strata takes from a covariance: n / (n - 1), (n,), where n rows count alike.
 
@@ -201,15 +195,12 @@ def _p_value(blocks: Sequence[Weighed], settings: EvidenceSettings, rng: np.rand
     if not any(claims):
         return 1.0
     p_values = [
-        _mid_p_value(one, settings, rng) if claimed else 1.0 for one, claimed in zip(blocks, claims, strict=True)
+        permutation_p_value(b.surprise, b.field, b.stratum, rng=rng, settings=settings, tie=MID, effect=b.effect)
+        if claimed
+        else 1.0
+        for b, claimed in zip(blocks, claims, strict=True)
     ]
     return spend([len(block.correct) for block in blocks], claims).p_value(p_values)
-
-
-def _mid_p_value(block: Weighed, settings: EvidenceSettings, rng: np.random.Generator) -> float:
-    return permutation_p_value(
-        block.surprise, block.field, block.stratum, rng=rng, settings=settings, tie=MID, effect=block.effect
-    )
 
 
 def counted(
@@ -318,31 +309,22 @@ def _size_test(
 ) -> Callable[[float], float]:
     """P-value of a size, by all blocks together."""
     budget = spend([len(block.correct) for block in blocks], [block.claims for block in blocks])
-    tie = 1.0 if len(blocks) == 1 else MID
+    options = {"drawn": drawn, "tie": 1.0 if len(blocks) == 1 else MID}
     tests = [
-        _SizeTest(
-            b.weight,
-            b.expected,
-            tail_of(b.correct, b.weight, b.expected, rng, settings, drawn=drawn, tie=tie, missing=b.missing_variance),
-        )
+        _shifted(b, tail_of(b.correct, b.weight, b.expected, rng, settings, missing=b.missing_variance, **options))
         for b in blocks
     ]
-    return lambda size: budget.p_value([test.p_value(size) for test in tests])
+    return lambda size: budget.p_value([test(size) for test in tests])
 
 
-class _SizeTest:
-    """Test of one block whether the mean of weight * (p - centre) is so large: its p-value given a size."""
-
-    def __init__(self, weight: Floats, centre: Floats, tail: Tail) -> None:
-        self._weight, self._centre, self._tail = weight, centre, tail
-        room = np.where(weight > 0, 1 - centre, centre)
-        # the size rises in straight lines between the shifts at which one more row meets its bound
-        order = np.argsort(room, kind="stable")
-        slope = np.cumsum(np.abs(weight[order])[::-1])[::-1] / len(room)
-        self._shift = np.r_[0.0, room[order]]
-        self._size = np.r_[0.0, np.cumsum(slope * np.diff(self._shift))]
-
-    def p_value(self, size: float) -> float:
-        # sizes that cannot be reached are tested at the largest shift, where np.interp ends
-        shift = float(np.interp(size, self._size, self._shift))
-        return self._tail(np.clip(self._centre + shift * np.sign(self._weight), 0.0, 1.0))
+def _shifted(block: Weighed, tail: Tail) -> Callable[[float], float]:
+    """P-value of one block, given a size: is the mean of weight * (p - expected) so large?"""
+    weight, centre = block.weight, block.expected
+    room = np.where(weight > 0, 1 - centre, centre)
+    # the size rises in straight lines between the shifts at which one more row meets its bound
+    order = np.argsort(room, kind="stable")
+    slope = np.cumsum(np.abs(weight[order])[::-1])[::-1] / len(room)
+    shifts = np.r_[0.0, room[order]]
+    sizes = np.r_[0.0, np.cumsum(slope * np.diff(shifts))]
+    # sizes that cannot be reached are tested at the largest shift, where np.interp ends
+    return lambda size: tail(np.clip(centre + float(np.interp(size, sizes, shifts)) * np.sign(weight), 0.0, 1.0))
