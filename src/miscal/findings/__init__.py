@@ -1,8 +1,8 @@
 """Describe a field: its regimes, their named parts, findings, and the verdict.
 
 What enters is :class:`~miscal.calibration.labelled_rows.LabelledRows` and a
-:class:`~miscal.evidence.certificates.Certificate`; what leaves is frozen results and sentences. Parts, enrichment, naming and
-residuals are formulas; judging tests regions; subregimes and verdict put them together.
+:class:`~miscal.evidence.certificates.Certificate`; what leaves is frozen results and sentences. Parts, enrichment,
+naming and residuals are formulas; judging tests regions; subregimes and verdict put them together.
 """
 
 from miscal.findings.judging import Confirmed, Judged, Place, judge_regimes, places

@@ -104,7 +104,8 @@ def verdict(
             )
         return f"{_which(groups or places, slopes, words, listed_in_report=bool(groups))}. {_limit(proof, basis)}."
     if groups or slopes:
-        return f"{_which(groups, slopes, words, listed_in_report=True)}. {_beyond_groups(proof, basis, words, structure=structure)}."
+        beyond = _beyond_groups(proof, basis, words, structure=structure)
+        return f"{_which(groups, slopes, words, listed_in_report=True)}. {beyond}."
     if proof.claims_hidden:
         return (
             f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "

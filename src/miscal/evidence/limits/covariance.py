@@ -318,7 +318,7 @@ def _size_test(
 
 
 def _shifted(block: Weighed, tail: Tail) -> Callable[[float], float]:
-    """P-value of one block, given a size: is the mean of weight * (p - expected) so large?"""
+    """P-value of one block, given a size of the mean of weight * (p - expected)."""
     weight, centre = block.weight, block.expected
     room = np.where(weight > 0, 1 - centre, centre)
     # the size rises in straight lines between the shifts at which one more row meets its bound
