@@ -172,7 +172,7 @@ def test_what_would_be_found_is_said_for_known_and_unknown_places_and_the_best_c
     best, halves, cluster
 ):
     silent = claim(limit=0.0, p_value=0.6, detectable=best)
-    words = verdict(silent[0].model_copy(update={"detectable_learned": learned(halves, cluster)}))
+    words = verdict((silent[0].model_copy(update={"detectable_learned": learned(halves, cluster)}), True))
     assert ("two halves of the inputs" in words) == (halves is not None)
     assert ("within one cluster of similar inputs with 12 % of the rows" in words) == (cluster is not None)
     assert ("at best" in words) == (best is not None and (halves is None or halves >= best))
