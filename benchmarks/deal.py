@@ -21,7 +21,7 @@ from scipy.special import expit, logit
 from _script import cells, limit_threads, options, results, show
 from miscal import MiscalibrationField
 from miscal.data.readers import read_triples
-from miscal.discovery.estimating import prepared
+from miscal.discovery.estimating import prepare
 from miscal.estimators.honest import honest_field
 
 FIELDS = ("rows", "draw")
@@ -46,7 +46,7 @@ def one_draw(seeds: int, rows: int, draw: int) -> dict:
     # columns of both parts are read alike
     read = read_triples(both, group="none", seed=0)
     known, new = read.take(np.arange(rows)), read.take(np.arange(rows, rows + NEW_ROWS))
-    triples, order, _ = prepared(known, "all", 0)
+    triples, order, _ = prepare(known, "all", 0)
     own, later = [], []
     for seed in range(seeds):
         own.append(honest_field(MiscalibrationField(random_state=seed, n_jobs=1), triples).corrected)

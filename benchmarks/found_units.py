@@ -34,7 +34,7 @@ from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
 from miscal.data.readers import read_triples
-from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 from miscal.evidence.settings import SIGNIFICANCE
@@ -104,7 +104,7 @@ def one_draw(world: str, rows: int, group: str, draw: int) -> dict:
     f = expit(given[:, None] + spread * _NODES) @ (_WEIGHTS / _WEIGHTS.sum())
     table |= {"confidence": f, "correct": (rng.random(rows) < expit(given + shared)).astype(int)}
     read = read_triples(pl.DataFrame(table), embeddings=embeddings, group=group, seed=draw)
-    triples, *_ = prepared(read, "all", draw)
+    triples, *_ = prepare(read, "all", draw)
     found = fit_rows(triples, seed=draw, n_jobs=1)
     claim = claim_of(found, seed=draw)
     low = claim.lower_bound_hidden.interval[0]

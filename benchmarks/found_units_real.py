@@ -21,7 +21,7 @@ import polars as pl
 from _data import FILES, set_names
 from _script import limit_threads, options, results, show
 from miscal.data.readers import read_triples
-from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 
@@ -69,7 +69,7 @@ def one_set(folder: Path, name: str, rows: int, group: str) -> dict:
     """Read, fit and claim."""
     limit_threads()
     start = time.perf_counter()
-    triples, *_ = prepared(read(folder, name, rows, group), "all", 0)
+    triples, *_ = prepare(read(folder, name, rows, group), "all", 0)
     found = fit_rows(triples, seed=0, n_jobs=1)
     claim = claim_of(found, seed=0)
     by = triples.counted_by

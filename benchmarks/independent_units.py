@@ -27,7 +27,7 @@ from scipy.special import expit, logit
 from _script import limit_threads, options, results, show
 from miscal.calibration.survey_design import effect_of_groups
 from miscal.data.readers import read_triples
-from miscal.discovery.estimating import prepared
+from miscal.discovery.estimating import prepare
 
 FIELDS = ("shape", "rows", "draw")
 SHAPES = ("numbers", "coarse cells", "mixed", "dates", "identity", "embedding")
@@ -61,7 +61,7 @@ def one_table(shape: str, rows: int, draw: int) -> dict:
     f = rng.uniform(0.15, 0.85, rows)
     columns |= {"confidence": f, "correct": (rng.random(rows) < expit(logit(f) + off)).astype(int)}
     read = read_triples(pl.DataFrame(columns), embeddings=embeddings, group="auto", seed=draw)
-    triples, *_ = prepared(read, "all", draw)
+    triples, *_ = prepare(read, "all", draw)
     by = triples.counted_by
     size = np.ones(rows) if triples.group is None else np.unique(triples.group, return_counts=True)[1]
     left = triples.correct - triples.confidence

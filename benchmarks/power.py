@@ -34,7 +34,7 @@ from _findings import recovery
 from _script import limit_threads, mean, options, results, show, target
 from _worlds import rare_regime
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.evidence import Evidence
 from miscal.discovery.summarise import claim_of
 from miscal.estimators.estimate import regimes_of
@@ -53,7 +53,7 @@ def one_draw(evidence: Evidence, d: int, n: int, share: float, strength: float, 
     world = rare_regime(n, d, share=share, shift=sign * strength, random_state=rng)
     start = time.perf_counter()
     drawn = Triples.of(world.X, confidence=world.confidence, correct=world.correct)
-    rows = fit_rows(prepared(drawn, evidence, draw)[0], seed=draw, n_jobs=1)
+    rows = fit_rows(prepare(drawn, evidence, draw)[0], seed=draw, n_jobs=1)
     claim, test = claim_of(rows, seed=draw), rows.evaluated
     hidden, delta, supported = (getattr(rows.estimate, name)[test] for name in ("hidden", "delta", "supported"))
     planted, truth = world.regime[test] == 1, world.delta[test]

@@ -48,7 +48,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
 from miscal.findings.ledger.groups import VALUE, error_shares
 from miscal.findings.model_tests import ModelTests
 from miscal.findings.residuals import holm
-from miscal.findings.shared_findings import SHARE_OF_SHARED, SHARED, ModelAnswers, find_shared, stacked
+from miscal.findings.shared_findings import SHARE_OF_SHARED, SHARED, ModelAnswers, find_shared, stack
 
 FIELDS = ("what", "world", "correlation", "draw")
 MODELS, SUBJECTS = 8, 11
@@ -116,7 +116,7 @@ def one_draw(what: str, world: str, correlation: float, draw: int) -> dict:
     start = time.perf_counter()
     models = study(what, world, correlation, draw)
     found, cells = find_shared(models, seed=draw), marks(models)
-    together = stacked(models)
+    together = stack(models)
     record = {
         "what": what, "world": world, "correlation": correlation, "draw": draw,
         "shared": [one.description for one in found if one.kind == SHARED],
@@ -131,7 +131,7 @@ def one_draw(what: str, world: str, correlation: float, draw: int) -> dict:
 
 def _planted(models: list[ModelAnswers], found: tuple, cells: dict, seed: int) -> dict:
     """Tell how the planted group was found, and the effect and cut of its test."""
-    together = stacked(models)
+    together = stack(models)
     planted = Value("subject", "subject 0", "text")
     own = together.settings()
     groups = named_groups(together.columns, together.text, own)

@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
-from miscal.discovery.estimating import fit_rows, prepared
+from miscal.discovery.estimating import fit_rows, prepare
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.summarise import claim_of
 
@@ -46,7 +46,7 @@ def one_draw(world: str, rows: int, draw: int) -> dict:
     inputs = np.c_[X, np.eye(len(KINDS))[[KINDS.index(one) for one in kind]]]
     correct = (rng.random(rows) < rate).astype(int)
     named = {"kind": kind, "x": X[:, 0].round(1)}
-    triples, *_ = prepared(Triples.of(inputs, confidence=f, correct=correct, time=when, metadata=named), "time", draw)
+    triples, *_ = prepare(Triples.of(inputs, confidence=f, correct=correct, time=when, metadata=named), "time", draw)
     fitted = fit_rows(triples, evidence="time", seed=draw, n_jobs=1)
     proof = claim_of(fitted, seed=draw)
     found = bool(write_ledger(fitted, own_split=False, seed=draw).findings)
