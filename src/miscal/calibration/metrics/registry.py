@@ -211,7 +211,7 @@ def correction_metrics() -> list[Metric]:
 
     Examples
     --------
-    >>> [metric.label for metric in correction_metrics()]
+    >>> [metric.label for metric in correction_metrics()][:3]
     ['smECE', 'Brier', 'Log loss']
     """
     return [metric for metric in METRICS.values() if metric.compares_corrections]

@@ -1,4 +1,4 @@
-"""Say what is wrong with new rows: row by row, or once where a whole column has another unit."""
+"""Say what is wrong with rows: row by row, or of new rows once where a whole column has another unit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Conditions: a group of rows as a value, which says what rows of any table belong to it.
 
 A finding is stored as such a value; every sentence about it is written from the value, and no code reads a sentence.
-A new kind is one class, beside the others in `column_kinds` or `other_kinds`.
+A new kind is one class, beside the others in `column_kinds` or `other_kinds`, and its name here; what proposes such
+groups is in :mod:`miscal.findings.ledger.groups`.
 """
 
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value

@@ -1,4 +1,4 @@
-"""One module per tool whose logs can be imported; adding one needs nothing else.
+"""One module per tool whose logs can be imported, which is found by its name.
 
 A module offers ``FILES`` (patterns of the names that its logs have in a folder) and ``read(path)`` (a
 :class:`~miscal.data.importers.imported_rows.Log`); ``BESIDE``, how names of files begin that are read beside a log, and
@@ -13,8 +13,8 @@ from types import ModuleType
 def tool_names() -> tuple[str, ...]:
     """Return the tools whose logs can be imported, by name; no importer is loaded for it.
 
-    >>> tool_names()
-    ('deepeval', 'helm', 'inspect', 'langfuse', 'lighteval', 'lm-eval', 'phoenix', 'promptfoo', 'uqlm')
+    >>> {"inspect", "lm-eval"} <= set(tool_names())
+    True
     """
     return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(__path__)))
 
