@@ -39,6 +39,7 @@ FINDING = {
     "share": 0.1,
     "accuracy": 0.3,
     "confidence": 0.7,
+    "corrected": 0.41,
     "residual": -0.4,
     "visible": -0.15,
     "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
@@ -71,6 +72,13 @@ VALUE = {
     "condition": json.dumps(FINDING["condition"]),
 }  # fmt: skip
 """A row of columns.parquet."""
+PLAIN = {
+    "ranking": {"value": 0.71, "interval": [0.68, 0.74]},
+    "far": False,
+    "verdicts": False,
+    "usual": 0.5,
+    "usual_share": 0.01,
+}
 METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}
 
 
@@ -303,6 +311,12 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "p_structure": 0.0002,
             "p_value_total": 0.0002,
         },
+        "answer": {
+            "headline": "Confidences are off by at least 9 points on average where no reliability diagram shows it.",
+            "reason": "On rows with subject = law the model says 70 % and is right 30 % of the time (120 rows).",
+            "action": "Use the correction: log loss 0.640 to 0.520 on rows that it has not seen.",
+        },
+        "plain": PLAIN,
         "verdict": "Hidden miscalibration was found, which no reliability diagram can show. On the "
         f"{test.height:,} test rows, from which nothing was learned, its average size is at least 0.094 (one-sided "
         "95 % confidence limit). Compared with rows of similar confidence, the model is right less often on "
@@ -342,7 +356,8 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
         "curves": {
             name: {"raw": curve(slices[name], "confidence"), "corrected": curve(slices[name], "corrected")}
             for name in ("all", "over", "under")
-        },
+        }
+        | {"findings": [{"raw": curve(test[:200], "confidence", 5), "corrected": curve(test[:200], "corrected", 5)}]},
         "histogram": {
             "edges": edges.tolist(),
             **{name: np.histogram(slices[name]["delta"].to_numpy(), edges)[0].tolist() for name in NAMES},
@@ -379,6 +394,11 @@ def null_summary(summary: dict) -> dict:
             "p_field": 1.0,
             "p_structure": 1.0,
             "p_value_total": 1.0,
+        },
+        "answer": {
+            "headline": "No miscalibration was found: 50 rows would have shown an average of about 4 points.",
+            "reason": "Of 1,234 groups tested, none differs from rows of equal confidence beyond chance.",
+            "action": "There is nothing to correct. About 200 rows would show errors half as large.",
         },
         "verdict": "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to "
         f"predict errors beyond what the confidence says. This test set of {summary['n_test']:,} rows would have "
@@ -469,7 +489,8 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
             metadata=[{**item, "column": payload, "value": payload} for item in card["metadata"]],
         )
     summary["findings"] = [{**FINDING, "description": payload, "columns": [payload], "aliases": [payload]}]
-    summary.update(verdict=payload, warnings=[payload], alarms=[payload])
+    lines = dict.fromkeys(("headline", "reason", "action"), payload)
+    summary.update(verdict=payload, warnings=[payload], alarms=[payload], answer=lines)
     summary["data"].update(path=f"dir/{payload}", x_source=payload)
     summary["data"]["columns"].update(confidence=payload, metadata=[payload])
     summary["settings"][payload] = payload

@@ -99,6 +99,8 @@ class Vocabulary:
     of_group: str
     of_no_group: str
     label: str
+    promise: str
+    elsewhere: str
     place: str
     on: str
 
@@ -222,6 +224,8 @@ _ANSWERS = Vocabulary(
     of_group="{rows} {are} right",
     of_no_group="not one of {rows} is right",
     label="right",
+    promise="On {rows} the model says {probability} and is right {rate} of the time ({n} rows).",
+    elsewhere="On {rows} it is right {rate} of the time, at equal confidence elsewhere {expected} ({n} rows).",
     case="answer",
     cases="answers",
     acted="accepted",
@@ -310,6 +314,8 @@ _EVENTS = Vocabulary(
     of_group="the event happens in {rows}",
     of_no_group="in none of {rows} does the event happen",
     label="event",
+    promise="In {rows} the predicted risk is {probability}, and the event happens in {rate} ({n} rows).",
+    elsewhere="In {rows} the event happens in {rate}, at equal risk elsewhere in {expected} ({n} rows).",
     place="in ",
     on="in",
 )
@@ -385,6 +391,8 @@ _JUDGES = Vocabulary(
     of_group="{rows} {are} approved",
     of_no_group="not one of {rows} is approved",
     label="approved",
+    promise="On {rows} the judge says {probability}, and people approve {rate} ({n} answers).",
+    elsewhere="On {rows} people approve {rate}, at equal judge score elsewhere {expected} ({n} answers).",
     case="answer",
     cases="answers",
     acted="accepted",

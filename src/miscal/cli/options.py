@@ -1,6 +1,7 @@
 """Options of commands: made of the fields of dataclasses, and those that several commands share."""
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from types import NoneType
@@ -20,6 +21,9 @@ OutTable = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
 OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print the long form: verdict, findings, decisions, columns and warnings.")
+]
 Engine = Literal["local", "ray"]
 
 
@@ -44,6 +48,15 @@ class Form:
             print(as_json(), end="")
         else:
             print(as_markdown() if self.markdown else "\n".join(lines()))
+
+
+def draws_blocks() -> bool:
+    """Whether the terminal's encoding has the characters that bars are drawn with."""
+    try:
+        "█".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # --- options that are fields --------------------------------------------------------------------------------------

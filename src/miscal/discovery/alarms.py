@@ -5,6 +5,7 @@ Alarms are of all rows: nothing is learned for them.
 
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import average, effect_of_groups
 from miscal.data.column_reading import ColumnReading
 from miscal.data.copies import Copies
+from miscal.discovery.summary_parts import PlainFacts
 from miscal.findings.residuals import proportion_interval
 
 DISTANCE = 0.3
@@ -132,6 +134,25 @@ def say_little(rows: LabelledRows, kind: Kind = ANSWER) -> tuple[str, ...]:
     if ranked is not None and 0.5 <= ranked.interval[1] < LITTLE:
         said.append(_ranks(ranked, "hardly above", words))
     return tuple(said)
+
+
+def plain_facts(
+    rows: LabelledRows, copied: Copies | None, kind: Kind, one_answer: Mapping[str, Any] | None
+) -> PlainFacts:
+    """Return what all rows show before anything is learned; `one_answer` as the reader of rows found it."""
+    says, true = average(rows.confidence, rows.weight), average(rows.correct, rows.weight)
+    values, place = np.unique(rows.confidence, return_inverse=True)
+    shares = np.bincount(place, rows.mass) / rows.mass.sum()
+    ranked = ranking(rows)
+    return PlainFacts(
+        ranking=Measure(value=None) if ranked is None else Measure(value=ranked.area, interval=ranked.interval),
+        far=_far_apart(rows, says, true, FACTOR[kind]),
+        verdicts=bool(np.isin(rows.confidence, (0, 1)).all()),
+        usual=float(values[shares.argmax()]),
+        usual_share=min(1.0, float(shares.max())),
+        copies=1 if copied is None else copied.times,
+        **({} if one_answer is None else {"one_answer": one_answer["answer"], "one_answer_n": one_answer["n"]}),
+    )
 
 
 def _far_apart(rows: LabelledRows, says: float, true: float, factor: float) -> bool:

@@ -51,7 +51,7 @@ from miscal.findings.enrichment import written_date
 from miscal.findings.judging import REGIMES
 from miscal.findings.ledger.sizes import hidden_size, residual_size
 
-BINS = 15
+BINS, BINS_OF_FINDINGS = 15, 8
 HISTOGRAM_BINS = 40
 """Of the reliability curves and of the histogram: for the eye only."""
 OURS = "miscal"
@@ -233,27 +233,38 @@ def correction_gains(rows: LabelledRows, predictions: Mapping[str, np.ndarray]) 
     }
 
 
-def curves(rows: LabelledRows, corrected: np.ndarray, regime: np.ndarray, *, min_rows: int = MIN_SLICE_ROWS) -> Curves:
-    """Compute reliability curves of all evaluation rows and of the two miscalibrated regimes, before and after.
+def curves(
+    rows: LabelledRows,
+    corrected: np.ndarray,
+    regime: np.ndarray,
+    findings: Sequence[np.ndarray] = (),
+    *,
+    min_rows: int = MIN_SLICE_ROWS,
+) -> Curves:
+    """Compute reliability curves of all evaluation rows, both miscalibrated regimes and findings, before and after.
 
-    `corrected`, float64 (n,): their confidences after the correction. `min_rows`: the fewest rows of a slice whose
-    curve is computed.
+    `corrected`, float64 (n,): their confidences after the correction. `findings`: the rows of each, bool (n,).
+    `min_rows`: the fewest rows of a slice whose curve is computed.
     """
     slices = {"all": np.ones(len(rows), dtype=bool), "over": regime == "over", "under": regime == "under"}
     kinds = {"raw": rows, "corrected": replace(rows, confidence=corrected)}
-    pairs = {
-        name: {kind: reliability(of.take(inside), min_rows=min_rows) for kind, of in kinds.items()}
-        for name, inside in slices.items()
-    }
-    return Curves(**{name: CurvePair(**pair) for name, pair in pairs.items()})
+
+    def pair(inside: np.ndarray, n_bins: int = BINS) -> CurvePair:
+        return CurvePair(
+            **{kind: reliability(of.take(inside), n_bins, min_rows=min_rows) for kind, of in kinds.items()}
+        )
+
+    drawn = {name: pair(inside) for name, inside in slices.items()}
+    # few bins: several curves stand in one picture
+    return Curves(**drawn, findings=tuple(pair(inside, BINS_OF_FINDINGS) for inside in findings))
 
 
-def reliability(rows: LabelledRows, *, min_rows: int = MIN_SLICE_ROWS) -> CurveNumbers | None:
+def reliability(rows: LabelledRows, n_bins: int = BINS, *, min_rows: int = MIN_SLICE_ROWS) -> CurveNumbers | None:
     """Return the reliability curve of rows, None where they are fewer than `min_rows`."""
     if len(rows) < min_rows:
         return None
     # ten rows to a bin on average, where there are too few for all bins
-    n_bins = max(1, min(BINS, len(rows) // 10))
+    n_bins = max(1, min(n_bins, len(rows) // 10))
     curve = curve_of(rows, n_bins)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 

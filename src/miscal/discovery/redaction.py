@@ -10,8 +10,8 @@ import numpy as np
 
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
+from miscal.discovery.answer import worded
 from miscal.discovery.summary import Summary
-from miscal.discovery.wording import verdict_of
 from miscal.findings.conditions import TermNumbers
 from miscal.findings.ledger import Ledger
 
@@ -68,7 +68,7 @@ def redacted(summary: Summary) -> Summary:
         for place, part in enumerate(summary.subregimes, start=1)
     )
     without = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
-    return without.model_copy(update={"verdict": verdict_of(without)})
+    return worded(without)
 
 
 def kept_by_model(triples: Triples) -> tuple[str, ...]:

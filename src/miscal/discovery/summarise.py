@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from miscal.base.json_values import clean_text, plain
+from miscal.base.json_values import plain
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import effect_of_mean
@@ -20,14 +20,15 @@ from miscal.data.copies import copies
 from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
-from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, say_little
+from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
+from miscal.discovery.answer import worded
 from miscal.discovery.evidence import ALL, TEST, TIME
 from miscal.discovery.fitted_rows import FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
 from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
-from miscal.discovery.wording import verdict_of
+from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate
@@ -134,7 +135,8 @@ def summarise(
     read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
     readings = tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
     leaking = leak_alarms(readings)
-    copied = copy_alarms(copies(triples), len(triples))
+    copied = copies(triples)
+    members = [inside[evaluated] for inside in rows.ledger.members]
     summary = Summary(
         kind=triples.kind,
         n=len(triples),
@@ -144,8 +146,10 @@ def summarise(
         seed=seed,
         method=model.method,
         evidence=rows.evidence,
+        answer=Answer(headline="", reason="", action=""),
         verdict="",
-        alarms=(*leaking, *copied, *alarms(everyone, **named, kind=triples.kind)),
+        plain=plain_facts(everyone, copied, triples.kind, triples.source.get("one_answer")),
+        alarms=(*leaking, *copy_alarms(copied, len(triples)), *alarms(everyone, **named, kind=triples.kind)),
         warnings=tuple(
             plain(
                 [
@@ -177,14 +181,14 @@ def summarise(
             tested,
             predictions["miscal"],
             thresholds,
-            members=[inside[evaluated] for inside in rows.ledger.members],
+            members=members,
             candidates=rows.ledger.method.candidates,
             least=epsilon,
         ),
         units=measurements.unit_numbers(tested, triples.counted_by),
         over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
-        curves=measurements.curves(tested, predictions["miscal"], regime, min_rows=min_rows),
+        curves=measurements.curves(tested, predictions["miscal"], regime, members, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime, epsilon),
         map=map_info,
         data=_data(triples),
@@ -195,7 +199,7 @@ def summarise(
         classes=None if several is None else class_numbers(rows, several),
         judge=judge_numbers(rows, seed=seed),
     )
-    return summary.model_copy(update={"verdict": clean_text(verdict_of(summary))})
+    return worded(summary)
 
 
 def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:

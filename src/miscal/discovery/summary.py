@@ -16,13 +16,13 @@ from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
 from miscal.data.triples import UnitSource
-from miscal.discovery.summary_parts import ClassNumbers, CurvePair, JudgeNumbers, Score
+from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
 from miscal.findings import Confirmed, Subregime
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger import Finding, FindingsMethod
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
 
@@ -121,11 +121,12 @@ class Selection(Part):
 
 
 class Curves(Part):
-    """Reliability of all test rows and of the two miscalibrated regimes."""
+    """Reliability of all test rows, of the two miscalibrated regimes, and of each finding."""
 
     all: CurvePair
     over: CurvePair
     under: CurvePair
+    findings: tuple[CurvePair, ...] = ()
 
 
 class Histogram(Part):
@@ -295,7 +296,9 @@ class Summary(Document):
     seed: int
     method: str
     evidence: str = "test"
+    answer: Answer
     verdict: str
+    plain: PlainFacts
     alarms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     global_: Global = Field(alias="global")
@@ -329,6 +332,11 @@ class Summary(Document):
     """Of several classes; the key is left out where there are none."""
     judge: JudgeNumbers | None = None
     """Of a judge; the key is left out where there is none."""
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Columns that tell the outcome as only what comes after it, and were left out."""
+        return tuple(one.name for one in self.columns if one.leak is not None)
 
     @model_serializer(mode="wrap")
     def _without_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

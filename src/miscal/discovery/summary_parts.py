@@ -155,3 +155,34 @@ class JudgeNumbers(Part):
     whole: GroupRate
     groups: tuple[GroupRate, ...] = ()
     model_column: Text | None = None
+
+
+class Answer(Part):
+    """A run in three lines, each a sentence or two.
+
+    ``headline`` says in at most 20 words what is wrong and how large it is, ``reason`` in at most 25 words where most,
+    and ``action`` in at most 25 words what to do.
+    """
+
+    headline: Text
+    reason: Text
+    action: Text
+
+
+class PlainFacts(Part):
+    """What all rows show before anything is learned.
+
+    ``ranking`` is the area under the ROC curve of the probability; ``far`` says that its mean is so far from the
+    outcomes that another column may have been taken for it, ``verdicts`` that it is 0 or 1 in every row. ``usual`` is
+    the probability that most rows have, ``usual_share`` their share. ``one_answer`` is what the model answers far more
+    often than this can be right, in ``one_answer_n`` rows, if anything. ``copies`` is how often each row is held.
+    """
+
+    ranking: Measure
+    far: bool
+    verdicts: bool
+    usual: Share
+    usual_share: Share
+    one_answer: Text | None = None
+    one_answer_n: NonNegativeInt = 0
+    copies: NonNegativeInt = 1

@@ -1,23 +1,36 @@
 """Put panels, styles and programs together into the page, and write it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
 
 from miscal.base.files import replace_file
+from miscal.report import lines
 from miscal.report.frame import environment, render_page
 from miscal.report.panels import PANELS, Panel
 from miscal.report.row_wording import row_words
 from miscal.report.source import Source, read_source
 
-STYLES = ("base.css", "tables.css", "figures.css", "values.css", "decisions.css", "cards.css", "atlas.css", "print.css")
+STYLES = (
+    "base.css",
+    "answer.css",
+    "tables.css",
+    "figures.css",
+    "values.css",
+    "decisions.css",
+    "cards.css",
+    "atlas.css",
+    "print.css",
+)
+DOORS = ("findings", "columns", "decisions", "atlas", "corrections", "making")
+"""Sections that the first screen leads to."""
+
 MARK = b"<title>miscal report: "
 """By this the page of a run is known."""
 
 PROGRAMS = (
     *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
-    *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "main.js"),
+    *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "folds.js", "main.js"),
 )
 
 
@@ -49,9 +62,21 @@ def build(source: Source) -> str:
     """Return the whole page as text."""
     terms, version = source.terms, source.summary.versions.get("miscal")
     heads = {name: getattr(terms, name) for name in ("judged", "over_and_under", "probabilities")}
-    drawn = [(replace(panel, title=panel.title.format(**heads)), draw(panel, source)) for panel in PANELS]
-    sections = {panel: body for panel, body in drawn if body is not None}
-    return render_page("page.html", STYLES, PROGRAMS, name=source.name, sections=sections, version=version)
+    sections = [
+        (panel, panel.title.format(**heads), "" if panel.line is None else panel.line(source), body)
+        for panel in PANELS
+        if (body := draw(panel, source)) is not None
+    ]
+    return render_page(
+        "page.html",
+        STYLES,
+        PROGRAMS,
+        name=source.name,
+        sections=sections,
+        version=version,
+        doors=DOORS,
+        counted=lines.counted(source),
+    )
 
 
 def draw(panel: Panel, source: Source) -> Markup | None:

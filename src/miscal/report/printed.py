@@ -250,6 +250,15 @@ def _columns(summary: Summary) -> list[str]:
     return [*([embedding, *read] if embedding else read)[:MOST_COLUMNS], *more]
 
 
+def column_lines(summary: Summary) -> list[str]:
+    """Write what every column was read as, or why it was left out."""
+    wide = max((len(one.name) for one in summary.columns), default=0) + 2
+    said = [
+        (one.name, _read_as(one) if one.left_out is None else f"left out: {one.left_out}") for one in summary.columns
+    ]
+    return fact_lines(said, min(wide, 40)) or ["the inputs have no columns with names"]
+
+
 def _read_as(column: ColumnReading) -> str:
     """Say what a column was read as, and its role."""
     blanks = f", {column.missing:,} blank" if column.missing else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from miscal.cli.options import DataFile, Form, Overwrite
+from miscal.cli.options import DataFile, Form, Overwrite, Verbose, draws_blocks
 from miscal.data.columns import Columns
 from miscal.runs.settings import DiscoverySettings
 
@@ -18,7 +18,13 @@ Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to wr
 
 
 def command(
-    data: DataFile, out: Out, columns: Columns, settings: DiscoverySettings, form: Form, overwrite: Overwrite = False
+    data: DataFile,
+    out: Out,
+    columns: Columns,
+    settings: DiscoverySettings,
+    form: Form,
+    overwrite: Overwrite = False,
+    verbose: Verbose = False,
 ) -> None:
     """Find where a model is over- and under-confident.
 
@@ -33,6 +39,7 @@ def command(
         settings,
         form,
         overwrite=overwrite,
+        verbose=verbose,
         reads=[data, *vars(columns).values()],
     )
 
@@ -44,6 +51,7 @@ def run_discovery(
     form: Form,
     *,
     overwrite: bool,
+    verbose: bool = False,
     reads: Sequence[Any] = (),
 ) -> None:
     """Read, discover, write and print, with the output folder owned from the start; `reads` holds paths, and more."""
@@ -73,11 +81,14 @@ def run_discovery(
         found = write_run(make, out, overwrite=overwrite, reads=reads)
         progress(Progress("report", 1.0, time.monotonic() - start))
 
+    from miscal.report.brief import brief_lines
     from miscal.report.printed import shown_run, summary_lines
 
     place = Path(out)
     form.print(
-        lambda: summary_lines(found.summary, place),
+        lambda: (
+            summary_lines(found.summary, place) if verbose else brief_lines(found.summary, place, bars=draws_blocks())
+        ),
         found.summary.to_json,
         lambda: shown_run(found.summary, place).markdown(),
     )

@@ -1,10 +1,11 @@
-"""``miscal show``: the table of a column of a run."""
+"""``miscal show``: a run with every group, or the table of one of its columns."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from miscal.cli.options import Form, RunDir
+from miscal.cli.options import Form, RunDir, Verbose, draws_blocks
 
 By = Annotated[
     str | None,
@@ -18,20 +19,38 @@ Class = Annotated[
     str | None,
     typer.Option("--class", metavar="NAME", help="A class, of a run of several classes, instead of --by."),
 ]
+Shown = Annotated[bool, typer.Option("--columns", help="What every column was read as, or why it was left out.")]
 
 
-def command(run_dir: RunDir, form: Form, by: By = None, name: Class = None) -> None:
-    """Print the table of a column, with the finding that each value is or is explained by; or the findings of a class.
+def command(
+    run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns: Shown = False, verbose: Verbose = False
+) -> None:
+    """Print a run with every group; or the table of a column, the findings of a class, or what columns were read as.
 
-    For each value: rows, accuracy, confidence, residual, hidden residual, and what the correction leaves of it.
+    Of each value of a column: rows, accuracy, confidence, residual, hidden residual, what the correction leaves of it,
+    and the finding that it is or is explained by.
     """
     from miscal.base.errors import InputError
+
+    if (by is not None) + (name is not None) + columns > 1:
+        raise InputError("give one of --by COL, --class NAME and --columns")
+    if by is None and name is None:
+        from miscal.discovery.summary import read_summary
+        from miscal.report.brief import brief_lines
+        from miscal.report.printed import column_lines, shown_run, summary_lines
+
+        summary, folder = read_summary(run_dir), Path(run_dir)
+        lines = (
+            column_lines(summary)
+            if columns
+            else summary_lines(summary, folder)
+            if verbose
+            else brief_lines(summary, folder, every=True, bars=draws_blocks())
+        )
+        form.print(lambda: lines, summary.to_json, lambda: shown_run(summary, folder).markdown())
+        return
     from miscal.runs.show import class_lines, class_markdown, show, show_class, table_lines, table_markdown
 
-    if (by is None) == (name is None):
-        raise InputError(
-            "give one of --by COL, for the table of a column, and --class NAME, for the findings of a class"
-        )
     if by is not None:
         table = show(run_dir, by)
         form.print(lambda: table_lines(table), table.to_json, lambda: table_markdown(table))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -120,8 +121,28 @@ def answers_of(frame: pl.DataFrame, columns: AnswerColumns) -> dict[str, np.ndar
     return found
 
 
-def one_answer_note(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray) -> tuple[str, ...]:
-    """Say that a model gives one answer far more often than this can be right; nothing where it does not.
+class OneAnswer(NamedTuple):
+    """An answer that a model gives in `given` of `n` rows, of which `right` are right."""
+
+    answer: str
+    column: str
+    given: int
+    right: int
+    n: int
+
+    @property
+    def note(self) -> str:
+        """Say so in a sentence."""
+        name = f" ({self.answer})" if len(self.answer) == 1 else ""
+        return (
+            f"the model gives one answer{name} in {self.given:,} of {self.n:,} rows (column {self.column!r}): it is "
+            f"right in {self.right:,} of them, so that it can be the right answer in "
+            f"{self.right + self.n - self.given:,} rows at most"
+        )
+
+
+def one_answer(frame: pl.DataFrame, columns: AnswerColumns, correct: np.ndarray) -> OneAnswer | None:
+    """Return the answer that a model gives far more often than this can be right; None where there is none.
 
     An answer of most rows may well be right that often: it can be right in the rows where it was given and is, and in
     those where another one was.
@@ -131,25 +152,18 @@ def one_answer_note(frame: pl.DataFrame, columns: AnswerColumns, correct: np.nda
     Examples
     --------
     >>> table = pl.DataFrame({"predicted": ["A"] * 80 + ["B"] * 20})
-    >>> one_answer_note(table, answer_columns(table.columns), np.arange(100) % 4 == 0)
-    ("the model gives one answer (A) in 80 of 100 rows (column 'predicted'): it is right in 20 of them, ...",)
-    >>> one_answer_note(table, answer_columns(table.columns), np.arange(100) % 4 > 0)
-    ()
+    >>> one_answer(table, answer_columns(table.columns), np.arange(100) % 4 == 0).note
+    "the model gives one answer (A) in 80 of 100 rows (column 'predicted'): it is right in 20 of them, ..."
+    >>> one_answer(table, answer_columns(table.columns), np.arange(100) % 4 > 0)
     """
     if columns.given is None or (values := column_of(frame, columns.given)).dtype.is_nested():
-        return ()
+        return None
     given_answers, n = np.array([None if one is None else str(one) for one in values.to_list()], object), len(frame)
     [(name, _)] = Counter(given_answers).most_common(1)
     same = given_answers == name
     given, right = int(same.sum()), int(correct[same].sum())
     most = right + n - given
-    if name is None or given - most < ONE_ANSWER * n:
-        return ()
-    return (
-        f"the model gives one answer{f' ({name})' if len(name) == 1 else ''} in {given:,} of {n:,} rows (column "
-        f"{columns.given!r}): it is right in {right:,} of them, so that it can be the right answer in {most:,} rows at "
-        "most",
-    )
+    return None if name is None or given - most < ONE_ANSWER * n else OneAnswer(name, columns.given, given, right, n)
 
 
 def _answer(value: object, choices: Sequence[str] | None) -> str | None:

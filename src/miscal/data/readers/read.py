@@ -31,7 +31,7 @@ from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
 from miscal.data.judged import JudgeReading, UnjudgedRows
 from miscal.data.mapped import LARGE_BYTES, in_blocks
-from miscal.data.readers.answers import answers_of, one_answer_note
+from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.class_columns import probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates, with_readings, without_leaks
@@ -142,6 +142,9 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         "where": columns.where,
         READ_COLUMNS: [replace(one, needed=one.name in inputs.features).to_dict() for one in readings],
     }
+    usual = one_answer(rows.frame, roles.answers, y) if roles.kind == ANSWER else None
+    if usual is not None:
+        made["one_answer"] = {"answer": usual.answer, "n": usual.given}
     notes = (
         *of_classes,
         *(() if scored is None else scored.notes),
@@ -149,7 +152,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *about_weights,
         *clipped,
         *of_labels,
-        *(one_answer_note(rows.frame, roles.answers, y) if roles.kind == ANSWER else ()),
+        *(() if usual is None else (usual.note,)),
         *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows}),
         *stroked_dates(rows.frame, readings),
     )

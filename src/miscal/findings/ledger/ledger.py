@@ -67,6 +67,7 @@ class Finding(Part):
     `n`: its rows.
     `share`: of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
     `accuracy, confidence`: means over its rows, in [0, 1].
+    `corrected`: mean of the corrected confidence over its rows, in [0, 1]; None where no correction was given.
     `residual`: accuracy - confidence = visible + hidden; negative where over-confident.
     `visible`: mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
     `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
@@ -118,6 +119,7 @@ class Finding(Part):
     share: FiniteFloat
     accuracy: FiniteFloat
     confidence: FiniteFloat
+    corrected: FiniteFloat | None = None
     residual: FiniteFloat
     visible: FiniteFloat
     hidden: Measure
@@ -144,6 +146,18 @@ class Finding(Part):
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return phrase(self.condition, self.made_of)
+
+    @property
+    def expected(self) -> float:
+        """Mean of E[y | f] over its rows: the accuracy of rows of equal confidence."""
+        return self.confidence + self.visible
+
+    @property
+    def happened(self) -> Measure:
+        """Its accuracy; the interval is that of `hidden`, which allows for its choice."""
+        low, high = self.hidden.interval or (None, None)
+        ends = None if low is None or high is None else (max(0.0, self.expected + low), min(1.0, self.expected + high))
+        return Measure(value=self.accuracy, interval=ends)
 
     @property
     def observed_over_expected(self) -> Measure:
@@ -326,6 +340,7 @@ def _measured(
         "share": average(inside, rows.weight),
         "accuracy": accuracy,
         "confidence": sure,
+        "corrected": None if corrected is None else average(corrected.confidence[inside], own.weight),
         "residual": accuracy - sure,
         "visible": rate - sure,
         "hidden": hidden,

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from miscal.report import lines
+from miscal.report.panels.answer import answer
 from miscal.report.panels.classes import classes
 from miscal.report.panels.columns import columns
 from miscal.report.panels.decisions import decisions
@@ -19,9 +21,8 @@ from miscal.report.panels.making import glossary, making
 from miscal.report.panels.over_time import over_time
 from miscal.report.panels.regimes import regimes
 from miscal.report.panels.reliability import corrections, reliability
-from miscal.report.panels.sheet import sheet
 from miscal.report.panels.subregimes import subregimes
-from miscal.report.panels.verdict import alarms, verdict, warnings
+from miscal.report.panels.verdict import notes, verdict
 from miscal.report.source import Source
 
 
@@ -33,32 +34,31 @@ class Panel:
     is left off. The template also reads what the evaluation rows are called as ``words``, the words of the run's kind
     of probability as ``terms``, and how many decimals points and per cents have as ``decimals``, and in brief as
     ``digits``; all that it prints is escaped. In `title`, ``{judged}``, ``{over_and_under}`` and ``{probabilities}``
-    stand for words of the run; `contents` is its entry in the page's contents, if any.
+    stand for words of the run. A section with a `line` is folded: the line says what it holds, and a press opens it.
     """
 
     name: str
     title: str
     view: Callable[[Source], Mapping[str, Any] | None]
-    contents: str = ""
+    line: Callable[[Source], str] | None = None
 
 
 PANELS = (
-    Panel("sheet", "In one page", sheet),
-    Panel("alarms", "Alarm", alarms),
-    Panel("verdict", "Verdict", verdict),
-    Panel("warnings", "Before you read on", warnings),
-    Panel("judge", "How often people would approve", judge, "People"),
-    Panel("findings", "Findings: groups that no reliability diagram shows", findings, "Findings"),
-    Panel("classes", "The classes, one by one", classes, "Classes"),
-    Panel("columns", "The columns, value by value", columns, "Columns"),
-    Panel("decisions", "Decisions at a threshold", decisions, "Decisions"),
-    Panel("regimes", "Where {judged} {over_and_under}", regimes, "Regimes"),
-    Panel("over-time", "Over time", over_time, "Over time"),
-    Panel("reliability", "Reliability before and after correction", reliability, "Reliability"),
-    Panel("histogram", "How large the errors are estimated to be", histogram, "Field"),
-    Panel("atlas", "Map of the inputs", atlas, "Map"),
-    Panel("subregimes", "What parts of the regimes have in common", subregimes, "Subregimes"),
-    Panel("corrections", "Corrected {probabilities}", corrections, "Corrections"),
-    Panel("making", "How this report was made", making, "Method"),
-    Panel("glossary", "Words and signs", glossary, "Glossary"),
+    Panel("answer", "", answer),
+    Panel("findings", "All groups", findings),
+    Panel("notes", "Before you trust this", notes, lines.notes),
+    Panel("verdict", "How sure this is", verdict, lines.verdict),
+    Panel("judge", "How often people would approve", judge, lines.judge),
+    Panel("classes", "Classes", classes, lines.classes),
+    Panel("columns", "Columns, value by value", columns, lines.columns),
+    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions),
+    Panel("over-time", "Over time", over_time, lines.over_time),
+    Panel("atlas", "Map", atlas, lines.atlas),
+    Panel("corrections", "Correction", corrections, lines.corrections),
+    Panel("reliability", "Reliability", reliability, lines.reliability),
+    Panel("regimes", "Where {judged} {over_and_under}", regimes, lines.regimes),
+    Panel("subregimes", "Parts of the regimes", subregimes, lines.subregimes),
+    Panel("histogram", "Size of the errors", histogram, lines.histogram),
+    Panel("making", "How this was found", making, lines.making),
+    Panel("glossary", "Words and signs", glossary, lines.glossary),
 )

@@ -1,9 +1,9 @@
 """The list of findings: groups that are right more or less often than rows of equal confidence."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from miscal.base.vocabulary import Vocabulary
-from miscal.findings import EPSILON
 from miscal.findings.conditions import TEXT, Missing, Trend
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.ledger.sizes import MENDED
@@ -11,6 +11,8 @@ from miscal.findings.verdict import fate_words, says, together_words
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.examples import Example, Examples
 from miscal.report.formatting import NBSP, bounds, count, percent, points
+from miscal.report.groups import Curves, curves_of, groups_of
+from miscal.report.panels.answer import forest_axis
 from miscal.report.source import Source
 from miscal.report.texts import begin, clean, listed, short
 
@@ -32,6 +34,7 @@ class FindingRow(NamedTuple):
     """A finding as drawn, with what is said of it and its most telling rows."""
 
     finding: Finding
+    curves: Curves | None
     examples: list[Example]
     together: str
     conditional: bool
@@ -54,11 +57,12 @@ def findings(source: Source) -> dict[str, Any] | None:
     method = summary.findings_method
     if method is None or method.candidates == 0:
         return None
-    rows, axis = finding_rows(source, SHOWN)
+    groups, rows = groups_of(summary, SHOWN), _rows(source)
     return {
+        "groups": groups,
         "rows": rows,
-        "axis": axis,
-        "more": max(0, len(summary.findings) - SHOWN),
+        "along": forest_axis(groups),
+        "left_out": max(0, len(summary.findings) - SHOWN),
         "method": method,
         "kind": "test rows" if method.evidence == "test" else "rows",
         "slopes": any(row.rises for row in rows),
@@ -68,17 +72,20 @@ def findings(source: Source) -> dict[str, Any] | None:
     }
 
 
-def finding_rows(source: Source, most: int) -> tuple[list[FindingRow], Scale]:
-    """Return the strongest findings, and the axis that their sizes are drawn on."""
-    found, terms = source.summary.findings[:most], source.terms
+def _rows(source: Source) -> list[FindingRow]:
+    """Return what is shown of each finding once it is opened."""
+    summary, terms = source.summary, source.terms
+    found = summary.findings[:SHOWN]
     examples = Examples(source, (row for one in found for row in one.rows[:MAX_EXAMPLES]))
-    reach = reach_of((one.before for one in found if one.effect != SLOPE), 2 * (source.epsilon or EPSILON))
-    rows = [
+    return [
         FindingRow(
             finding=one,
+            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (34.0, 352.0), (318.0, 10.0))
+            if summary.curves.findings and summary.curves.findings[group.number - 1].raw is not None
+            else None,
             examples=examples.of(one.rows[:MAX_EXAMPLES]),
             together=together_words(one, found).removeprefix(", "),
-            conditional=place > 0 and one.conditional.value is not None,
+            conditional=group.number > 1 and one.conditional.value is not None,
             slope=_slope(one, source.decimals, terms) if one.curve else None,
             trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
             also=_also(one),
@@ -86,9 +93,8 @@ def finding_rows(source: Source, most: int) -> tuple[list[FindingRow], Scale]:
             odds=odds_in_words(one.odds_ratio, terms),
             fate=fate_words(one.fate, one.rows_needed),
         )
-        for place, one in enumerate(found)
+        for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
     ]
-    return rows, Scale(-reach, reach, 4.0, 196.0)
 
 
 def _also(finding: Finding) -> str:

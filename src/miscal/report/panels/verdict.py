@@ -27,10 +27,12 @@ class Limit:
         return lower_limit(self.low) if self.proven and self.low else ""
 
 
-def alarms(source: Source) -> dict[str, Any] | None:
-    """Return the alarms, each its first sentence and what to do about it; None where there are none."""
-    texts = [first_sentence(text) for text in source.summary.alarms if text.strip()]
-    return {"alarms": texts} if texts else None
+def notes(source: Source) -> dict[str, Any] | None:
+    """Return the alarms, each its first sentence and the rest, and the warnings; None where there are none."""
+    summary = source.summary
+    alarms = [first_sentence(text) for text in summary.alarms if text.strip()]
+    warnings = [text for text in summary.warnings if text.strip() and text not in summary.alarms]
+    return {"alarms": alarms, "warnings": warnings} if alarms or warnings else None
 
 
 def verdict(source: Source) -> dict[str, Any]:
@@ -39,13 +41,6 @@ def verdict(source: Source) -> dict[str, Any]:
     rest, decision = _without_end(summary.verdict, decision_of(summary))
     rest, mending = _without_end(rest, mending_of(summary))
     return {"sentences": (*first_sentence(rest), mending, decision), "summary": summary, **headline(source)}
-
-
-def warnings(source: Source) -> dict[str, Any] | None:
-    """Return the warnings that a reader should know before trusting the numbers; None where there are none."""
-    alarms = source.summary.alarms
-    texts = [text for text in source.summary.warnings if text.strip() and text not in alarms]
-    return {"warnings": texts} if texts else None
 
 
 def headline(source: Source) -> dict[str, Any]:

@@ -1,0 +1,259 @@
+"""Say in three lines what a run found: what is wrong and how large it is, where most, and what to do.
+
+Lines are chosen by rule from the numbers of the summary: plain facts of all rows come before what needs a field.
+"""
+
+from __future__ import annotations
+
+from miscal.base.json_values import clean_text
+from miscal.base.number_wording import lower_limit, significant
+from miscal.base.vocabulary import LESS_OR_MORE, Vocabulary, vocabulary
+from miscal.discovery.alarms import ONE_VALUE
+from miscal.discovery.summary import Summary
+from miscal.discovery.summary_parts import Answer
+from miscal.discovery.wording import confusion_sentence, verdict_of
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
+from miscal.findings.conditions import Trend
+from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger.sizes import WORSE
+from miscal.findings.verdict import in_points
+
+MOST_WORDS = 10
+"""Words of a group's name in a sentence; tables hold the whole name."""
+WIDE = 0.1
+"""Distance of the mean probability from the outcomes that is said first, before what is hidden. Not tuned."""
+LITTLE = 0.55
+"""Upper limit of the area under the ROC curve below which the probability is said to tell nothing. Not tuned."""
+OF_EQUAL_SIGN = 0.5
+"""A group is shown as promise against outcome where their difference is at least so large a part of what is hidden;
+else as outcome against that of rows of equal probability."""
+
+
+def answer_of(summary: Summary) -> Answer:
+    """Say what a run found in three lines."""
+    words = vocabulary(summary.kind)
+    return Answer(
+        headline=_plain(summary, words) or _headline(summary, words),
+        reason=_reason(summary, words),
+        action=_action(summary, words),
+    )
+
+
+def worded(summary: Summary) -> Summary:
+    """Return a summary with its sentences written from its values: the three lines, and the verdict."""
+    return summary.model_copy(update={"answer": answer_of(summary), "verdict": clean_text(verdict_of(summary))})
+
+
+def spoken(share: float) -> str:
+    """Write a share as one says it: in whole per cents, and with two digits below 10 %.
+
+    Examples
+    --------
+    >>> spoken(0.613), spoken(0.0032), spoken(0.042), spoken(0.9996)
+    ('61 %', '0.32 %', '4.2 %', 'over 99 %')
+    """
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return f"{significant(100 * share) if 0 < share < 0.0995 else f'{100 * share:.0f}'} %"
+
+
+def named(finding: Finding, most: int = MOST_WORDS) -> str:
+    """Return what the rows of a finding are called in a sentence, cut where it is long."""
+    words = finding.phrase.split()
+    return " ".join(words if len(words) <= most else [*words[:most], "…"])
+
+
+def promised(finding: Finding) -> bool:
+    """Whether the group is off by itself, and not only beside rows of equal probability."""
+    return finding.residual * (finding.hidden.value or 0.0) > 0 and abs(finding.residual) >= OF_EQUAL_SIGN * abs(
+        finding.hidden.value or 0.0
+    )
+
+
+def _plain(summary: Summary, words: Vocabulary) -> str:
+    """Say what stands above everything that is hidden; empty where nothing does."""
+    plain, (low, high) = summary.plain, summary.plain.ranking.interval or (None, None)
+    says, true = _averages(summary)
+    area = "" if low is None or high is None else f"(AUC {plain.ranking.value:.2f}, {low:.2f} to {high:.2f})"
+    if plain.verdicts:
+        return f"The {words.probability} is 0 or 1 in every row: a verdict, and no probability."
+    if high is not None and high < 0.5:
+        return _begin(f"{words.ranked.format('below')} {area}.")
+    if plain.far or (abs(says - true) >= WIDE and abs(says - true) > 2 * _limit(summary) and _proven(summary)):
+        return words.averages.format(probability=spoken(says), rate=spoken(true))
+    if plain.usual_share >= ONE_VALUE:
+        return f"The {words.probability} is {spoken(plain.usual)} in {spoken(plain.usual_share)} of the rows."
+    if plain.one_answer is not None:
+        answer = " ".join(plain.one_answer.split()[:6])
+        return f"The model answers {answer} in {plain.one_answer_n:,} of {summary.n:,} rows."
+    if low is not None and high is not None and (low <= 0.5 or high < LITTLE):
+        return _begin(f"{words.ranked.format('hardly above')} {area}.")
+    return ""
+
+
+def _headline(summary: Summary, words: Vocabulary) -> str:
+    """Say how large the hidden error is, or the visible one; or what would have been found."""
+    proof, many = summary.certificate, len(summary.findings)
+    located = proof.p_value < SIGNIFICANCE and proof.p_field < SIGNIFICANCE
+    things = _begin(words.probabilities)
+    if located and (low := _limit(summary)):
+        size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
+        points = "point" if size == "1" else "points"
+        return f"{things} are off by at least {size} {points} on average where no reliability diagram shows it."
+    if many:
+        groups = "a group" if many == 1 else f"{many} groups"
+        return f"{things} are off in {groups}, which no reliability diagram shows."
+    if summary.classes is not None and summary.classes.findings:
+        many = len(summary.classes.findings)
+        return f"Probabilities of classes are off in {many} group{'s' if many > 1 else ''} of rows."
+    if located or proof.p_value < SIGNIFICANCE:
+        return f"At equal {words.probability}, {words.how_often} depends on the inputs; no diagram shows it."
+    smece = summary.global_.smece
+    if _proven(summary) and smece.value:
+        return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
+    if summary.leaks:
+        return f"{_telling(summary.leaks)} nearly perfectly; nothing else was found."
+    found_from = _would_have_shown(summary)
+    if found_from is None:
+        return f"No miscalibration was found, and {proof.n:,} rows are too few to show any."
+    return (
+        f"No miscalibration was found: {proof.n:,} rows would have shown an average of about {in_points(found_from)}."
+    )
+
+
+def _reason(summary: Summary, words: Vocabulary) -> str:
+    """Say where most is hidden: the strongest finding, or the regimes; or how much was looked at."""
+    shifts = [one for one in summary.findings if one.effect != SLOPE]
+    if summary.findings:
+        return finding_sentence((shifts or summary.findings)[0], words)
+    if summary.classes is not None and summary.classes.confusions:
+        return f"{_begin(confusion_sentence(summary.classes.confusions[0]))}."
+    if summary.classes is not None and summary.classes.findings:
+        name, one = summary.classes.findings[0]
+        promise = f"{name} is predicted with {spoken(one.confidence)}, and is the label in {spoken(one.accuracy)}"
+        return f"On {named(one)}, {promise} ({one.n:,} rows)."
+    proof = summary.certificate
+    if proof.p_value < SIGNIFICANCE:
+        off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]
+        if off:
+            one = max(off, key=lambda regime: regime.share * abs(regime.hidden.value))
+            often = LESS_OR_MORE["over" if one.hidden.value < 0 else "under"]
+            compared = f"{often} than at equal {words.probability}, by {in_points(abs(one.hidden.value))}"
+            return f"In {spoken(one.share)} of the rows {words.comes_true()} {compared}."
+        return "No single group was confirmed on its own; more rows would tell where."
+    tested = 0 if summary.findings_method is None else summary.findings_method.candidates
+    if tested:
+        return f"Of {tested:,} groups tested, none differs from {words.equal_rows()} beyond chance."
+    return f"The inputs do not help to predict {words.predicted} beyond the {words.probability}."
+
+
+def finding_sentence(finding: Finding, words: Vocabulary) -> str:
+    """Say of a finding what was promised and what happened, in at most 25 words or so."""
+    group, value = named(finding), finding.before.value or 0.0
+    if finding.effect == SLOPE and finding.lower is not None and finding.upper is not None:
+        levels = (
+            spoken(one)
+            for part in (finding.upper, finding.lower)
+            for one in (part.confidence, part.accuracy.value or 0.0)
+        )
+        return f"On {group}: {words.two_levels.format(*levels)}."
+    if isinstance(finding.condition, Trend):
+        often = "less" if value < 0 else "more"
+        size = f"by {in_points(abs(value))} from the lower to the upper third"
+        return f"The {finding.condition.higher} is, the {often} often {words.comes_true()}: {size}."
+    says, true = spoken(finding.confidence), spoken(finding.accuracy)
+    if promised(finding):
+        return words.promise.format(rows=group, probability=says, rate=true, n=f"{finding.n:,}")
+    return words.elsewhere.format(rows=group, rate=true, expected=spoken(finding.expected), n=f"{finding.n:,}")
+
+
+def _action(summary: Summary, words: Vocabulary) -> str:
+    """Say what to do: check the data, use the correction or not, or label more rows."""
+    plain, high = summary.plain, (summary.plain.ranking.interval or (None, None))[1]
+    if (high is not None and high < 0.5) or (plain.far and not _ranks_well(summary)):
+        columns = (
+            f"{_column(summary, 'confidence', words.probability)} and {_column(summary, 'correct', 'the outcome')}"
+        )
+        return f"Check that {columns} are the right columns, and not turned round."
+    if plain.copies > 1:
+        return f"Leave the copies out: the file holds every row {plain.copies} times."
+    units = summary.units
+    if units is not None and units.n_units < EVIDENCE_DEFAULTS.least_units:
+        return f"Give rows of more units: {units.n_units} are too few. If rows are independent, use --group none."
+    advised = _correction(summary)
+    if summary.leaks:
+        advised += f" {_telling(summary.leaks[:2])} and {'were' if len(summary.leaks) > 1 else 'was'} not used."
+    return advised
+
+
+def _correction(summary: Summary) -> str:
+    """Say whether to use the correction."""
+    raw, ours = summary.correction.get("raw"), summary.correction.get("miscal")
+    saved = summary.gains["raw"].log_loss if "raw" in summary.gains else None
+    if raw is None or ours is None or saved is None or None in (raw.all.log_loss, ours.all.log_loss, saved.value):
+        return "Whether the correction helps could not be measured."
+    losses = f"log loss {raw.all.log_loss:.3f} to {ours.all.log_loss:.3f}"
+    low, high = saved.interval or (None, None)
+    if low is not None and low > 0:
+        worse = sum(one.fate == WORSE for one in summary.findings)
+        but = f"; {worse} group{'s get' if worse > 1 else ' gets'} worse" if worse else ""
+        return f"Use the correction: {losses} on rows that it has not seen{but}."
+    if high is not None and high < 0:
+        return f"Do not use the correction: it makes unseen rows worse ({losses})."
+    more = 4 * summary.certificate.n
+    if summary.findings or summary.certificate.p_value < SIGNIFICANCE:
+        return f"Do not use the correction yet: no gain beyond chance ({losses}). Label about {_round(more)} rows."
+    return f"There is nothing to correct. About {_round(more)} rows would show errors half as large."
+
+
+def _averages(summary: Summary) -> tuple[float, float]:
+    """Mean probability and outcome; of a judge as often as people would approve of all answers."""
+    judged = summary.judge
+    if judged is not None and None not in (judged.whole.judge.estimate, judged.whole.rate.estimate):
+        return judged.whole.judge.estimate or 0.0, judged.whole.rate.estimate or 0.0
+    whole = summary.global_
+    return whole.confidence.value or 0.0, whole.accuracy.value or 0.0
+
+
+def _proven(summary: Summary) -> bool:
+    """Whether all rows together are off beyond chance, as a reliability diagram shows."""
+    smece, low = summary.global_.smece, (summary.certificate.lower_bound_total.interval or (None, None))[0]
+    return bool(low) or (smece.p_value is not None and smece.p_value < SIGNIFICANCE)
+
+
+def _limit(summary: Summary) -> float:
+    return (summary.certificate.lower_bound_hidden.interval or (0.0, None))[0] or 0.0
+
+
+def _would_have_shown(summary: Summary) -> float | None:
+    """Return the average error that these rows would have shown with 80 % power, as far as that is known."""
+    halves = [one.average for one in summary.certificate.detectable_learned if one.place == "halves"]
+    known = [one for one in (summary.certificate.detectable, *halves) if one is not None]
+    return max(known, default=None)
+
+
+def _ranks_well(summary: Summary) -> bool:
+    low = (summary.plain.ranking.interval or (None, None))[0]
+    return low is not None and low > 0.5
+
+
+def _column(summary: Summary, part: str, usual: str) -> str:
+    name = getattr(summary.data.columns, part)
+    return usual if name is None else repr(name)
+
+
+def _telling(names: tuple[str, ...]) -> str:
+    """Say which columns tell the outcome."""
+    return (
+        f"Column{'s' if len(names) > 1 else ''} {' and '.join(names)} tell{'' if len(names) > 1 else 's'} the outcome"
+    )
+
+
+def _round(rows: int) -> str:
+    """Write a number of rows with two digits that count."""
+    step = 10 ** max(0, len(str(rows)) - 2)
+    return f"{-(-rows // step) * step:,}"
+
+
+def _begin(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,123 @@
+"""A run on a terminal, in thirty lines at most: the answer, the groups, what to know first, and what comes next."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from miscal.base.shown import WIDTH, wrapped
+from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.discovery.answer import spoken
+from miscal.discovery.summary import Summary
+from miscal.findings.verdict import in_points
+from miscal.report.groups import Group, all_rows, groups_of
+
+MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
+"""Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
+
+_NAME, _LABEL, _BLOCKS = 40, 13, 4
+
+
+def brief_lines(summary: Summary, folder: Path, *, every: bool = False, bars: bool = True) -> list[str]:
+    """Write a run as lines of at most 100 columns.
+
+    `folder`: of the run. `every`: whether all groups are printed, and not the first eight. `bars`: whether the terminal
+    has the characters that bars are drawn with.
+    """
+    answer, words = summary.answer, vocabulary(summary.kind)
+    groups = groups_of(summary)
+    shown = groups if every else groups[:MOST_GROUPS]
+    run = shlex.quote(str(folder))
+    lines = [line for one in (answer.headline, answer.reason, answer.action) for line in wrapped(one, 0)]
+    if shown:
+        lines += ["", *group_table([*shown, *filter(None, [all_rows(summary)])], words, bars=bars)]
+        if more := len(groups) - len(shown):
+            lines.append(f"{more} more: miscal show {run}")
+    facts = [*_warnings(summary), *_rest(summary, folder, run)]
+    return [*lines, "", *(_fact(about, said) for about, said in facts)]
+
+
+def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True) -> list[str]:
+    """Write groups as a table: rows, what was promised, what happened, what is hidden with its interval, corrected."""
+    groups = list(groups)
+    reach = max((abs(one.hidden.value or 0.0) for one in groups), default=0.0) or 1.0
+    heads = ("group", "rows", words.heads[1], words.heads[0], "hidden", "corrected")
+    rows = [
+        (
+            textwrap.shorten(one.name, _NAME, placeholder=" …") if len(one.name) > _NAME else one.name,
+            f"{one.n:,}",
+            spoken(one.predicted),
+            spoken(one.happened.value or 0.0),
+            _hidden(one, reach, words, bars) if one.number else "",
+            "" if one.corrected is None else spoken(one.corrected),
+        )
+        for one in groups
+    ]
+    widths = [max(len(head), *(len(row[at]) for row in rows)) for at, head in enumerate(heads)]
+    table = [heads, *rows]
+    return [
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
+    """Draw a bar from the middle, and write the number with the farther half of its interval."""
+    value = group.hidden.value or 0.0
+    low, high = group.hidden.interval or (None, None)
+    long = max(1, round(_BLOCKS * abs(value) / reach))
+    bar = ("█" if bars else "#") * long
+    drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
+    size = in_points(abs(value), words.digits).split()[0]
+    number = f"{'-' if value < 0 else '+'}{size}"
+    if low is None or high is None:
+        return f"{drawn} {number:>4}     "
+    half = in_points(max(value - low, high - value), words.digits).split()[0]
+    return f"{drawn} {number:>4} ± {half:<3}"
+
+
+def _warnings(summary: Summary) -> list[tuple[str, str]]:
+    """Say what to know before the numbers are trusted, at most four in all, each with the option that mends it."""
+    plain, leaks = summary.plain, summary.leaks
+    said: list[tuple[str, str]] = []
+    if leaks:
+        names = ",".join(leaks)
+        tell, were = ("tell", "were") if len(leaks) > 1 else ("tells", "was")
+        said.append(
+            ("alarm", f"{names} {tell} the outcome and {were} left out: --allow-leak {shlex.quote(names)} uses it")
+        )
+    if plain.copies > 1:
+        said.append(("alarm", f"the file holds every row {plain.copies} times"))
+    known = {*summary.alarms}
+    notes = [*(("alarm", one) for one in (summary.alarms if not said else ()))]
+    notes += [("note", one) for one in summary.warnings if one not in known]
+    said += notes[: MOST_WARNINGS - len(said)]
+    if more := len(notes) + bool(leaks) + (plain.copies > 1) - len(said):
+        about, last = said[-1]
+        said[-1] = about, f"{textwrap.shorten(last, WIDTH - _LABEL - 24, placeholder=' …')} ({more} more: --verbose)"
+    return said
+
+
+def _rest(summary: Summary, folder: Path, run: str) -> Iterable[tuple[str, str]]:
+    """Say what rows are counted by, what was left out, where the page is and what comes next."""
+    units = summary.units
+    if units is not None and units.source != "rows":
+        wide = f"intervals {units.widening:.1f} times as wide as by rows"
+        yield "counted by", f"{units.unit}: {units.n_units:,} units, {wide}"
+    left_out = [one.name for one in summary.columns if one.left_out is not None and one.leak is None]
+    if left_out:
+        more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""
+        yield "not read", f"{', '.join(left_out[:MOST_LEFT_OUT])}{more}"
+    yield "page", str(folder / "report.html")
+    yield "next", f"miscal calibrate {run} NEW.parquet --out corrected.parquet"
+
+
+def _fact(about: str, said: str) -> str:
+    """Write a fact in one line; a path or a command is never cut."""
+    whole = about in ("page", "next")
+    return f"{about:<{_LABEL}}{said if whole else textwrap.shorten(said, WIDTH - _LABEL, placeholder=' …')}"

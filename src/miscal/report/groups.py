@@ -1,0 +1,174 @@
+"""Groups as every picture and table of a run shows them: promised, happened, corrected; and curves of the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from miscal.base.document import Measure
+from miscal.discovery.summary import Summary
+from miscal.discovery.summary_parts import CurveNumbers, CurvePair
+from miscal.findings.conditions import Trend
+from miscal.findings.ledger import SLOPE
+from miscal.report.drawing import Scale, path, round_ticks
+
+CURVES = 3
+"""Findings with a curve of their own beside that of all rows."""
+NAMED = 26
+"""Characters of a curve's name."""
+APART = 13.0
+"""Least distance of the names of two curves, in units of the drawing."""
+HIGHEST = 10.0
+"""Where the name of a curve stands at most, in the same units."""
+ELSEWHERE = 0.05
+"""Distance of rows of equal probability from the promise from which on they are drawn, too. Not tuned."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A finding, or all rows: what was promised, what happened, what the correction says.
+
+    `number` is the finding's, from 1, and 0 of all rows; `elsewhere` is what happened in rows of equal probability,
+    `hidden` the number by which it was found. `colour` is that of its curve, empty where it has none. `along` says that
+    it was found by how the outcome runs along the probability or a column, and not by its mean.
+    """
+
+    number: int
+    name: str
+    n: int
+    predicted: float
+    happened: Measure
+    corrected: float | None
+    elsewhere: float | None
+    hidden: Measure
+    sign: str
+    colour: str
+    along: bool
+
+    @property
+    def ends(self) -> list[float]:
+        """Every number that a picture has to hold."""
+        known = (self.predicted, self.happened.value, self.corrected, *(self.happened.interval or ()))
+        return [one for one in known if one is not None]
+
+
+def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
+    """Return the findings of a run in their order, the first with colours of their own."""
+    drawn = [place for place, pair in enumerate(summary.curves.findings) if pair.raw is not None][:CURVES]
+    colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
+    return [
+        Group(
+            number=place + 1,
+            name=one.description,
+            n=one.n,
+            predicted=one.confidence,
+            happened=one.happened,
+            corrected=one.corrected,
+            elsewhere=one.expected if abs(one.visible) >= ELSEWHERE else None,
+            hidden=one.before,
+            sign=one.sign,
+            colour=colours.get(place, ""),
+            along=one.effect == SLOPE or isinstance(one.condition, Trend),
+        )
+        for place, one in enumerate(summary.findings[:most])
+    ]
+
+
+def all_rows(summary: Summary) -> Group | None:
+    """Return all rows as a group; None where their means are not known."""
+    whole, ours = summary.global_, summary.curves.all.corrected
+    if whole.accuracy.value is None or whole.confidence.value is None:
+        return None
+    rows = 0 if ours is None else sum(ours.n)
+    corrected = sum(f * n for f, n in zip(ours.confidence, ours.n, strict=True)) / rows if ours and rows else None
+    measures = {"happened": whole.accuracy, "hidden": Measure(value=None)}
+    said = {"predicted": whole.confidence.value, "corrected": corrected, "elsewhere": None, "sign": "good"}
+    return Group(number=0, name="all rows", n=summary.n, colour="all", along=False, **measures, **said)
+
+
+def fitted_range(values: Sequence[float], least: float = 0.02) -> tuple[float, float]:
+    """Return a range within [0, 1] with round ends that holds the values, at least `least` wide.
+
+    Examples
+    --------
+    >>> fitted_range([0.012, 0.051]), fitted_range([0.31, 0.84]), fitted_range([0.97, 0.999])
+    ((0.01, 0.06), (0.3, 0.9), (0.97, 1.0))
+    """
+    low, high = max(0.0, min(values)), min(1.0, max(values))
+    if high - low < least:
+        low, high = max(0.0, (low + high - least) / 2), min(1.0, (low + high + least) / 2)
+    ticks = round_ticks(low, high)
+    step = round(ticks[1] - ticks[0], 12) if len(ticks) > 1 else least
+    low = ticks[0] if ticks[0] <= low + 1e-9 else ticks[0] - step
+    high = ticks[-1] if ticks[-1] >= high - 1e-9 else ticks[-1] + step
+    return round(max(0.0, low), 12), round(min(1.0, high), 12)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A reliability curve as drawn: its line, its band, and its name at its end."""
+
+    colour: str
+    name: str
+    line: str
+    band: str
+    x: float
+    y: float
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of all rows and of the largest findings between two axes of one range."""
+
+    x: Scale
+    y: Scale
+    ticks: tuple[float, ...]
+    states: dict[str, tuple[Curve, ...]]
+
+
+def curves_of(
+    summary: Summary, groups: Sequence[Group], x: tuple[float, float], y: tuple[float, float]
+) -> Curves | None:
+    """Draw reliability curves before and after the correction; None where there is none of all rows."""
+    named: list[tuple[str, str, CurvePair]] = [("all", "all rows", summary.curves.all)]
+    named += [(one.colour, one.name, summary.curves.findings[one.number - 1]) for one in groups if one.colour]
+    if summary.curves.all.raw is None:
+        return None
+    shown = [curve for _, _, pair in named for curve in (pair.raw, pair.corrected) if curve is not None]
+    low, high = fitted_range([end for one in shown for end in (*one.confidence, *one.accuracy)])
+    across, up = Scale(low, high, *x), Scale(low, high, *y)
+    states = {}
+    for state in ("raw", "corrected"):
+        known = [(colour, name, curve) for colour, name, pair in named if (curve := getattr(pair, state)) is not None]
+        states[state] = _placed([_curve(*one, across, up) for one in known])
+    return Curves(across, up, tuple(round_ticks(low, high, 4)), states)
+
+
+def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> Curve:
+    bins = [
+        one for one in zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=True) if one[-1]
+    ]
+    low, high = ([(x.inside(one[0]), y.inside(one[side])) for one in bins] for side in (2, 3))
+    end = x.inside(bins[-1][0]), y.inside(bins[-1][1])
+    name = name if len(name) <= NAMED else f"{name[: NAMED - 1]}…"
+    inside = end[0] > x.start + 0.55 * (x.stop - x.start)
+    return Curve(
+        colour=colour,
+        name=name,
+        line=path((x.inside(one[0]), y.inside(one[1])) for one in bins),
+        band=f"{path([*low, *reversed(high)])}Z",
+        x=end[0] - 6 if inside else end[0] + 6,
+        y=end[1] - 6,
+        anchor="end" if inside else "start",
+    )
+
+
+def _placed(curves: list[Curve]) -> tuple[Curve, ...]:
+    """Move names apart, so that each can be read, and keep them on the drawing."""
+    order = sorted(range(len(curves)), key=lambda place: curves[place].y)
+    heights = {place: max(HIGHEST, curves[place].y) for place in order}
+    for above, below in pairwise(order):
+        heights[below] = max(heights[below], heights[above] + APART)
+    return tuple(replace(one, y=round(heights[place], 2)) for place, one in enumerate(curves))

@@ -1,0 +1,134 @@
+"""What each folded section of the page holds, in a line."""
+
+from __future__ import annotations
+
+from miscal.base.number_wording import percent, threshold_text
+from miscal.discovery.answer import spoken
+from miscal.discovery.wording import rate_sentence
+from miscal.findings.ledger.values import FINDING
+from miscal.report.formatting import count, p_value, size
+from miscal.report.map_data import MAX_ROWS
+from miscal.report.row_wording import row_words
+from miscal.report.source import Source
+from miscal.report.texts import first_sentence
+
+
+def counted(source: Source) -> str:
+    """Count the rows, and what they are counted by."""
+    units, n = source.summary.units, f"{count(source.summary.n)} rows"
+    return n if units is None or units.source == "rows" else f"{n}, counted as {count(units.n_units)} of {units.unit}"
+
+
+def notes(source: Source) -> str:
+    """Return the first alarm, or the number of notes."""
+    alarms, warnings = source.summary.alarms, source.summary.warnings
+    if alarms:
+        return first_sentence(alarms[0])[0]
+    return f"{len(warnings)} note{'' if len(warnings) == 1 else 's'} on the data and on how sure the numbers are"
+
+
+def verdict(source: Source) -> str:
+    """Say how sure it is that something is hidden."""
+    proof = source.summary.certificate
+    return f"Hidden error: {p_value(proof.p_value)} on {count(proof.n)} {row_words(source.summary).rows}"
+
+
+def judge(source: Source) -> str:
+    """Say how often people would approve of all answers."""
+    numbers = source.summary.judge
+    return "" if numbers is None else rate_sentence(numbers)
+
+
+def classes(source: Source) -> str:
+    """Count classes and their findings."""
+    numbers = source.summary.classes
+    if numbers is None:
+        return ""
+    return (
+        f"{len(numbers.classes):,} classes, {len(numbers.findings):,} findings, {len(numbers.confusions):,} confusions"
+    )
+
+
+def columns(source: Source) -> str:
+    """Count the values of all columns, and those that are findings."""
+    values = [one for table in source.columns.values() for one in table]
+    found = sum(one.mark == FINDING for one in values)
+    return f"{count(len(values))} values of {len(source.columns)} columns; {found} of them are findings"
+
+
+def decisions(source: Source) -> str:
+    """Say what is promised and observed at the threshold shown first."""
+    one = next((one for one in source.summary.decisions if one.start), source.summary.decisions[0])
+    side, words = one.before, source.terms
+    if not side.n:
+        return f"At {threshold_text(one.threshold)} nothing is {words.acted}"
+    promised, observed = spoken(side.promised or 0.0), spoken(side.observed.value or 0.0)
+    acted = f"{count(side.n)} {words.cases} {words.acted}"
+    return f"At {threshold_text(one.threshold)}: {promised} promised, {observed} observed of {acted}"
+
+
+def over_time(source: Source) -> str:
+    """Count the periods."""
+    over = source.summary.over_time
+    if over is None:
+        return ""
+    return f"{len(over.periods):,} {over.period or 'period'}s" if over.period else f"{len(over.periods):,} periods"
+
+
+def atlas(source: Source) -> str:
+    """Count the rows of the map."""
+    shown, info = min(source.map.height, MAX_ROWS), source.summary.map
+    total = max(shown, info.n_total if info else 0)
+    return f"{count(shown)} of {count(total)} rows to point at, colour and select"
+
+
+def corrections(source: Source) -> str:
+    """Say how the log loss changes."""
+    raw, ours = (source.summary.correction.get(name) for name in ("raw", "miscal"))
+    if raw is None or ours is None or None in (raw.all.log_loss, ours.all.log_loss):
+        return "Its log loss could not be measured"
+    return (
+        f"Log loss {raw.all.log_loss:.3f} before, {ours.all.log_loss:.3f} after; beside isotonic regression and others"
+    )
+
+
+def reliability(source: Source) -> str:
+    """Say how far accuracy and confidence are apart along the diagram."""
+    raw, ours = (source.summary.correction.get(name) for name in ("raw", "miscal"))
+    if raw is None or ours is None or None in (raw.all.smece, ours.all.smece):
+        return "All rows and each regime, before and after"
+    before, after = (size(one.all.smece, source.decimals) for one in (raw, ours))
+    return f"Calibration error (smECE) {before} points before, {after} after"
+
+
+def regimes(source: Source) -> str:
+    """Give the shares of the regimes."""
+    names = source.regime_names
+    return ", ".join(f"{names.get(one.name, one.name)} {percent(one.share)}" for one in source.summary.regimes if one.n)
+
+
+def subregimes(source: Source) -> str:
+    """Count the parts."""
+    parts = source.summary.subregimes
+    return f"{len(parts)} group{'' if len(parts) == 1 else 's'} of similar rows, with keywords and examples"
+
+
+def histogram(source: Source) -> str:
+    """Say how much the field varies."""
+    field = source.summary.field
+    if field.std is None or field.std_hidden is None:
+        return "How the estimated errors are spread"
+    whole, hidden = (size(one, source.decimals) for one in (field.std, field.std_hidden))
+    return f"They vary by {whole} points, the hidden part by {hidden}"
+
+
+def making(source: Source) -> str:
+    """Name the method and the seed."""
+    summary = source.summary
+    tested = 0 if summary.findings_method is None else summary.findings_method.candidates
+    return f"{count(tested)} groups tested, method {summary.method}, seed {summary.seed}"
+
+
+def glossary(source: Source) -> str:
+    """Say what is explained."""
+    return f"{source.terms.probability.capitalize()}, residual, field, regime and the others"
