@@ -20,21 +20,21 @@ MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 _NAME, _LABEL, _BLOCKS = 40, 13, 4
 
 
-def brief_lines(summary: Summary, folder: Path, *, every: bool = False, bars: bool = True) -> list[str]:
+def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, bars: bool = True) -> list[str]:
     """Write a run as lines of at most 100 columns.
 
-    `folder`: of the run. `every`: whether all groups are printed, and not the first eight. `bars`: whether the terminal
-    has the characters that bars are drawn with.
+    `folder`: of the run, if it has one. `every`: whether all groups are printed, and not the first eight. `bars`:
+    whether the terminal has the characters that bars are drawn with.
     """
     answer, words = summary.answer, vocabulary(summary.kind)
     groups = groups_of(summary)
     shown = groups if every else groups[:MOST_GROUPS]
-    run = shlex.quote(str(folder))
+    run = None if folder is None else shlex.quote(str(folder))
     lines = [line for one in (answer.headline, answer.reason, answer.action) for line in wrapped(one, 0)]
     if shown:
         lines += ["", *group_table([*shown, *filter(None, [all_rows(summary)])], words, bars=bars)]
         if more := len(groups) - len(shown):
-            lines.append(f"{more} more: miscal show {run}")
+            lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
     facts = [*_warnings(summary), *_rest(summary, folder, run)]
     return [*lines, "", *(_fact(about, said) for about, said in facts)]
 
@@ -103,7 +103,7 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
     return said
 
 
-def _rest(summary: Summary, folder: Path, run: str) -> Iterable[tuple[str, str]]:
+def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tuple[str, str]]:
     """Say what rows are counted by, what was left out, where the page is and what comes next."""
     units = summary.units
     if units is not None and units.source != "rows":
@@ -113,6 +113,9 @@ def _rest(summary: Summary, folder: Path, run: str) -> Iterable[tuple[str, str]]
     if left_out:
         more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""
         yield "not read", f"{', '.join(left_out[:MOST_LEFT_OUT])}{more}"
+    if folder is None:
+        yield "next", "found.save(FOLDER) writes the page; found.correct(new_rows)"
+        return
     yield "page", str(folder / "report.html")
     yield "next", f"miscal calibrate {run} NEW.parquet --out corrected.parquet"
 

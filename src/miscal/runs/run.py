@@ -72,6 +72,19 @@ class Run(ShowsItself):
 
         return shown_run(self.summary, self.path)
 
+    def __repr__(self) -> str:
+        from miscal.report.brief import brief_lines
+
+        return "\n".join(brief_lines(self.summary, self.path))
+
+    def _repr_html_(self) -> str:
+        from miscal.report.notebook import notebook
+
+        return notebook(self.summary)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     # --- what was found -----------------------------------------------------------------------------------------------
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from miscal.discovery.summary import Summary
 from miscal.report.drawing import Scale
 from miscal.report.groups import all_rows, curves_of, fitted_range, groups_of
 from miscal.report.source import Source
@@ -15,7 +16,11 @@ STATES = {"raw": "as it is", "corrected": "corrected"}
 
 def answer(source: Source) -> dict[str, Any]:
     """Return the three lines and both pictures."""
-    summary = source.summary
+    return first_screen(source.summary)
+
+
+def first_screen(summary: Summary) -> dict[str, Any]:
+    """Return the three lines and both pictures of a run."""
     groups = groups_of(summary)
     shown = [one for one in (*groups[:SHOWN], all_rows(summary)) if one is not None]
     lead, _, rest = summary.answer.action.partition(":")
