@@ -32,6 +32,14 @@ def content():
         "n_test": 20,
         "seed": 0,
         "method": "auto",
+        "answer": {"headline": "Off.", "reason": "Here.", "action": "Do this."},
+        "plain": {
+            "ranking": {"value": 0.7, "interval": [0.65, 0.75]},
+            "far": False,
+            "verdicts": False,
+            "usual": 0.5,
+            "usual_share": 0.01,
+        },
         "verdict": "No hidden miscalibration was found.",
         "warnings": [],
         "global": {

@@ -182,7 +182,8 @@ def _action(summary: Summary, words: Vocabulary) -> str:
         return f"Give rows of more units: {units.n_units} are too few. If rows are independent, use --group none."
     advised = _correction(summary)
     if summary.leaks:
-        advised += f" {_telling(summary.leaks[:2])} and {'were' if len(summary.leaks) > 1 else 'was'} not used."
+        names = " ".join(", ".join(summary.leaks).split()[:6])
+        advised += f" Left out: {names} ({'tell' if len(summary.leaks) > 1 else 'tells'} the outcome)."
     return advised
 
 
@@ -202,7 +203,7 @@ def _correction(summary: Summary) -> str:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
     more = 4 * summary.certificate.n
     if summary.findings or summary.certificate.p_value < SIGNIFICANCE:
-        return f"Do not use the correction yet: no gain beyond chance ({losses}). Label about {_round(more)} rows."
+        return f"Do not use the correction yet: no gain beyond chance. Label about {_round(more)} rows."
     return f"There is nothing to correct. About {_round(more)} rows would show errors half as large."
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Most rows drawn, and the bytes that all their texts together, and all their metadata, may take.
-MAX_ROWS = 20_000
-TEXT_BUDGET = 3_000_000
-META_BUDGET = 1_500_000
+MAX_ROWS = 10_000
+TEXT_BUDGET = 1_000_000
+META_BUDGET = 700_000
 MAX_TEXT = 400
 MAX_NAME = 120
 #: Columns of the map that tell of a row: its metadata, and its inputs where they have names.

@@ -15,14 +15,15 @@ from miscal.report.displays import (
     FieldDisplay,
     FindingsDisplay,
     MapDisplay,
+    OverviewDisplay,
     ReliabilityDisplay,
 )
 
 
 class RunPlot:
-    """The drawings of a run: ``found.plot.findings()`` and others.
+    """The drawings of a run: ``found.plot()``, what the page shows first, ``found.plot.findings()`` and others.
 
-    Each takes the axes to draw on, by default those of a new figure, and returns its display, whose `alt_text` says
+    Each of the others takes the axes to draw on, by default those of a new figure, and returns its display, whose `alt_text` says
     what is drawn. matplotlib is needed: ``pip install "miscal[plot]"``.
 
     Examples
@@ -39,6 +40,16 @@ class RunPlot:
     def __init__(self, content: RunContent) -> None:
         """Hold what a run holds."""
         self._content = content
+
+    def __call__(self, axes: Any = None) -> OverviewDisplay:
+        """Draw what the page shows first: curves of all rows and of the largest groups, beside the groups.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib.axes.Axes, optional
+            For the curves and for the groups.
+        """
+        return OverviewDisplay(self._content.summary).plot(axes)
 
     def reliability(
         self, *, by: Any = None, corrected: bool = False, ax: Any = None, name: str | None = None

@@ -7,6 +7,7 @@ from miscal.report.displays.decisions import DecisionDisplay
 from miscal.report.displays.field import FieldDisplay
 from miscal.report.displays.findings import FindingsDisplay
 from miscal.report.displays.map import MapDisplay
+from miscal.report.displays.overview import OverviewDisplay
 from miscal.report.displays.reliability import ReliabilityDisplay
 
-__all__ = ["DecisionDisplay", "FieldDisplay", "FindingsDisplay", "MapDisplay", "ReliabilityDisplay"]
+__all__ = ["DecisionDisplay", "FieldDisplay", "FindingsDisplay", "MapDisplay", "OverviewDisplay", "ReliabilityDisplay"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
@@ -42,7 +42,7 @@ class OverviewDisplay:
         """Draw on two axes, by default those of a new figure."""
         from miscal.base.extras import need
 
-        need("matplotlib", "plot")
+        need("plot", "found.plot")
         import matplotlib.pyplot as plt
 
         groups = groups_of(self.summary, MOST)
@@ -86,13 +86,9 @@ class OverviewDisplay:
             if one.corrected is not None:
                 ax.plot(one.corrected, place, "|", color=colour["muted"], ms=14)
         ax.set_yticks(list(places), [f"{literal(one.name, 36)}\n{one.n:,} rows" for one in rows], fontsize=8)
-        ax.set(xlabel=f"○ {self._words.heads[1]}   ● {self._words.heads[0]}   | corrected, %", ylim=(-0.6, len(rows) - 0.4))
+        marks = f"○ {self._words.heads[1]}   ● {self._words.heads[0]}   | corrected, %"
+        ax.set(xlabel=marks, ylim=(-0.6, len(rows) - 0.4))
         ax.set_xlim(*fitted_range([end for one in rows for end in one.ends] or [0.0, 1.0]))
         percent_axis(ax.xaxis)
         for side in ("top", "right", "left"):
             ax.spines[side].set_visible(False)
-
-
-def overview(summary: Summary, axes: Any = None) -> OverviewDisplay:
-    """Draw the first screen of a run."""
-    return OverviewDisplay(summary).plot(axes)

@@ -1,0 +1,174 @@
+"""The three lines of a run: short, of its numbers alone, and never against each other, in every state of a run."""
+
+import re
+from itertools import product
+
+import pytest
+
+from miscal.base.document import Measure
+from miscal.base.vocabulary import KINDS, vocabulary
+from miscal.data.column_reading import ColumnReading
+from miscal.discovery.answer import answer_of, finding_sentence, spoken
+from miscal.discovery.summary import Summary
+from miscal.findings.ledger import Finding
+
+from .test_summary import content
+
+FINDING = {
+    "description": "subject = law",
+    "condition": {"kind": "value", "column": "subject", "value": "law", "of": "text"},
+    "source": "named",
+    "columns": ["subject"],
+    "n": 120,
+    "share": 0.1,
+    "accuracy": 0.3,
+    "confidence": 0.7,
+    "corrected": 0.4,
+    "residual": -0.4,
+    "visible": -0.15,
+    "hidden": {"value": -0.25, "interval": [-0.33, -0.17]},
+    "before": {"value": -0.25, "interval": [-0.33, -0.17]},
+    "conditional": {"value": -0.26, "interval": [-0.34, -0.18]},
+    "odds_ratio": 0.37,
+    "p_value": 1e-9,
+    "p_adjusted": 1e-6,
+    "sign": "over",
+}
+THIRD = {"n": 40, "confidence": 0.6, "expected": 0.6}
+FINDINGS = {
+    "none": [],
+    "shift": [FINDING],
+    "against the average": [FINDING | {"accuracy": 0.68, "residual": -0.02, "visible": 0.23}],
+    "slope": [
+        FINDING
+        | {
+            "effect": "slope",
+            "lower": THIRD | {"accuracy": {"value": 0.58}},
+            "upper": THIRD | {"confidence": 0.9, "accuracy": {"value": 0.61}},
+        }
+    ],
+    "worse": [FINDING | {"after": {"value": -0.6, "interval": [-0.7, -0.5]}, "fate": "worse"}],
+    "a long name": [FINDING | {"condition": {**FINDING["condition"], "value": "a very long name of a subject " * 9}}],
+}
+PROOFS = {
+    "nothing": {"p_value": 0.6, "p_field": 0.7, "low": 0.0},
+    "somewhere": {"p_value": 0.01, "p_field": 0.3, "low": 0.0},
+    "beyond chance": {"p_value": 0.001, "p_field": 0.001, "low": 0.0},
+    "a limit": {"p_value": 0.001, "p_field": 0.001, "low": 0.042},
+}
+GAINS = {"helps": (0.03, 0.01, 0.05), "no gain": (0.0, -0.01, 0.01), "harms": (-0.03, -0.05, -0.01), "unknown": None}
+PLAIN = {
+    "usual": {},
+    "verdicts": {"verdicts": True},
+    "turned round": {"ranking": {"value": 0.3, "interval": [0.25, 0.35]}},
+    "far": {"far": True},
+    "far, of no rank": {"far": True, "ranking": {"value": 0.5, "interval": [0.45, 0.55]}},
+    "one value": {"usual_share": 0.96},
+    "one answer": {"one_answer": "A", "one_answer_n": 180},
+    "no information": {"ranking": {"value": 0.51, "interval": [0.47, 0.55]}},
+    "copies": {"copies": 3},
+}
+LEAK = ColumnReading("refunded", "number", 2, 0, "...", leak=0.99, leak_by="ranking")
+
+
+def state(kind="answer", found="shift", proof="a limit", gain="helps", plain="usual", leak=False) -> Summary:
+    """A summary in one of the states that a run may be in."""
+    made, known = content(), PROOFS[proof]
+    made["kind"] = kind
+    made["plain"] |= PLAIN[plain]
+    made["certificate"] |= {"p_value": known["p_value"], "p_field": known["p_field"], "n": 200, "detectable": 0.08}
+    made["certificate"]["lower_bound_hidden"] = {"value": 0.05, "interval": [known["low"], 1.0]}
+    made["findings"] = FINDINGS[found]
+    saved = GAINS[gain]
+    if saved is None:
+        made["gains"] = {}
+    else:
+        made["gains"]["raw"]["log_loss"] = {"value": saved[0], "interval": list(saved[1:])}
+    made["findings_method"] = {"candidates": 345, "adjustment": "...", "level": 0.05, "evidence": "all", "n": 200}
+    summary = Summary.model_validate(made)
+    return summary.model_copy(update={"columns": (LEAK,)}) if leak else summary
+
+
+def count(text):
+    """Words with a letter or a digit."""
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_are_short_and_of_one_mind_in_every_state(kind):
+    for found, proof, gain, plain, leak in product(FINDINGS, PROOFS, GAINS, PLAIN, (False, True)):
+        summary = state(kind, found, proof, gain, plain, leak)
+        lines = answer_of(summary)
+        at = f"{kind}, {found}, {proof}, {gain}, {plain}, leak {leak}: {lines}"
+        assert count(lines.headline) <= 20, at
+        assert count(lines.reason) <= 25, at
+        assert count(lines.action) <= 25, at
+        whole = " ".join((lines.headline, lines.reason, lines.action))
+        assert not re.search(r"None|nan|\{|\}|  ", whole), at
+        nothing = "No miscalibration was found" in whole or "none differs" in whole
+        assert not (nothing and summary.findings), at
+        if "at least" in lines.headline:
+            assert proof == "a limit", at
+            assert "at least 4 points" in lines.headline, at
+        if "Use the correction" in lines.action:
+            assert gain == "helps", at
+        if "Do not use" in lines.action:
+            assert gain in ("no gain", "harms"), at
+        if "nothing to correct" in lines.action:
+            assert not summary.findings, at
+            assert proof == "nothing", at
+        if found == "worse" and "Use the correction" in lines.action:
+            assert "1 group gets worse" in lines.action, at
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "words"),
+    [
+        ({"plain": "verdicts"}, "headline", "0 or 1 in every row"),
+        ({"plain": "turned round"}, "headline", "below"),
+        ({"plain": "turned round"}, "action", "Check that"),
+        ({"plain": "far"}, "headline", "The model says 60 % on average and is right 50 % of the time."),
+        ({"plain": "far, of no rank"}, "action", "Check that"),
+        ({"plain": "one value"}, "headline", "in 96 % of the rows"),
+        ({"plain": "one answer"}, "headline", "The model answers A in 180 of 200 rows."),
+        ({"plain": "no information"}, "headline", "hardly above"),
+        ({"plain": "copies"}, "action", "every row 3 times"),
+        ({"leak": True}, "action", "refunded"),
+        ({}, "headline", "Confidences are off by at least 4 points on average where no reliability diagram shows it."),
+        ({}, "reason", "On rows with subject = law the model says 70 % and is right 30 % of the time (120 rows)."),
+        ({}, "action", "Use the correction: log loss 0.500 to 0.500 on rows that it has not seen."),
+        ({"found": "against the average"}, "reason", "it is right 68 % of the time, at equal confidence elsewhere 93 %"),
+        ({"found": "slope"}, "reason", "given with 90 % confidence, 61 % are right"),
+        ({"gain": "harms"}, "action", "Do not use the correction"),
+        ({"found": "none", "proof": "nothing", "gain": "no gain"}, "action", "There is nothing to correct."),
+        ({"kind": "event"}, "reason", "the predicted risk is 70 %, and the event happens in 30 %"),
+        ({"kind": "judge"}, "reason", "On rows with subject = law the judge says 70 %, and people approve 30 %"),
+    ],
+)  # fmt: skip
+def test_each_state_is_said_first_where_it_stands_above_the_others(changes, line, words):
+    assert words in getattr(answer_of(state(**changes)), line)
+
+
+def test_a_turned_table_turns_the_sentence():
+    """(f, y) -> (1 - f, 1 - y) swaps what is promised and what happened with their complements."""
+    one = Finding.model_validate(FINDING)
+    other = one.model_copy(
+        update={
+            "accuracy": 1 - one.accuracy,
+            "confidence": 1 - one.confidence,
+            "residual": -one.residual,
+            "visible": -one.visible,
+            "hidden": Measure(value=0.25, interval=(0.17, 0.33)),
+            "before": Measure(value=0.25, interval=(0.17, 0.33)),
+            "sign": "under",
+        }
+    )
+    words = vocabulary("answer")
+    assert "says 70 % and is right 30 %" in finding_sentence(one, words)
+    assert "says 30 % and is right 70 %" in finding_sentence(other, words)
+
+
+def test_shares_are_said_as_one_says_them():
+    assert [spoken(share) for share in (0.0, 0.00042, 0.099, 0.1049, 0.5, 0.994, 1.0)] == [
+        "0 %", "0.042 %", "9.9 %", "10 %", "50 %", "over 99 %", "100 %",
+    ]  # fmt: skip
