@@ -151,12 +151,12 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
     group, value = named(finding), finding.before.value or 0.0
     if finding.effect == SLOPE and finding.lower is not None and finding.upper is not None:
-        levels = (
-            spoken(one)
-            for part in (finding.upper, finding.lower)
-            for one in (part.confidence, part.accuracy.value or 0.0)
+        says, comes = words.heads[1], words.heads[0]
+        thirds = (
+            f"{says} {spoken(one.confidence)}, {comes} {spoken(one.accuracy.value or 0.0)}"
+            for one in (finding.upper, finding.lower)
         )
-        return f"On {group}: {words.two_levels.format(*levels)}."
+        return f"On {group}: {'; '.join(thirds)}."
     if isinstance(finding.condition, Trend):
         often = "less" if value < 0 else "more"
         size = f"by {in_points(abs(value))} from the lower to the upper third"

@@ -23,8 +23,8 @@ from miscal.report.displays import (
 class RunPlot:
     """The drawings of a run: ``found.plot()``, what the page shows first, ``found.plot.findings()`` and others.
 
-    Each of the others takes the axes to draw on, by default those of a new figure, and returns its display, whose `alt_text` says
-    what is drawn. matplotlib is needed: ``pip install "miscal[plot]"``.
+    Each of the others takes the axes to draw on, by default those of a new figure, and returns its display, whose
+    `alt_text` says what is drawn. matplotlib is needed: ``pip install "miscal[plot]"``.
 
     Examples
     --------
