@@ -3,8 +3,8 @@
     python benchmarks/reading.py RUN_DIR_OR_PAGE ...
 
 Each argument is a folder with a page of miscal (a run, a comparison, a study) or a page. Chromium draws it at 1280 x
-800 and at 390 x 844. Words of the first screen are those whose letters lie on it, labels of axes among them. `terminal` is
-what `miscal show` prints of a run.
+800 and at 390 x 844. Words of the first screen are those whose letters lie on it, labels of axes among them.
+`terminal` is what `miscal show` prints of a run.
 """
 
 from __future__ import annotations

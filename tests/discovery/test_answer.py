@@ -71,22 +71,47 @@ PLAIN = {
 LEAK = ColumnReading("refunded", "number", 2, 0, "...", leak=0.99, leak_by="ranking")
 
 
+BASE = content()
+
+
+def valid(**changes) -> Summary:
+    """The summary of the contract with some of its keys changed."""
+    return Summary.model_validate(BASE | changes)
+
+
+def proven(known) -> dict:
+    return BASE["certificate"] | {
+        **{key: known[key] for key in ("p_value", "p_field")},
+        "lower_bound_hidden": {"value": 0.05, "interval": [known["low"], 1.0]},
+        "n": 200,
+        "detectable": 0.08,
+    }
+
+
+def gained(saved) -> dict:
+    return (
+        {}
+        if saved is None
+        else {"raw": {"brier": {"value": 0}, "log_loss": {"value": saved[0], "interval": saved[1:]}}}
+    )
+
+
+WHOLE = valid(
+    findings_method={"candidates": 345, "adjustment": "...", "level": 0.05, "evidence": "all", "n": 200},
+)
+PARTS = {
+    "findings": {name: valid(findings=some).findings for name, some in FINDINGS.items()},
+    "certificate": {name: valid(certificate=proven(known)).certificate for name, known in PROOFS.items()},
+    "gains": {name: valid(gains=gained(saved)).gains for name, saved in GAINS.items()},
+    "plain": {name: valid(plain=BASE["plain"] | some).plain for name, some in PLAIN.items()},
+}
+
+
 def state(kind="answer", found="shift", proof="a limit", gain="helps", plain="usual", leak=False) -> Summary:
     """A summary in one of the states that a run may be in."""
-    made, known = content(), PROOFS[proof]
-    made["kind"] = kind
-    made["plain"] |= PLAIN[plain]
-    made["certificate"] |= {"p_value": known["p_value"], "p_field": known["p_field"], "n": 200, "detectable": 0.08}
-    made["certificate"]["lower_bound_hidden"] = {"value": 0.05, "interval": [known["low"], 1.0]}
-    made["findings"] = FINDINGS[found]
-    saved = GAINS[gain]
-    if saved is None:
-        made["gains"] = {}
-    else:
-        made["gains"]["raw"]["log_loss"] = {"value": saved[0], "interval": list(saved[1:])}
-    made["findings_method"] = {"candidates": 345, "adjustment": "...", "level": 0.05, "evidence": "all", "n": 200}
-    summary = Summary.model_validate(made)
-    return summary.model_copy(update={"columns": (LEAK,)}) if leak else summary
+    chosen = dict(zip(PARTS, (found, proof, gain, plain), strict=True))
+    parts = {name: PARTS[name][one] for name, one in chosen.items()}
+    return WHOLE.model_copy(update={"kind": kind, **parts, "columns": (LEAK,) if leak else ()})
 
 
 def count(text):

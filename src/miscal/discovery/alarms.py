@@ -145,7 +145,7 @@ def plain_facts(
     shares = np.bincount(place, rows.mass) / rows.mass.sum()
     ranked = ranking(rows)
     return PlainFacts(
-        ranking=Measure(value=None) if ranked is None else Measure(value=ranked.area, interval=ranked.interval),
+        ranking=Measure(value=None) if ranked is None else ranked,
         far=_far_apart(rows, says, true, FACTOR[kind]),
         verdicts=bool(np.isin(rows.confidence, (0, 1)).all()),
         usual=float(values[shares.argmax()]),

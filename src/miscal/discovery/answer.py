@@ -94,9 +94,8 @@ def _plain(summary: Summary, words: Vocabulary) -> str:
 def _headline(summary: Summary, words: Vocabulary) -> str:
     """Say how large the hidden error is, or the visible one; or what would have been found."""
     proof, many = summary.certificate, len(summary.findings)
-    located = proof.p_value < SIGNIFICANCE and proof.p_field < SIGNIFICANCE
     things = _begin(words.probabilities)
-    if located and (low := _limit(summary)):
+    if proof.located and (low := _limit(summary)):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
         return f"{things} are off by at least {size} {points} on average where no reliability diagram shows it."
@@ -106,7 +105,7 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     if summary.classes is not None and summary.classes.findings:
         many = len(summary.classes.findings)
         return f"Probabilities of classes are off in {many} group{'s' if many > 1 else ''} of rows."
-    if located or proof.p_value < SIGNIFICANCE:
+    if proof.claims_hidden:
         return f"At equal {words.probability}, {words.how_often} depends on the inputs; no diagram shows it."
     smece = summary.global_.smece
     if _proven(summary) and smece.value:
@@ -133,7 +132,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         promise = f"{name} is predicted with {spoken(one.confidence)}, and is the label in {spoken(one.accuracy)}"
         return f"On {named(one)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
-    if proof.p_value < SIGNIFICANCE:
+    if proof.claims_hidden:
         off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]
         if off:
             one = max(off, key=lambda regime: regime.share * abs(regime.hidden.value))
@@ -202,7 +201,7 @@ def _correction(summary: Summary) -> str:
     if high is not None and high < 0:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
     more = 4 * summary.certificate.n
-    if summary.findings or summary.certificate.p_value < SIGNIFICANCE:
+    if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {_round(more)} rows."
     return f"There is nothing to correct. About {_round(more)} rows would show errors half as large."
 
