@@ -85,3 +85,29 @@ def check_policy_without_program(text):
     assert f"style-src '{digest(style)}'" in policy
     assert "script-src" not in policy
     assert "<script" not in text
+
+
+def check_policy(text):
+    """The policy of a page names its style and its program by their hashes, and nothing else that may run."""
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
+    style = re.search(r"<style>(.*)</style>", text, flags=re.DOTALL)[1]
+    (program,) = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    assert policy.startswith("default-src 'none';")
+    assert f"style-src '{digest(style)}'" in policy
+    assert f"script-src '{digest(program)}'" in policy
+    assert "unsafe" not in policy
+    assert text.count("<script") == 1
+
+
+def check_lines(answer):
+    """Three lines are short, and made of words."""
+    for line, most in ((answer.headline, 20), (answer.reason, 25), (answer.action, 25)):
+        assert sum(bool(re.search(r"\w", word)) for word in line.split()) <= most, line
+        assert line[-1] in ".?", line
+        assert not re.search(r"\b(None|nan|inf|undefined)\b|[{}]|  |\.\.", line), line
+
+
+def check_terminal(lines):
+    """What a command prints is at most thirty lines of at most a hundred columns, but for paths."""
+    assert len(lines) <= 30
+    assert all(len(line) <= 100 for line in lines if not line.startswith(("page", "table", "next", "written to")))

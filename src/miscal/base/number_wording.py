@@ -104,6 +104,28 @@ def lower_limit(limit: float) -> str:
     return f"{floored:.1f}" if unit == 0.1 else significant(floored, 1)
 
 
+def upper_limit(limit: float) -> str:
+    """Write an upper limit in percentage points, rounded up, so that the words never promise less than the number.
+
+    >>> upper_limit(0.0941), upper_limit(0.148), upper_limit(0.00043), upper_limit(0.12), upper_limit(0.0)
+    ('9.5', '14.8', '0.05', '12', '0')
+    """
+    high = 100 * limit * (1 - 1e-9)
+    unit = 0.1 if high >= 0.1 or high <= 0 else 10.0 ** math.floor(math.log10(high))
+    return f"{round(math.ceil(high / unit - 1e-9) * unit, 12):g}"
+
+
+def round_up(rows: float) -> str:
+    """Write a number of rows with two digits that count, rounded up.
+
+    >>> round_up(7.2), round_up(1_234), round_up(40_000)
+    ('8', '1,300', '40,000')
+    """
+    whole = math.ceil(rows)
+    step = 10 ** max(0, len(str(whole)) - 2)
+    return f"{-(-whole // step) * step:,}"
+
+
 def duration(seconds: float) -> str:
     """Write seconds as seconds, minutes or hours.
 

@@ -31,7 +31,8 @@ class Group:
 
     `number` is the finding's, from 1, and 0 of all rows; `elsewhere` is what happened in rows of equal probability,
     `hidden` the number by which it was found. `colour` is that of its curve, empty where it has none. `along` says that
-    it was found by how the outcome runs along the probability or a column, and not by its mean.
+    it was found by how the outcome runs along the probability or a column, and not by its mean. `note` stands beside
+    the number of rows.
     """
 
     number: int
@@ -45,6 +46,7 @@ class Group:
     sign: str
     colour: str
     along: bool
+    note: str = ""
 
     @property
     def ends(self) -> list[float]:

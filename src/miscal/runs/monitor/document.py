@@ -7,10 +7,14 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
-from miscal.base.number_wording import percent
+from miscal.base.number_wording import percent, round_up, upper_limit
 from miscal.base.shown import Diagram, Shown, ShowsItself, fact_lines, wrapped
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
+from miscal.discovery.answer import MOST_WORDS, spoken
+from miscal.discovery.summary_parts import Answer
+from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points, signed
+from miscal.report.opening import aligned, cut, one_line, opening_lines
 
 MONITOR_VERSION = 3
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
@@ -28,6 +32,10 @@ HOLDS, BROKEN, UNKNOWN = "holds", "does not hold", "not known"
 
 SHOWN = 5
 """Findings, and things not asked, that are named in sentences."""
+MOST_PRINTED, MOST_WARNED = 8, 4
+"""Questions, and warnings, that are printed of a look; the page has all."""
+MOST_MORE = 1_000_000
+"""Rows beyond which it is not said how many would tell."""
 FEW_ROWS = 300
 """Rows of a run below which it is said what it could not know."""
 
@@ -135,9 +143,20 @@ class Monitoring(ShowsItself, Document):
         """Return the questions of one kind; of all rows there is one of either kind."""
         return [one for one in self.questions if one.kind == kind]
 
+    @property
+    def answer(self) -> Answer:
+        """Whether the correction holds, and by how much; where it does not; and what to do."""
+        return Answer(headline=_headline(self), reason=_reason(self), action=_action(self))
+
+    @property
+    def in_order(self) -> list[QuestionNumbers]:
+        """The questions about all rows first, then what does not hold, what is not known, and what holds."""
+        order = (BROKEN, UNKNOWN, HOLDS)
+        return sorted(self.questions, key=lambda one: (one.kind != LEVEL, not one.alarms, order.index(one.state)))
+
     def shown(self) -> Shown:
-        """Return what it shows of itself: an alarm, its verdict, and how far outcomes were off after each look."""
-        first, *others = self.verdict
+        """Return what it shows of itself: its three lines, and how far outcomes were off after each look."""
+        lines = (self.answer.headline, self.answer.reason, self.answer.action)
         (level,) = self.asked(LEVEL)
         values = [one.value or 0.0 for one in level.course]
         low, high = min(*values, 0.0), max(*values, 0.0)
@@ -154,11 +173,96 @@ class Monitoring(ShowsItself, Document):
         )
         return Shown(
             title=f"Monitor of {self.run} after {_count(n, 'look')}",
-            alarms=(first,) if self.alarm else (),
-            sentences=tuple(others) if self.alarm else self.verdict,
+            alarms=lines[:1] if self.alarm else (),
+            sentences=lines[1:] if self.alarm else lines,
             facts=tuple(_facts(self)),
             diagram=course,
         )
+
+
+def _headline(found: Monitoring) -> str:
+    """Say whether the correction holds, does not hold or is not known to, and by how much."""
+    (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
+    value, (low, high) = level.rows.value.value or 0.0, level.rows.value.interval or (None, None)
+    if level.state == BROKEN:
+        between = "" if low is None or high is None else f" ({_between(low, high)})"
+        return f"The correction does not hold: outcomes are {_off(value)} what it says{between}."
+    if gain.state == BROKEN:
+        return f"The correction does harm: log loss is {gain.rows.value.value or 0.0:.3g} higher with it than without."
+    if low is None or high is None:
+        return "Not known yet whether the correction holds: there are too few rows."
+    if level.state == HOLDS:
+        return f"The correction holds: outcomes are at most {upper_limit(max(-low, high))} points from what it says."
+    side = "below" if high <= 0 else "above"
+    far = f"{_off(low)} to {_off(high)}" if low < 0 < high else f"{_between(low, high)} points {side}"
+    return f"Not known yet whether the correction holds: outcomes are {far} what it says."
+
+
+def _reason(found: Monitoring) -> str:
+    """Say where outcomes are farthest from what the correction says, or what was asked."""
+    (level,) = found.asked(LEVEL)
+    parts = [one for one in found.questions if one.kind not in WHOLE]
+    broken = [one for one in parts if one.state == BROKEN and one.rows.observed is not None]
+    if broken:
+        worst = max(broken, key=lambda one: abs(one.rows.value.value or 0.0))
+        words = (worst.phrase or worst.about).split()
+        name = " ".join(words if len(words) <= MOST_WORDS else [*words[:MOST_WORDS], "…"])
+        return f"Farthest off, {name}: {_promise(worst, found)}."
+    if level.rows.observed is None:
+        return "There are no rows yet."
+    if found.alarm or not parts:
+        return f"{_span(level.rows).capitalize()}: {_promise(level, found)}."
+    holds = sum(one.state == HOLDS for one in parts)
+    return f"All rows: {_promise(level, found)}. Of {_count(len(parts), 'part')} of them it holds in {holds}."
+
+
+def _span(rows: RowsOfLooks) -> str:
+    return f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
+
+
+def _promise(one: QuestionNumbers, found: Monitoring) -> str:
+    rows = one.rows
+    says, true = spoken(rows.corrected or 0.0), spoken(rows.observed or 0.0)
+    return f"it says {says}, and {true} {vocabulary(found.kind).come_true} ({_count(rows.n, 'row')})"
+
+
+def _action(found: Monitoring) -> str:
+    """Say whether to go on with the correction, and what to do else."""
+    (level,), (gain,) = found.asked(LEVEL), found.asked(GAIN)
+    parts = [one for one in found.questions if one.kind not in WHOLE]
+    broken = sum(one.state == BROKEN for one in parts)
+    if gain.state == BROKEN:
+        return "Do not use the correction: find out what changed, and run miscal discover again with rows of this kind."
+    if level.state == BROKEN:
+        still = "; until then it is no worse than none" if gain.state == HOLDS else ""
+        return f"Correct anew: find out what changed, and run miscal discover again with rows of this kind{still}."
+    if broken:
+        where = f"{broken} of {_count(len(parts), 'part')}"
+        return f"Correct anew where it does not hold ({where}): run miscal discover again."
+    if level.state == HOLDS:
+        return "Go on using the correction: look again at the next labelled rows."
+    more = _more_rows(level)
+    return f"Look again: {'more' if more is None else f'about {round_up(more)} more'} labelled rows would tell."
+
+
+def _more_rows(one: QuestionNumbers) -> float | None:
+    """Return how many more rows would tell whether it holds, if outcomes go on as they are; None where far too many."""
+    (low, high), value, ends = one.allowed, one.rows.value.value, one.rows.value.interval
+    if value is None or low is None or ends is None or ends[0] is None or ends[1] is None:
+        return None
+    room = min(high - value, value - low)
+    needed = one.rows.n * ((ends[1] - ends[0]) / 2 / max(abs(room), 1e-9)) ** 2
+    return needed - one.rows.n if one.rows.n < needed < MOST_MORE else None
+
+
+def _off(value: float) -> str:
+    return f"{in_points(abs(value))} {'below' if value < 0 else 'above'}"
+
+
+def _between(low: float, high: float) -> str:
+    """Write the sizes between two differences of one sign."""
+    small, large = sorted((abs(low), abs(high)))
+    return f"{in_points(small).split()[0]} to {in_points(large).split()[0]}"
 
 
 def verdict(found: Monitoring) -> Iterator[str]:
@@ -210,9 +314,8 @@ def _several(asked: Sequence[QuestionNumbers], what: tuple[str, str], most: int,
 def _answer(one: QuestionNumbers, found: Monitoring) -> str:
     """Say the answer to a question, with the numbers that it rests on."""
     words, rows, gain = vocabulary(found.kind), one.rows, one.kind == GAIN
-    span = f"look {rows.first}" if rows.first == rows.last else f"looks {rows.first} to {rows.last}"
     if one.state == BROKEN:
-        state = f"{'worse' if gain else BROKEN} (shown by {span})"
+        state = f"{'worse' if gain else BROKEN} (shown by {_span(rows)})"
     else:
         state = "no worse" if gain and one.state == HOLDS else one.state
     if gain:
@@ -246,7 +349,38 @@ def _count(n: int, what: str) -> str:
 
 
 def monitor_lines(found: Monitoring, out: Path) -> list[str]:
-    """Return the lines that are printed of a look; `out` is the folder of the monitor."""
+    """Return the lines that are printed of a look, at most thirty; `out` is the folder of the monitor."""
+    words, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
+    heads = ("rows", "number", "it says", words.heads[0], "off, points", "correction")
+    asked = found.in_order[:MOST_PRINTED]
+    table = [_row(one, decimals) for one in asked]
+    facts = [("rows", _facts(found)[0][1])]
+    facts += [("not asked", one) for one in found.left_out[:1]] + [("warning", one) for one in found.warnings]
+    more = len(found.questions) - len(asked)
+    return [
+        *opening_lines(found.answer),
+        "",
+        *aligned(heads, table),
+        *([f"{more} more: see the page"] if more else []),
+        "",
+        *(one_line(*fact) for fact in facts[: MOST_WARNED + 1]),
+        one_line("page", str(out / "monitor.html")),
+    ]
+
+
+def _row(one: QuestionNumbers, decimals: int) -> tuple[str, ...]:
+    rows, value, ends = one.rows, one.rows.value.value, one.rows.value.interval
+    if one.kind == GAIN:
+        return "change of log loss", f"{rows.n:,}", "", "", "" if value is None else signed(value, 4), one.state
+    said = "no rows" if value is None else points(value, decimals)
+    if value is not None and ends is not None:
+        said += f" ({points(ends[0], decimals)} to {points(ends[1], decimals)})"
+    says, true = ("" if share is None else spoken(share) for share in (rows.corrected, rows.observed))
+    return cut(one.about, 30), f"{rows.n:,}", says, true, said, one.state
+
+
+def verbose_lines(found: Monitoring, out: Path) -> list[str]:
+    """Return the long form of a look: the verdict, and all facts; `out` is the folder of the monitor."""
     return [
         *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
         "",

@@ -1,0 +1,88 @@
+"""The three lines of a monitor: short, of its own numbers, and never against its answers."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from miscal.base.vocabulary import KINDS
+from miscal.discovery.summary import Measure
+from miscal.runs.monitor.document import MOST_PRINTED, monitor_lines
+from miscal.runs.monitor.page import build
+
+from ...report.read_page import check_lines, check_terminal
+from .test_page import KEYS, monitoring, question
+
+STATES = ("holds", "not known", "does not hold")
+INTERVALS = {
+    "below": (-0.09, (-0.12, -0.06)),
+    "above, little": (0.0004, (0.0001, 0.0007)),
+    "around": (0.01, (-0.03, 0.05)),
+    "none": (0.2, None),
+}
+
+
+def watched(states, interval="below", kind="answer", name="law"):
+    """A monitor whose questions have these states, with the value and interval of all rows."""
+    value, ends = INTERVALS[interval]
+    measure = Measure(value=value, interval=ends)
+    asked = [question(key, name, state) for key, state in zip(KEYS, states, strict=True)]
+    rows = asked[0].rows.model_copy(update={"value": measure, "observed": 0.49 + value})
+    asked[0] = asked[0].model_copy(update={"rows": rows, "course": (measure, measure)})
+    loss = asked[1].rows.model_copy(update={"value": Measure(value=0.031, interval=(0.01, 0.05))})
+    asked[1] = asked[1].model_copy(update={"rows": loss})
+    alarm = "does not hold" in states[:2]
+    return monitoring().model_copy(update={"kind": kind, "questions": tuple(asked), "alarm": alarm})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lines_say_the_state_and_nothing_against_it(kind):
+    for *states, interval, name in product(STATES, STATES, STATES, STATES, INTERVALS, ("law", "a long name " * 20)):
+        if interval == "none" and states[0] != "not known":
+            continue
+        found = watched(states, interval, kind, name)
+        lines, (level, gain, *parts) = found.answer, states
+        check_lines(lines)
+        says = {state: lines.headline.startswith(f"The correction {state}") for state in STATES}
+        assert says["holds"] == (level == "holds" and gain != "does not hold")
+        assert says["does not hold"] == (level == "does not hold")
+        assert ("does harm" in lines.headline) == (gain == "does not hold" != level)
+        assert ("Not known yet" in lines.headline) == (level == "not known" and gain != "does not hold")
+        assert ("Do not use" in lines.action) == (gain == "does not hold")
+        assert ("Go on using" in lines.action) == (level == "holds" and "does not hold" not in (gain, *parts))
+        assert ("no worse than none" in lines.action) == (level == "does not hold" and gain == "holds")
+        assert ("Farthest off" in lines.reason) == ("does not hold" in parts)
+
+
+@pytest.mark.parametrize(
+    ("states", "interval", "headline"),
+    [
+        (("does not hold", "holds"), "below", "does not hold: outcomes are 9 points below what it says (6 to 12)."),
+        (("holds", "holds"), "around", "holds: outcomes are at most 5 points from what it says."),
+        (("not known", "holds"), "around", "not known: outcomes are 3 points below to 5 points above what it says."),
+        (("not known", "holds"), "below", "not known: outcomes are 6 to 12 points below what it says."),
+        (("not known", "holds"), "none", "not known: there are too few rows."),
+        (("holds", "does not hold"), "around", "does harm: log loss is 0.031 higher with it than without."),
+    ],
+)  # fmt: skip
+def test_the_headline_says_by_how_much(states, interval, headline):
+    state, _, said = headline.partition(": ")
+    begins = "Not known yet whether the correction holds" if state == "not known" else f"The correction {state}"
+    assert watched((*states, "holds", "holds"), interval).answer.headline == f"{begins}: {said}"
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_terminal_has_thirty_lines_at_most_however_much_was_asked(state):
+    found = monitoring("a very long name of something " * 9, state=state)
+    many = tuple(question(f"finding:{k}", "long " * 40) for k in range(40))
+    found = found.model_copy(update={"questions": (*found.questions, *many), "warnings": ("much " * 80,) * 20})
+    lines = monitor_lines(found, Path("run/monitor"))
+    check_terminal(lines)
+    assert f"{len(found.questions) - MOST_PRINTED} more: see the page" in lines
+
+
+def test_terminal_page_and_markdown_say_the_same_lines():
+    found = watched(("does not hold", "holds", "does not hold", "holds"))
+    texts = "\n".join(monitor_lines(found, Path("out"))), build(found), found.shown().markdown()
+    for said in (found.answer.headline, found.answer.reason):
+        assert all(said.split(":")[0] in text for text in texts)
