@@ -1,13 +1,13 @@
-"""Is "mended" said of what is not? Planted groups, found and corrected by a known part.
+"""Is "corrected" said of what is not? Planted groups, found and corrected by a known part.
 
     python benchmarks/fates.py [--rows 1000 4000 16000] [--draws 100]
 
 Rows of twelve kinds; outcomes are drawn by odds that a confidence understates in one kind and overstates in another, by
 a factor of its own in each draw. The ledger finds them, and corrections leave none, a half, all or one and a half of
 what is hidden in every row, so that the truth is known. Counted is what the ledger says of the findings that are these
-kinds: mended, reduced, worse or not known. Target: mended is said of at most 5 % of those of which a half is left,
-reduced or mended of at most 5 % of those of which all is left, and worse of no more of these. How often mended is said
-where nothing is left is the power, and has no target.
+kinds: corrected, reduced, made worse or not known. Target: corrected is said of at most 5 % of those of which a half is
+left, reduced or corrected of at most 5 % of those of which all is left, and made worse of no more of these. How often
+corrected is said where nothing is left is the power, and has no target.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.stats import binomtest
 from _script import limit_threads, options, results, show, target
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.sizes import FATES, MENDED, REDUCED, WORSE
+from miscal.findings.ledger.sizes import CORRECTED, FATES, REDUCED, WORSE
 
 FIELDS = ("rows", "draw")
 LEFT = (0.0, 0.5, 1.0, 1.5)
@@ -85,7 +85,9 @@ def _shown(args: argparse.Namespace, records: list[dict]) -> bool:
             shares = [f"{count / many:.3f}" for count in counts]
             shown.append([n, left, int(counts.sum()), *shares, f"{np.median(needed):.0f}" if needed else ""])
             said = dict(zip(FATES, counts, strict=True))
-            false = said[MENDED] if left == 0.5 else said[MENDED] + said[REDUCED] + said[WORSE] if left == 1 else 0
+            false = (
+                said[CORRECTED] if left == 0.5 else said[CORRECTED] + said[REDUCED] + said[WORSE] if left == 1 else 0
+            )
             wrong[left] += (false, int(counts.sum()))
     head = ["rows", "left", "findings", *FATES, "rows that it would take, median"]
     show(args, "fates", "what is said of findings of which so much is left", head, shown)

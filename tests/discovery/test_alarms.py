@@ -184,5 +184,5 @@ def test_a_confidence_that_tells_rows_apart_hardly_or_not_is_told_by_independent
     rate = LabelledRows.of((rng.random(1_000) < 0.2).astype(float), np.full(1_000, 0.2))
     assert alarms(rate, kind="event") == ()
     assert say_little(rate, "event")[0] == (
-        "the predicted risk is 20.0 % in 100 % of the rows, and tells none of these from another"
+        "the predicted risk is 20 % in 100 % of the rows, and tells none of these from another"
     )

@@ -6,9 +6,10 @@ from itertools import product
 import pytest
 
 from miscal.base.document import Measure
+from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import KINDS, vocabulary
 from miscal.data.column_reading import ColumnReading
-from miscal.discovery.answer import answer_of, finding_sentence, spoken
+from miscal.discovery.answer import answer_of, finding_sentence
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger import Finding
 
@@ -47,7 +48,7 @@ FINDINGS = {
             "upper": THIRD | {"confidence": 0.9, "accuracy": {"value": 0.61}},
         }
     ],
-    "worse": [FINDING | {"after": {"value": -0.6, "interval": [-0.7, -0.5]}, "fate": "worse"}],
+    "worse": [FINDING | {"after": {"value": -0.6, "interval": [-0.7, -0.5]}, "fate": "made worse"}],
     "a long name": [FINDING | {"condition": {**FINDING["condition"], "value": "a very long name of a subject " * 9}}],
 }
 PROOFS = {

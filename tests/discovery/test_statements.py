@@ -1,5 +1,7 @@
 """No two statements of a run contradict each other: laws over whole summaries."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -14,12 +16,13 @@ from miscal.findings import Subregime
 from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger import SHIFT, SLOPE
-from miscal.findings.ledger.sizes import MENDED, fate_of
+from miscal.findings.ledger.sizes import CORRECTED, fate_of
 from miscal.findings.verdict import sized, together_words
 
 pytestmark = pytest.mark.whole
 
 LEVEL = 0.05
+_COUNTED = re.compile(r"Of the \d+ findings, |All \d+ findings are |The finding is |Whether the findings? (?:is|are) ")
 
 
 def contradictions(summary):
@@ -64,7 +67,8 @@ def contradictions(summary):
         check(one.condition not in seen, f"{one.description}: told twice")
         seen.add(one.condition)
         check((one.effect == SLOPE) <= bool(one.curve), f"{one.description}: a slope without its curve")
-    shown = summary.verdict.partition("What no reliability diagram shows: ")[2].partition("The correction ")[0]
+    shown = summary.verdict.partition("What no reliability diagram shows: ")[2]
+    shown = _COUNTED.split(shown)[0]
     shifts = [one for one in summary.findings if one.effect == SHIFT]
     for one in sorted(shifts, key=lambda one: one.together_with is not None)[:3]:
         number = (
@@ -78,14 +82,18 @@ def contradictions(summary):
         check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")
         told = fate_of(one.before, one.after, one.n)
         check(told == (one.fate, one.rows_needed), f"{one.description}: {one.fate}")
-        left += [one] if one.fate != MENDED and one.effect == SHIFT and not low <= 0 <= high else []
+        left += [one] if one.fate != CORRECTED and one.effect == SHIFT and not low <= 0 <= high else []
     rest = summary.verdict.partition("orrected confidence, the model is ")[2]
     for one in shifts:
         check((f"{one.phrase} (by " in rest) == (one in left) or len(left) > 3, f"{one.description}: named as left")
-    check(("he correction " in summary.verdict) == bool(fates), "what the correction mends of nothing")
-    many, mended = len(fates), fates.count(MENDED)
-    told = "all" if mended == many else f"{mended or 'none'} of the"
-    check(many < 2 or f"The correction mends {told} {many} findings" in summary.verdict, "how many are mended")
+    check(bool(_COUNTED.search(summary.verdict)) == bool(fates), "what the correction makes of nothing")
+    many, corrected = len(fates), fates.count(CORRECTED)
+    told = (
+        f"All {many} findings are corrected"
+        if corrected == many
+        else f"{corrected} {'is' if corrected == 1 else 'are'} corrected"
+    )
+    check(many < 2 or not corrected or told in summary.verdict, "how many are corrected")
     turned = [(one.after.value < 0) != (one.sign == "over") for one in left]
     for words, some in (("the model is still right ", False), ("now right ", True)):
         check(

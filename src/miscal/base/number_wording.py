@@ -59,6 +59,17 @@ def percent(share: float, digits: int = 0) -> str:
     return f"over {100 - 10**-digits:.{digits}f} %" if number == whole and share < 1 else f"{number} %"
 
 
+def spoken(share: float) -> str:
+    """Write a share as one says it: in whole per cents, and with two digits below 10 %.
+
+    >>> spoken(0.613), spoken(0.0032), spoken(0.042), spoken(0.9996)
+    ('61 %', '0.32 %', '4.2 %', 'over 99 %')
+    """
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return f"{significant(100 * share) if 0 < share < 0.0995 else f'{100 * share:.0f}'} %"
+
+
 def rate(share: float) -> str:
     """Write a rate in whole per cents; below 10 % with two digits, and above 99 % with two digits of the rest.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from miscal.base.errors import InputError
-from miscal.base.number_wording import percent
+from miscal.base.number_wording import spoken
 
 Kind = Literal["answer", "event", "judge"]
 """What a probability is of: that the answer given is right, that an event happens, or that people approve of an answer
@@ -106,7 +106,7 @@ class Vocabulary:
 
     def percent(self, share: float) -> str:
         """Write a rate or a probability in a sentence."""
-        return percent(share, self.digits)
+        return spoken(share)
 
     def comes_true(self, adverb: str = "") -> str:
         """Say that the outcome is 1, for a sentence that goes on: "the model is right", "the event still happens"."""

@@ -6,7 +6,7 @@ Lines are chosen by rule from the numbers of the summary: plain facts of all row
 from __future__ import annotations
 
 from miscal.base.json_values import clean_text
-from miscal.base.number_wording import lower_limit, significant
+from miscal.base.number_wording import lower_limit, spoken
 from miscal.base.vocabulary import LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
@@ -42,19 +42,6 @@ def answer_of(summary: Summary) -> Answer:
 def worded(summary: Summary) -> Summary:
     """Return a summary with its sentences written from its values: the three lines, and the verdict."""
     return summary.model_copy(update={"answer": answer_of(summary), "verdict": clean_text(verdict_of(summary))})
-
-
-def spoken(share: float) -> str:
-    """Write a share as one says it: in whole per cents, and with two digits below 10 %.
-
-    Examples
-    --------
-    >>> spoken(0.613), spoken(0.0032), spoken(0.042), spoken(0.9996)
-    ('61 %', '0.32 %', '4.2 %', 'over 99 %')
-    """
-    if 0.99 < share < 1:
-        return "over 99 %"
-    return f"{significant(100 * share) if 0 < share < 0.0995 else f'{100 * share:.0f}'} %"
 
 
 def named(finding: Finding, most: int = MOST_WORDS) -> str:
@@ -173,7 +160,7 @@ def _action(summary: Summary, words: Vocabulary) -> str:
         columns = (
             f"{_column(summary, 'confidence', words.probability)} and {_column(summary, 'correct', 'the outcome')}"
         )
-        return f"Check that {columns} are the right columns, and not turned round."
+        return f"Check that {columns} are the right columns, and not reversed."
     if plain.copies > 1:
         return f"Leave the copies out: the file holds every row {plain.copies} times."
     units = summary.units

@@ -11,22 +11,23 @@ from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, J
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decisions import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE
-from miscal.findings.ledger.sizes import MENDED, NOT_KNOWN, REDUCED, WORSE, holds_zero
+from miscal.findings.ledger.sizes import CORRECTED, NOT_KNOWN, REDUCED, WORSE, holds_zero
 from miscal.findings.verdict import (
+    correction_sentence,
     in_points,
     interval_of_size,
-    mending_sentence,
     slope_sentence,
     slopes_left,
     together_words,
 )
 
-_MENDING = {
-    MENDED: " The correction of all classes mends this.",
+_CORRECTION = {
+    CORRECTED: " The correction of all classes removes this.",
     REDUCED: " The correction of all classes reduces this.",
     WORSE: " The correction of all classes makes this worse.",
-    NOT_KNOWN: " Whether the correction of all classes mends this is not known.",
+    NOT_KNOWN: " Whether the correction of all classes removes this is not known.",
 }
+"""What the correction makes of the first finding of classes, by its fate."""
 LACKING = {
     "labels": "fewer than 20 answers have a verdict of people",
     "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
@@ -46,20 +47,20 @@ def verdict_of(summary: Summary) -> str:
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
     structure, told = summary.field.structure, {"evidence": summary.evidence, "slopes": along, "kind": summary.kind}
     hidden = verdict(summary.certificate, places, groups, structure=structure, **told)
-    said = shown, hidden, mending_of(summary), classes_sentence(summary.classes), decision_of(summary)
+    said = shown, hidden, correction_of(summary), classes_sentence(summary.classes), decision_of(summary)
     return " ".join(filter(None, said))
 
 
-def mending_of(summary: Summary) -> str:
+def correction_of(summary: Summary) -> str:
     """Write the part of the verdict that says what the correction makes of the findings; empty where there are none."""
     fates = [one.fate for one in summary.findings if one.fate is not None]
     if not fates:
         return ""
-    off = [one for one in summary.findings if one.fate not in (None, MENDED) and not holds_zero(one.after)]
+    off = [one for one in summary.findings if one.fate not in (None, CORRECTED) and not holds_zero(one.after)]
     shifts, slopes = ([one for one in off if one.effect == effect] for effect in (SHIFT, SLOPE))
     left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in shifts]
     along = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
-    return mending_sentence(fates, left, summary.kind, slopes_left=along)
+    return correction_sentence(fates, left, summary.kind, slopes_left=along)
 
 
 def decision_of(summary: Summary) -> str:
@@ -104,8 +105,8 @@ def confusion_sentence(one: Confusion) -> str:
     Examples
     --------
     >>> from miscal.base.document import Measure
-    >>> sizes = dict(probability=0.03, rate=0.12, hidden=Measure(value=0.08), after=Measure(value=0.0), fate="mended")
-    >>> known = dict(label="dog", predicted="cat", finding=1, n=800, sign="under", p_adjusted=1e-4)
+    >>> sizes = dict(probability=0.03, rate=0.12, hidden=Measure(value=0.08), after=Measure(value=0.0))
+    >>> known = dict(fate="corrected", label="dog", predicted="cat", finding=1, n=800, sign="under", p_adjusted=1e-4)
     >>> confusion_sentence(Confusion(**known, **sizes))
     'where the model predicts cat, the label is dog in 12 % of the 800 rows, and the model says 3 %'
     """
@@ -123,18 +124,18 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
         first, more = numbers.confusions[0], len(numbers.confusions) - 1
         others = f" ({more} more confusion{'' if more == 1 else 's'} of this kind)" if more else ""
         said = confusion_sentence(first)
-        left = _MENDING.get(first.fate, "")
+        left = _CORRECTION.get(first.fate, "")
         return f"Class by class, {said}: no reliability diagram of {first.label} shows this{others}.{left}"
     shifts = [(name, one) for name, one in numbers.findings if one.effect == SHIFT]
     if not shifts:
-        return "Class by class, probabilities say more or less in some groups than elsewhere."
+        return "Class by class, some groups differ in how far the share of a class rises with its probability."
     name, one = min(shifts, key=lambda named: named[1].p_adjusted)
     value = one.before.value or 0.0
     between = interval_of_size(value, one.before.interval)
     size = f"{in_points(abs(value))}{f', {between}' if between else ''}"
     return (
         f"Class by class, the label is {name} {LESS_OR_MORE[one.sign]} on {one.phrase} than on rows of equal "
-        f"probability of {name} (by {size}).{_MENDING.get(one.fate, '')}"
+        f"probability of {name} (by {size}).{_CORRECTION.get(one.fate, '')}"
     )
 
 

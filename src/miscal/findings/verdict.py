@@ -1,4 +1,4 @@
-"""Write the verdict: what no reliability diagram shows, which groups say less by their confidence, what is mended."""
+"""Write the verdict: what no reliability diagram shows, and what the correction makes of each finding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _BASIS = {
 MOST_SLOPES = 2
 """Slopes that the verdict tells in full; the report lists all."""
 LITTLE = 0.25
-"""Share of the rise of accuracy of rows of equal confidence below which confidence is said to say little. Not tuned."""
+"""Share of the rise of accuracy of rows of equal confidence below which it is said to hardly rise. Not tuned."""
+HARDLY, LESS, MORE = "hardly rises", "rises less", "rises more"
+"""How the accuracy of a group follows its confidence."""
 
 
 def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
@@ -62,7 +64,7 @@ def verdict(
     structure. `places`: the regions that were confirmed, strongest first;
     three at most are named, where there are no groups. `groups`: the groups of the ledger of findings, strongest first;
     three at most are named. `evidence`: whether the proof is of test rows, or of rows of all, each judged by a field
-    learned from earlier blocks. `slopes`: a clause on groups in which the confidence says less than elsewhere
+    learned from earlier blocks. `slopes`: a clause on groups in which accuracy rises less with confidence
     (:func:`.verdict.slope_sentence`).
 
     Examples
@@ -155,15 +157,14 @@ def _limit(proof: Certificate, basis: str) -> str:
 def in_points(size: float, digits: int = 0) -> str:
     """Write a size in whole points, or in tenths where it is less than one.
 
-    `size`: at least 0. `digits`: decimals, of rates that are often small: then a size of less than a point has two
-    digits that count.
+    `size`: at least 0. `digits`: 1 of rates that are often small: then a size of less than ten points has two digits.
 
     Examples
     --------
     >>> in_points(0.123), in_points(0.01), in_points(0.0034), in_points(0.000234), in_points(0.0)
     ('12 points', '1 point', '0.3 points', '0.02 points', '0.0 points')
-    >>> in_points(0.123, 1), in_points(0.0034, 1)
-    ('12.3 points', '0.34 points')
+    >>> in_points(0.123, 1), in_points(0.0321, 1), in_points(0.0034, 1)
+    ('12 points', '3.2 points', '0.34 points')
     """
     number = _points(100 * size, size >= 0.01, digits)
     return f"{number} point{'' if number == '1' else 's'}"
@@ -171,7 +172,7 @@ def in_points(size: float, digits: int = 0) -> str:
 
 def _points(number: float, whole: bool, digits: int) -> str:
     if whole:
-        return f"{number:.{digits}f}"
+        return f"{number:.{digits if abs(number) < 9.95 else 0}f}"
     return significant(number) if digits else decimal(number, 1)
 
 
@@ -264,8 +265,8 @@ def fate_words(fate: str | None, rows_needed: int | None) -> str:
 
     Examples
     --------
-    >>> fate_words("mended", None), fate_words("not known", 3_412), fate_words(None, None)
-    ('mended', 'not known, it would take about 3,500 rows', '')
+    >>> fate_words("corrected", None), fate_words("not known", 3_412), fate_words(None, None)
+    ('corrected', 'not known, it would take about 3,500 rows', '')
     """
     if fate != NOT_KNOWN or rows_needed is None:
         return fate or ""
@@ -279,91 +280,94 @@ def together_words(finding: Finding, findings: Sequence[Finding]) -> str:
     return "" if needed is None else f", together with {findings[needed - 1].phrase}"
 
 
-def mending_sentence(
+def correction_sentence(
     fates: Sequence[str],
     left: Sequence[tuple[str, Place]] = (),
     kind: Kind = ANSWER,
     *,
     slopes_left: str = "",
 ) -> str:
-    """Say what the correction makes of the findings, and name those not mended of which something is left.
+    """Say what the correction makes of the findings, and name those of which something is left.
 
     `fates`: of each finding, at least one (:func:`.sizes.fate_of`). `left`: sign and remainder of each shift that is
-    not mended and of which the interval excludes 0 after the correction. `slopes_left`: a clause on such slopes
+    not corrected and of which the interval excludes 0 after the correction. `slopes_left`: a clause on such slopes
     (:func:`.verdict.slopes_left`).
 
     Examples
     --------
     >>> law = ("over", Place("rows with subject = law", -0.17, (-0.29, -0.05)))
-    >>> print(mending_sentence(["reduced", "mended", "not known"], [law]))
-    The correction mends 1 of the 3 findings and reduces 1; of 1 it is not known. Compared with rows of equal corrected
+    >>> print(correction_sentence(["reduced", "corrected", "not known"], [law]))
+    Of the 3 findings, 1 is corrected and 1 is reduced; of 1 this is not known. Compared with rows of equal corrected
     confidence, the model is still right less often on rows with subject = law (by 17 points, 5 to 29).
-    >>> print(mending_sentence(["mended"]), mending_sentence(["not known"]))
-    The correction mends the finding. Whether the correction mends the finding is not known.
+    >>> sums = ("over", Place("rows with subject = sums", 0.08, (0.02, 0.14)))
+    >>> print(correction_sentence(["made worse"], [sums]))
+    The finding is made worse. The correction goes too far: compared with rows of equal corrected confidence, the model
+    is now right more often on rows with subject = sums (by 8 points, 2 to 14).
+    >>> print(correction_sentence(["corrected"]), correction_sentence(["not known"]))
+    The finding is corrected. Whether the finding is corrected is not known.
     """
     words = vocabulary(kind)
-    # on the side of the finding, and what the correction turned round; the most first
+    # on the side of the finding, and beyond it; the most first
     by_size = sorted(left, key=lambda one: -abs(one[1].hidden))
-    still, now = (
-        [place for sign, place in by_size if ((place.hidden < 0) != (sign == "over")) == turned]
-        for turned in (False, True)
+    still, beyond = (
+        [place for sign, place in by_size if ((place.hidden < 0) != (sign == "over")) == opposite]
+        for opposite in (False, True)
     )
-    named = still[:MOST_PLACES]
-    parts = [f"{words.true('still')} {often_on(named, words)}"] if named else []
-    if turned := now[: MOST_PLACES - len(named)]:
-        parts.append(f"{words.true('now')} {often_on(turned, words)}, the other way round than before")
-    more = len(still) + len(now) - len(named) - len(turned)
-    rest = f"; the report lists {more} more" if more else ""
-    compared = f"Compared with {words.equal_rows('corrected')}, {words.subject} {', and '.join(parts)}{rest}"
-    along = f"{slopes_left[:1].upper()}{slopes_left[1:]}"
-    return " ".join(f"{one}." for one in (_counted(fates), compared if parts else "", along) if one)
+    compared, named = f"ompared with {words.equal_rows('corrected')}, {words.subject}", still[:MOST_PLACES]
+    parts = [_counted(fates)]
+    if named:
+        parts.append(f"C{compared} {words.true('still')} {often_on(named, words)}")
+    if too_far := beyond[: MOST_PLACES - len(named)]:
+        parts.append(f"The correction goes too far: c{compared} {words.true('now')} {often_on(too_far, words)}")
+    if more := len(left) - len(named) - len(too_far):
+        parts[-1] += f"; the report lists {more} more"
+    parts.append(f"{slopes_left[:1].upper()}{slopes_left[1:]}")
+    return " ".join(f"{one}." for one in parts if one)
 
 
 def _counted(fates: Sequence[str]) -> str:
     """Count the findings of each fate."""
-    mended, reduced, worse, unknown = (sum(one == fate for one in fates) for fate in FATES)
-    many = len(fates)
-    if many == 1:
-        if unknown:
-            return "Whether the correction mends the finding is not known"
-        return f"The correction {'mends' if mended else 'reduces' if reduced else 'worsens'} the finding"
-    if mended == many:
-        return f"The correction mends all {many} findings"
-    said = [f"mends {mended or 'none'} of the {many} findings"]
-    said += [f"reduces {reduced}"] if reduced else []
-    said += [f"makes {worse} worse"] if worse else []
-    rest = f"; of {unknown} it is not known" if unknown else ""
-    return f"The correction {', '.join(said[:-1])}{' and ' if len(said) > 1 else ''}{said[-1]}{rest}"
+    many, known = len(fates), [(fates.count(fate), fate) for fate in FATES if fate != NOT_KNOWN]
+    known = [(count, fate) for count, fate in known if count]
+    these = "finding is" if many == 1 else "findings are"
+    if not known:
+        return f"Whether the {these} corrected is not known"
+    if known[0][0] == many:
+        return f"{'The' if many == 1 else f'All {many}'} {these} {known[0][1]}"
+    said = [f"{count} {'is' if count == 1 else 'are'} {fate}" for count, fate in known]
+    unknown = many - sum(count for count, _ in known)
+    rest = f"; of {unknown} this is not known" if unknown else ""
+    return f"Of the {many} findings, {_listed(said)}{rest}"
 
 
 def says(finding: Finding, words: Vocabulary) -> str:
-    """Say how much the confidence of a group says, and how often it is right where it is sure and where it is not.
+    """Say how far the accuracy of a group rises with its confidence, and how often it is right at two levels of it.
 
-    `finding`: a slope. Returns a clause: "the confidence says little: of the answers given with 90 % confidence, 61 %
-    are right, and of those given with 60 %, 58 %".
+    `finding`: a slope. Returns a clause: "accuracy hardly rises with confidence: of the answers given with 90 %
+    confidence, 61 % are right, and of those given with 60 %, 58 %".
     """
-    lower, upper = finding.lower, finding.upper
-    much = f"the {words.probability} says {how_much(finding)}"
+    lower, upper, much = finding.lower, finding.upper, how_much(finding)
+    so = f"{words.rate} {much} with {words.probability}{'' if much == HARDLY else ' than elsewhere'}"
     if lower is None or upper is None:
-        return much
+        return so
     levels = (words.percent(share or 0.0) for one in (upper, lower) for share in (one.confidence, one.accuracy.value))
-    return f"{much}: {words.two_levels.format(*levels)}"
+    return f"{so}: {words.two_levels.format(*levels)}"
 
 
 def how_much(finding: Finding) -> str:
-    """Say whether the confidence of a group says little, less than elsewhere, or more."""
+    """Say whether the accuracy of a group hardly rises with its confidence, less than elsewhere, or more."""
     lower, upper, slope = finding.lower, finding.upper, finding.effect == SLOPE
     if lower is None or upper is None:
-        return "more than elsewhere" if finding.sign == "under" else "less than elsewhere"
+        return MORE if finding.sign == "under" else LESS
     rise, usual = (upper.accuracy.value or 0.0) - (lower.accuracy.value or 0.0), upper.expected - lower.expected
     # the sign of a shift is none of its slope
     if finding.sign == "under" if slope else rise > usual:
-        return "more than elsewhere"
-    return "little" if rise < LITTLE * usual else "less than elsewhere"
+        return MORE
+    return HARDLY if rise < LITTLE * usual else LESS
 
 
-def rises(difference: Measure, words: Vocabulary, adverb: str = "") -> str:
-    """Say how much less, or more, the rate of a group rises with its confidence; it "still" does so, for example.
+def rises(difference: Measure, words: Vocabulary) -> str:
+    """Say how much less, or more, the rate of a group rises with its confidence.
 
     Examples
     --------
@@ -372,9 +376,9 @@ def rises(difference: Measure, words: Vocabulary, adverb: str = "") -> str:
     'accuracy rises by 21 points less (10 to 30) from its lower to its upper third of confidence'
     """
     value = difference.value or 0.0
-    between, so = interval_of_size(value, difference.interval, words.digits), f" {adverb}" if adverb else ""
+    between = interval_of_size(value, difference.interval, words.digits)
     return (
-        f"{words.rate}{so} rises by {in_points(abs(value), words.digits)} {'less' if value < 0 else 'more'}"
+        f"{words.rate} rises by {in_points(abs(value), words.digits)} {'less' if value < 0 else 'more'}"
         f"{f' ({between})' if between else ''} from its lower to its upper third of {words.probability}"
     )
 
@@ -390,15 +394,11 @@ def slope_sentence(findings: Sequence[Finding], words: Vocabulary) -> str:
 
 
 def slopes_left(findings: Sequence[Finding], words: Vocabulary) -> str:
-    """Say among which groups the corrected confidence still says less than among other rows, or more.
+    """Say among which groups the rate still rises less, or more, with the corrected confidence.
 
     `findings`: slopes of which something is left beyond chance; at least one.
     """
-    named: dict[str, list[str]] = {}
-    for one in sorted(findings, key=lambda one: -abs(one.after.value or 0.0))[:MOST_SLOPES]:
-        much = "less" if (one.after.value or 0.0) < 0 else "more"
-        named.setdefault(much, []).append(f"{one.phrase} ({rises(one.after, words)})")
-    said = ", and ".join(f"{much} than elsewhere among {' and '.join(some)}" for much, some in named.items())
+    by_size = sorted(findings, key=lambda one: -abs(one.after.value or 0.0))
+    said = "; ".join(f"among {one.phrase}, {rises(one.after, words)}" for one in by_size[:MOST_SLOPES])
     more = len(findings) - MOST_SLOPES
-    rest = f"; the report lists {more} more" if more > 0 else ""
-    return f"the corrected {words.probability} says {said}{rest}"
+    return f"after the correction, {said}{f'; the report lists {more} more' if more > 0 else ''}"

@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+from miscal.base.number_wording import spoken
 from miscal.base.shown import WIDTH, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.answer import spoken
 from miscal.discovery.summary import Summary
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, groups_of

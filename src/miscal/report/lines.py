@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from miscal.base.number_wording import percent, threshold_text
-from miscal.discovery.answer import spoken
+from miscal.base.number_wording import percent, spoken, threshold_text
 from miscal.discovery.wording import rate_sentence
 from miscal.findings.ledger.values import FINDING
 from miscal.report.formatting import count, p_value, size

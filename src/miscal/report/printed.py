@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.base.number_wording import percent
+from miscal.base.number_wording import percent, spoken
 from miscal.base.shown import Diagram, Shown, SignedBar, fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
@@ -145,8 +145,8 @@ def _classes(numbers: ClassNumbers | None) -> Facts:
         (
             "classes",
             f"{counted}; log loss of all classes {losses['raw']:.4g} before, {losses['global map']:.4g} by the global "
-            f"map, {losses['corrected']:.4g} after the correction; {percent(accuracy['raw'], 1)} of the likeliest "
-            f"classes are right before, {percent(accuracy['corrected'], 1)} after",
+            f"map, {losses['corrected']:.4g} after the correction; {spoken(accuracy['raw'])} of the likeliest "
+            f"classes are right before, {spoken(accuracy['corrected'])} after",
         ),
     ]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from miscal.base.arrays import did_you_mean, value_list
 from miscal.base.document import Measure
 from miscal.base.errors import FileError, InputError, command, either
-from miscal.base.number_wording import percent as whole_percent
+from miscal.base.number_wording import spoken
 from miscal.base.shown import Shown, SignedBar, escaped, fact_lines, markdown_table, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.data.readers.names import find
@@ -189,8 +189,8 @@ def class_markdown(one: ClassEvent) -> str:
 
 def _numbers(one: ClassEvent) -> str:
     return (
-        f"class {one.name}: the label of {one.labels:,} rows ({whole_percent(one.rate, 1)}), predicted in "
-        f"{one.predicted:,}; its probability is {whole_percent(one.probability, 1)} on average"
+        f"class {one.name}: the label of {one.labels:,} rows ({spoken(one.rate)}), predicted in "
+        f"{one.predicted:,}; its probability is {spoken(one.probability)} on average"
     )
 
 

@@ -14,8 +14,8 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings import Place
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.sizes import FATES, MENDED, NOT_KNOWN, REDUCED, WORSE, fate_of, hidden_size, holds_zero
-from miscal.findings.verdict import mending_sentence
+from miscal.findings.ledger.sizes import CORRECTED, FATES, NOT_KNOWN, REDUCED, WORSE, fate_of, hidden_size, holds_zero
+from miscal.findings.verdict import correction_sentence
 
 from .test_ledger import crossfitted
 
@@ -40,7 +40,7 @@ def test_a_correction_that_knows_the_truth_mends_every_finding():
     for one in findings:
         assert one.after.interval[0] < 0 < one.after.interval[1]
         assert abs(one.after.value) < abs(one.hidden.value) / 4
-        assert one.fate == MENDED
+        assert one.fate == CORRECTED
 
 
 def test_a_correction_that_changes_nothing_leaves_what_was_hidden():
@@ -72,7 +72,7 @@ def test_without_a_correction_nothing_is_said_of_it():
 
 
 @given(st.integers(0, 1000), st.integers(1, 60), st.floats(0.01, 0.99))
-def test_a_group_that_is_exactly_mended_has_an_interval_that_holds_zero(seed, n, level):
+def test_a_group_that_is_exactly_corrected_has_an_interval_that_holds_zero(seed, n, level):
     rng = np.random.default_rng(seed)
     y, weight = rng.integers(0, 2, n).astype(float), rng.uniform(0.2, 3, n)
     for own in (
@@ -92,8 +92,8 @@ def test_the_fates_part_the_line_and_the_rows_that_are_needed_would_tell(before,
     size, farthest = abs(before), max(-low, high)
     nearest = max(low, -high)
     assert fate in FATES
-    assert (fate == MENDED) == (farthest <= size / 2 + 1e-12) or abs(farthest - size / 2) < 1e-9
-    assert (fate == REDUCED) == (size / 2 < farthest < size) or abs(farthest - size) < 1e-9 or fate == MENDED
+    assert (fate == CORRECTED) == (farthest <= size / 2 + 1e-12) or abs(farthest - size / 2) < 1e-9
+    assert (fate == REDUCED) == (size / 2 < farthest < size) or abs(farthest - size) < 1e-9 or fate == CORRECTED
     assert (fate == WORSE) == (nearest > size) or abs(nearest - size) < 1e-9
     assert (
         fate == told(-high, -low)[0] == fate_of(Measure(value=-before), Measure(value=0.0, interval=(low, high)), n)[0]
@@ -111,17 +111,21 @@ def test_the_fates_part_the_line_and_the_rows_that_are_needed_would_tell(before,
 def test_the_sentence_counts_each_fate_and_names_where_something_is_left(fates, turned):
     signs = ["over" if i % 2 == one else "under" for i, one in enumerate(turned)]
     left = [(sign, Place(f"rows with kind = v{i}", 0.1 if i % 2 else -0.1)) for i, sign in enumerate(signs)]
-    words = mending_sentence(fates, left)
-    mended, reduced, worse, unknown = (fates.count(fate) for fate in FATES)
+    words = correction_sentence(fates, left)
     many = len(fates)
     if many > 1:
-        count = f"all {many}" if mended == many else f"{mended or 'none'} of the {many}"
-        assert words.startswith(f"The correction mends {count} findings")
-        for told, number in (("reduces {}", reduced), ("makes {} worse", worse), ("of {} it is not known", unknown)):
-            assert (told.format(number) in words) == (number > 0)
+        first = words.partition(".")[0]
+        for fate in FATES:
+            number = fates.count(fate)
+            assert (fate in first) == (number > 0) or (fate == CORRECTED and first.startswith("Whether"))
+            told = f"{number} {'is' if number == 1 else 'are'} {fate}"
+            if fate == NOT_KNOWN:
+                told = f"of {number} this is not known"
+            assert number in (0, many) or told in first
+        assert max(map(fates.count, FATES)) < many or first.split()[0] in ("All", "Whether")
     assert words.endswith(".")
     named = [one for i, one in enumerate(turned) if f"v{i} (by" in words]
-    # three in all, those on the side of the finding before those that are turned round
+    # three in all, those on the side of the finding before those that went too far
     assert named.count(False) == min(3, turned.count(False))
     assert named.count(True) == min(3 - named.count(False), turned.count(True))
     more = len(turned) - len(named)
@@ -133,8 +137,8 @@ def test_the_sentence_counts_each_fate_and_names_where_something_is_left(fates, 
 @pytest.mark.parametrize("shift", [0.4, 0.5, 0.7])
 @pytest.mark.parametrize("known", [0.0, 1.0])
 def test_intervals_of_what_is_left_cover_although_the_groups_were_chosen(known, shift):
-    """Corrections that mend nothing of weak findings, or all of it: chance rarely makes a mended one look unmended."""
-    missed = unmended = found = 0
+    """Corrections that remove nothing of weak findings, or all: chance rarely makes these look uncorrected."""
+    missed = uncorrected = found = 0
     for seed in range(150):
         rows, groups, rate = world(seed, 1_500, shift)
         odds, truth = (np.log(values / (1 - values)) for values in (rows.confidence, rate))
@@ -144,10 +148,10 @@ def test_intervals_of_what_is_left_cover_although_the_groups_were_chosen(known, 
             left = (rate - corrected.expected)[inside].mean()
             found += 1
             missed += not one.after.interval[0] <= left <= one.after.interval[1]
-            unmended += not holds_zero(one.after)
+            uncorrected += not holds_zero(one.after)
     assert found >= 100
     assert binomtest(missed, found, 0.05, alternative="greater").pvalue > 0.01
     if known:
-        assert binomtest(unmended, found, 0.05, alternative="greater").pvalue > 0.01
+        assert binomtest(uncorrected, found, 0.05, alternative="greater").pvalue > 0.01
     else:
-        assert unmended >= 0.85 * found
+        assert uncorrected >= 0.85 * found

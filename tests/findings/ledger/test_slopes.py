@@ -13,7 +13,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, SLOPE, find, named_gr
 from miscal.findings.ledger.exact import Strata, exact_slope_p_value
 from miscal.findings.ledger.scan import _Scan, scan
 from miscal.findings.ledger.slopes import bins_of, slope_left, thirds
-from miscal.findings.verdict import how_much
+from miscal.findings.verdict import HARDLY, how_much
 
 from .test_ledger import crossfitted
 
@@ -58,7 +58,7 @@ def test_a_shift_and_a_slope_of_the_same_rows_are_one_finding(level):
     found = find(rows, groups)
     [one] = found.findings
     assert (one.description, one.effect, one.before) == (GROUP, SHIFT, one.hidden)
-    assert how_much(one) == "little"
+    assert how_much(one) == HARDLY
     [value] = [one for one in found.values if one.slope_mark == "finding"]
     assert (value.condition.words, value.mark, value.finding, value.slope_finding) == (GROUP, "finding", 1, 1)
 

@@ -27,7 +27,7 @@ from miscal.calibration.survey_design import average
 from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.residuals import proportion_interval
 
-MENDED, REDUCED, WORSE, NOT_KNOWN = FATES = ("mended", "reduced", "worse", "not known")
+CORRECTED, REDUCED, WORSE, NOT_KNOWN = FATES = ("corrected", "reduced", "made worse", "not known")
 """What can become of a finding."""
 UNDEFINED = Measure(value=None)
 RAREST = 1e-3
@@ -255,18 +255,18 @@ def fate_of(before: Measure, after: Measure, n: int) -> tuple[str | None, int | 
     """Say what the correction makes of a finding and, where that is not known, of how many rows it would be.
 
     `before`: size of the finding before the correction. `after`: what the correction leaves of it. `n`: rows of the
-    group. Returns `fate`: ``"mended"`` where the interval of what is left lies within half of the size, in either
-    direction; ``"reduced"`` where it lies within the whole size; ``"worse"`` where it lies beyond it; ``"not known"``
-    elsewhere, and None where a size is undefined; `rows_needed`: where it is not known: rows of the group of which an
-    interval around the same middle, narrower as the root of the rows, would lie within the size or beyond it. None
-    where no number of rows tells.
+    group. Returns `fate`: ``"corrected"`` where the interval of what is left lies within half of the size, in either
+    direction; ``"reduced"`` where it lies within the whole size; ``"made worse"`` where it lies beyond it; ``"not
+    known"`` elsewhere, and None where a size is undefined; `rows_needed`: where it is not known: rows of the group of
+    which an interval around the same middle, narrower as the root of the rows, would lie within the size or beyond it.
+    None where no number of rows tells.
 
     Examples
     --------
     >>> before = Measure(value=-0.2, interval=(-0.3, -0.1))
     >>> ends = (-0.09, 0.05), (-0.15, 0.05), (-0.4, -0.22), (-0.24, -0.08), (-0.3, -0.1)
     >>> [fate_of(before, Measure(value=-0.1, interval=one), 100) for one in ends]
-    [('mended', None), ('reduced', None), ('worse', None), ('not known', 400), ('not known', None)]
+    [('corrected', None), ('reduced', None), ('made worse', None), ('not known', 400), ('not known', None)]
     >>> fate_of(before, Measure(value=None), 100)
     (None, None)
     """
@@ -275,7 +275,7 @@ def fate_of(before: Measure, after: Measure, n: int) -> tuple[str | None, int | 
     low, high = after.interval
     size, middle, width = abs(before.value), abs(low + high) / 2, (high - low) / 2
     if middle + width <= size / 2:
-        return MENDED, None
+        return CORRECTED, None
     if middle + width < size:
         return REDUCED, None
     if middle - width > size:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from miscal.base.vocabulary import Vocabulary
 from miscal.findings.conditions import TEXT, Missing, Trend
 from miscal.findings.ledger import SLOPE, Finding
-from miscal.findings.ledger.sizes import MENDED
+from miscal.findings.ledger.sizes import CORRECTED
 from miscal.findings.verdict import fate_words, says, together_words
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.examples import Example, Examples
@@ -66,7 +66,7 @@ def findings(source: Source) -> dict[str, Any] | None:
         "method": method,
         "kind": "test rows" if method.evidence == "test" else "rows",
         "slopes": any(row.rises for row in rows),
-        "mended": MENDED,
+        "corrected": CORRECTED,
         "accounted": len(summary.accounted_for),
         "tables": bool(source.columns),
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit
-from miscal.discovery.wording import decision_of, mending_of
+from miscal.discovery.wording import correction_of, decision_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.source import Source
 from miscal.report.texts import first_sentence
@@ -39,8 +39,8 @@ def verdict(source: Source) -> dict[str, Any]:
     """Return what every diagram shows, the rest, what the correction leaves, which promise is broken; and numbers."""
     summary = source.summary
     rest, decision = _without_end(summary.verdict, decision_of(summary))
-    rest, mending = _without_end(rest, mending_of(summary))
-    return {"sentences": (*first_sentence(rest), mending, decision), "summary": summary, **headline(source)}
+    rest, corrected = _without_end(rest, correction_of(summary))
+    return {"sentences": (*first_sentence(rest), corrected, decision), "summary": summary, **headline(source)}
 
 
 def headline(source: Source) -> dict[str, Any]:
