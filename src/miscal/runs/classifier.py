@@ -34,6 +34,7 @@ from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
 from miscal.runs.fitted_classifier import (
+    corrected_by,
     of_two,
     probabilities_by,
     probabilities_of,
@@ -353,7 +354,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
                 again[parts == part] = refitted(rest[parts != part], rest[parts == part])
             field, simplex = self._correction(inputs[rest], code[rest], again, parts, some)
             for losses, local in ((before, False), (after, True)):
-                q = _corrected(field, simplex, inputs[judged], p[judged], local=local)
+                q = corrected_by(field, simplex, inputs[judged], p[judged], local=local)
                 losses[judged] = class_log_losses(code[judged], log_probabilities(q))
         seen = np.isin(folds, told)
         weight = None if chosen["weight"] is None else chosen["weight"][seen]
@@ -404,7 +405,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             return np.ones((len(p), 1))
         if self._global_map is not None:
             return of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
-        return _corrected(self.field_, self.simplex_, inputs, p, local=self.structure_)
+        return corrected_by(self.field_, self.simplex_, inputs, p, local=self.structure_)
 
     def predict(self, X: Any) -> NDArray:
         """Return the most probable class of each row, shape (n,)."""
@@ -494,13 +495,3 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         own = get_tags(self._classifier()).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = own.sparse, own.allow_nan
         return tags
-
-
-def _corrected(
-    field: MiscalibrationField | None, simplex: SimplexCorrection | None, inputs: NDArray, p: NDArray, *, local: bool
-) -> NDArray[np.float64]:
-    """Correct probabilities (n, K), locally or by the global map alone."""
-    if field is None:
-        return (simplex if local else simplex.alone).apply(inputs, p)
-    given = np.clip(p[:, 1], 0.0, 1.0)
-    return of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))

@@ -120,3 +120,13 @@ def read_correction(of: Callable[..., Any], folder: str | Path, estimator: Any) 
         if model._correct(np.zeros((1, width)), np.full((1, k), 1 / k)).shape != (1, k):
             raise ValueError(f"a correction that does not give {k} probabilities")
     return model._adopt(estimator)
+
+
+def corrected_by(
+    field: MiscalibrationField | None, simplex: SimplexCorrection | None, inputs: NDArray, p: NDArray, *, local: bool
+) -> NDArray[np.float64]:
+    """Correct probabilities (n, K), locally or by the global map alone."""
+    if field is None:
+        return (simplex if local else simplex.alone).apply(inputs, p)
+    given = np.clip(p[:, 1], 0.0, 1.0)
+    return of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))

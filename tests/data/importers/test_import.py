@@ -78,7 +78,7 @@ def test_existing_files_are_kept_unless_told(tmp_path):
         (
             "lmeval",
             "x.parquet",
-            "lm-eval, phoenix, promptfoo, uqlm; got 'lmeval' .did you mean 'lm-eval'",
+            f"{', '.join(tool_names()[-3:])}; got 'lmeval' .did you mean 'lm-eval'",
         ),
         ("helm", "x.csv", "parquet"),
     ],

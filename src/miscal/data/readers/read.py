@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from miscal.base.options import of_fields, takes
 from miscal.base.precision import JUDGED_ROWS, narrowed
 from miscal.base.randomness import global_random_kept
 from miscal.base.signatures import checked_call
-from miscal.base.vocabulary import ANSWER, JUDGE, Kind, vocabulary
+from miscal.base.vocabulary import ANSWER, JUDGE, KINDS, Kind, vocabulary
 from miscal.data.column_reading import COORDINATE
 from miscal.data.columns import SINGLE, Columns, name_of, split_names
 from miscal.data.encoders import Combined, Embeddings, Encoder, FeatureColumns, PlacesAndColumns, text_encoder
@@ -206,13 +206,17 @@ def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, 
     return JudgeReading(scored.scale, unjudged, scored.labelling)
 
 
+_OF_CLASSES = {"positive", "labelling_probability", "probabilities", "label", "classes"}
+"""Fields that are kept as what they were resolved to, and only where they were named."""
+
+
 def _options(
     columns: Columns, roles: Roles, inputs: XSource, allowed: Sequence[str], left_out: Sequence[str], seed: int
 ) -> dict[str, Any]:
     """Name the choices made, so that a second reading cannot choose otherwise."""
     pair = dict(zip(vocabulary(roles.kind).columns, (roles.confidence, roles.correct), strict=True))
     from_file = isinstance(inputs.embeddings, (str, Path))
-    return {
+    chosen = {
         **(pair if roles.classes is None else roles.classes.options),
         **({} if roles.positive is None else {"positive": roles.positive}),
         **({} if roles.labelling is None else {"labelling_probability": roles.labelling}),
@@ -229,8 +233,10 @@ def _options(
         "group": roles.group or columns.group or NO_GROUPS,
         "text": inputs.text if inputs.kind == "text" else columns.text,
         "seed": seed,
-        **{name: getattr(columns, name) for name in ("where", "on_invalid", "encoding", "csv_escape", "embed_model")},
     }
+    # every other field as it was given, so that a new one is read again too
+    resolved = chosen.keys() | {name for words in map(vocabulary, KINDS) for name in words.columns} | _OF_CLASSES
+    return {one.name: getattr(columns, one.name) for one in fields(Columns) if one.name not in resolved} | chosen
 
 
 def options_of(source: dict[str, Any]) -> dict[str, Any]:
