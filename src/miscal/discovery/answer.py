@@ -157,10 +157,8 @@ def _action(summary: Summary, words: Vocabulary) -> str:
     """Say what to do: check the data, use the correction or not, or label more rows."""
     plain, high = summary.plain, (summary.plain.ranking.interval or (None, None))[1]
     if (high is not None and high < 0.5) or (plain.far and not _ranks_well(summary)):
-        columns = (
-            f"{_column(summary, 'confidence', words.probability)} and {_column(summary, 'correct', 'the outcome')}"
-        )
-        return f"Check that {columns} are the right columns, and not reversed."
+        both = _column(summary, "confidence", words.probability), _column(summary, "correct", "the outcome")
+        return f"Check that {both[0]} and {both[1]} are the right columns, and not reversed."
     if plain.copies > 1:
         return f"Leave the copies out: the file holds every row {plain.copies} times."
     units = summary.units
@@ -179,7 +177,7 @@ def _correction(summary: Summary) -> str:
     saved = summary.gains["raw"].log_loss if "raw" in summary.gains else None
     if raw is None or ours is None or saved is None or None in (raw.all.log_loss, ours.all.log_loss, saved.value):
         return "Whether the correction helps could not be measured."
-    losses = f"log loss {raw.all.log_loss:.3f} to {ours.all.log_loss:.3f}"
+    losses = f"log loss {_apart(raw.all.log_loss, ours.all.log_loss)}"
     low, high = saved.interval or (None, None)
     if low is not None and low > 0:
         worse = sum(one.fate == WORSE for one in summary.findings)
@@ -191,6 +189,12 @@ def _correction(summary: Summary) -> str:
     if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {_round(more)} rows."
     return f"There is nothing to correct. About {_round(more)} rows would show errors half as large."
+
+
+def _apart(before: float, after: float) -> str:
+    """Write two losses with three decimals, or as many as show that they differ."""
+    digits = next((some for some in (3, 4, 5) if f"{before:.{some}f}" != f"{after:.{some}f}"), 3)
+    return f"{before:.{digits}f} to {after:.{digits}f}"
 
 
 def _averages(summary: Summary) -> tuple[float, float]:

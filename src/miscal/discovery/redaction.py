@@ -18,6 +18,9 @@ from miscal.findings.ledger import Ledger
 SETTING = "redact_text"
 """Key of ``summary.settings`` that says whether texts were left out."""
 
+UNNAMED = "the same"
+"""What an answer that a model gives again and again is called."""
+
 
 def check_redactable(triples: Triples) -> None:
     """Refuse rows whose texts are given twice: once as texts, and once more as metadata.
@@ -40,7 +43,10 @@ def check_redactable(triples: Triples) -> None:
 
 def without_texts(triples: Triples) -> Triples:
     """Return the same rows without their texts and answers: nothing that is made of them can name a word."""
-    return replace(triples, text=None, answers={})
+    source = dict(triples.source)
+    if "one_answer" in source:
+        source["one_answer"] = source["one_answer"] | {"answer": UNNAMED}
+    return replace(triples, text=None, answers={}, source=source)
 
 
 def without_terms(ledger: Ledger) -> Ledger:
@@ -68,6 +74,9 @@ def redacted(summary: Summary) -> Summary:
         for place, part in enumerate(summary.subregimes, start=1)
     )
     without = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
+    plain = summary.plain
+    if plain.one_answer is not None:
+        without = without.model_copy(update={"plain": plain.model_copy(update={"one_answer": UNNAMED})})
     return worded(without)
 
 
