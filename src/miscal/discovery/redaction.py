@@ -76,7 +76,10 @@ def redacted(summary: Summary) -> Summary:
     without = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
     plain = summary.plain
     if plain.one_answer is not None:
-        without = without.model_copy(update={"plain": plain.model_copy(update={"one_answer": UNNAMED})})
+        settings = dict(summary.settings)
+        settings["source"] = {name: value for name, value in settings["source"].items() if name != "one_answer"}
+        named = {"plain": plain.model_copy(update={"one_answer": UNNAMED}), "settings": settings}
+        without = without.model_copy(update=named)
     return worded(without)
 
 
