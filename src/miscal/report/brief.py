@@ -17,6 +17,9 @@ from miscal.report.groups import Group, all_rows, groups_of
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
 
+WIDER = 1.05
+"""From so much wider intervals on it is said what rows are counted by."""
+
 _NAME, _LABEL, _BLOCKS = 40, 13, 4
 
 
@@ -83,30 +86,28 @@ def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
 
 def _warnings(summary: Summary) -> list[tuple[str, str]]:
     """Say what to know before the numbers are trusted, at most four in all, each with the option that mends it."""
-    plain, leaks = summary.plain, summary.leaks
+    plain, leaks, columns = summary.plain, summary.leaks, summary.data.columns
     said: list[tuple[str, str]] = []
     if leaks:
         names = ",".join(leaks)
         tell, were = ("tell", "were") if len(leaks) > 1 else ("tells", "was")
-        said.append(
-            ("alarm", f"{names} {tell} the outcome and {were} left out: --allow-leak {shlex.quote(names)} uses it")
-        )
+        mend = f"--allow-leak {shlex.quote(names)} uses {'them' if len(leaks) > 1 else 'it'}"
+        said.append(("alarm", f"{names} {tell} the outcome and {were} left out: {mend}"))
     if plain.copies > 1:
         said.append(("alarm", f"the file holds every row {plain.copies} times"))
-    known = {*summary.alarms}
-    notes = [*(("alarm", one) for one in (summary.alarms if not said else ()))]
-    notes += [("note", one) for one in summary.warnings if one not in known]
-    said += notes[: MOST_WARNINGS - len(said)]
-    if more := len(notes) + bool(leaks) + (plain.copies > 1) - len(said):
-        about, last = said[-1]
-        said[-1] = about, f"{textwrap.shorten(last, WIDTH - _LABEL - 24, placeholder=' …')} ({more} more: --verbose)"
-    return said
+    if plain.far:
+        named = " and ".join(repr(one) for one in (columns.confidence, columns.correct) if one is not None)
+        said.append(("alarm", f"so far apart, something else may stand in {named or 'what was given'}: check it"))
+    notes = [("note", one) for one in summary.warnings if one not in summary.alarms]
+    if more := max(0, len(notes) - (MOST_WARNINGS - len(said))):
+        notes = [*notes[: MOST_WARNINGS - len(said) - 1], ("note", f"{more + 1} more: --verbose")]
+    return [*said, *notes]
 
 
 def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tuple[str, str]]:
     """Say what rows are counted by, what was left out, where the page is and what comes next."""
     units = summary.units
-    if units is not None and units.source != "rows":
+    if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
         yield "counted by", f"{units.unit}: {units.n_units:,} units, {wide}"
     left_out = [one.name for one in summary.columns if one.left_out is not None and one.leak is None]

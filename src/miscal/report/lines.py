@@ -5,6 +5,7 @@ from __future__ import annotations
 from miscal.base.number_wording import percent, spoken, threshold_text
 from miscal.discovery.wording import rate_sentence
 from miscal.findings.ledger.values import FINDING
+from miscal.report.brief import WIDER
 from miscal.report.formatting import count, p_value, size
 from miscal.report.map_data import MAX_ROWS
 from miscal.report.row_wording import row_words
@@ -15,7 +16,7 @@ from miscal.report.texts import first_sentence
 def counted(source: Source) -> str:
     """Count the rows, and what they are counted by."""
     units, n = source.summary.units, f"{count(source.summary.n)} rows"
-    return n if units is None or units.source == "rows" else f"{n}, counted as {count(units.n_units)} of {units.unit}"
+    return n if units is None or units.widening < WIDER else f"{n}, counted as {count(units.n_units)} of {units.unit}"
 
 
 def notes(source: Source) -> str:
