@@ -77,16 +77,6 @@ def check_no_new_element(page, plain):
     assert all(link.startswith("#") or link == "data:," for link in links)
 
 
-def check_policy_without_program(text):
-    """The policy of a page without a program names its style by its hash, and nothing else that may run."""
-    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
-    style = re.search(r"<style>(.*)</style>", text, flags=re.DOTALL)[1]
-    assert policy.startswith("default-src 'none';")
-    assert f"style-src '{digest(style)}'" in policy
-    assert "script-src" not in policy
-    assert "<script" not in text
-
-
 def check_policy(text):
     """The policy of a page names its style and its program by their hashes, and nothing else that may run."""
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ from miscal.findings.conditions import Trend
 from miscal.findings.ledger import SLOPE
 from miscal.report.drawing import Scale, path, round_ticks
 
+STATES = ("raw", "corrected")
 CURVES = 3
 """Findings with a curve of their own beside that of all rows."""
 NAMED = 26
@@ -138,12 +139,19 @@ def curves_of(
     named += [(one.colour, one.name, summary.curves.findings[one.number - 1]) for one in groups if one.colour]
     if summary.curves.all.raw is None:
         return None
-    shown = [curve for _, _, pair in named for curve in (pair.raw, pair.corrected) if curve is not None]
+    return drawn_curves([(colour, name, dict(pair)) for colour, name, pair in named], x, y)
+
+
+def drawn_curves(
+    named: Sequence[tuple[str, str, Mapping[str, CurveNumbers | None]]], x: tuple[float, float], y: tuple[float, float]
+) -> Curves:
+    """Draw reliability curves, each with its colour, its name and what it is in each state, on axes that fit them."""
+    shown = [curve for _, _, pair in named for curve in pair.values() if curve is not None]
     low, high = fitted_range([end for one in shown for end in (*one.confidence, *one.accuracy)])
     across, up = Scale(low, high, *x), Scale(low, high, *y)
     states = {}
-    for state in ("raw", "corrected"):
-        known = [(colour, name, curve) for colour, name, pair in named if (curve := getattr(pair, state)) is not None]
+    for state in STATES:
+        known = [(colour, name, curve) for colour, name, pair in named if (curve := pair.get(state)) is not None]
         states[state] = _placed([_curve(*one, across, up) for one in known])
     return Curves(across, up, tuple(round_ticks(low, high, 4)), states)
 

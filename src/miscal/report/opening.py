@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -51,5 +50,14 @@ def one_line(about: str, said: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Cut a text at a word, where it is too long for its place."""
-    return text if len(text) <= most else textwrap.shorten(text, most, placeholder=" …")[:most]
+    """Cut a text where it is too long for its place, between words if it has any.
+
+    Examples
+    --------
+    >>> cut("a long name", 8), cut("anotherlongname", 8), cut("short", 8)
+    ('a long …', 'another…', 'short')
+    """
+    if len(text) <= most:
+        return text
+    place = text.rfind(" ", most // 2, most - 1)
+    return f"{text[: place + 1]}…" if place > 0 else f"{text[: most - 1]}…"

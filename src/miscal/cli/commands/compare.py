@@ -8,7 +8,7 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.base.options import given, parameter
-from miscal.cli.options import Form
+from miscal.cli.options import Form, Verbose
 from miscal.data.columns import Columns
 from miscal.runs.settings import DiscoverySettings
 
@@ -55,6 +55,7 @@ def command(
     form: Form,
     how: CompareOptions,
     overwrite: Overwrite = False,
+    verbose: Verbose = False,
 ) -> None:
     """Compare runs: the same rows under two models or prompts, or one model on two sets.
 
@@ -83,11 +84,13 @@ def command(
         progress("page")
         return found
 
-    from miscal.runs.compare.document import comparison_lines, shown_comparison
+    from miscal.runs.compare.answer import comparison_lines, shown_comparison
+    from miscal.runs.compare.document import verbose_lines
 
+    lines = verbose_lines if verbose else comparison_lines
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
-    form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
+    form.print(lambda: lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
 
 
 def _check(runs: list[str], how: CompareOptions, asked: dict[str, str]) -> None:

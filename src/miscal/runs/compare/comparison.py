@@ -24,9 +24,11 @@ from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.summary import Global
+from miscal.discovery.summary_parts import Answer
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.runs.compare import estimates, groups
+from miscal.runs.compare.answer import answer_of, shown_comparison
 from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, names_of, read_rows, sides_of
 from miscal.runs.compare.document import (
     ComparedRuns,
@@ -35,7 +37,6 @@ from miscal.runs.compare.document import (
     MeasurePair,
     RunNumbers,
     RunPair,
-    shown_comparison,
     verdict,
 )
 from miscal.runs.compare.estimates import Floats
@@ -86,6 +87,11 @@ class RunComparison(ShowsItself, ComparedRuns):
     def verdict(self) -> tuple[str, ...]:
         """What a person wants to know first: the first sentences about every pair."""
         return tuple(pair.verdict[0] for pair in self.pairs)
+
+    @property
+    def answer(self) -> Answer:
+        """Which run is better calibrated, where they differ most, and which to trust."""
+        return answer_of(self)
 
     def shown(self) -> Shown:
         """Return what it shows of itself in a notebook and on a terminal."""

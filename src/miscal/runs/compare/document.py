@@ -13,7 +13,6 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Interval, Measure, MeasureAgainstNull, Part, Probability, Share, Text
 from miscal.base.number_wording import score
-from miscal.base.shown import Shown, SignedBar
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import CurveNumbers
@@ -96,7 +95,7 @@ def _differences(pair: RunPair, words: Vocabulary) -> str | None:
             "groups tested."
         )
     phrases = [
-        f"{one.description}: there {_hidden(pair.a, one.a, words)} and {_hidden(pair.b, one.b, words)}"
+        f"{one.description}: there {hidden_words(pair.a, one.a, words)} and {hidden_words(pair.b, one.b, words)}"
         for one in found[:MOST_NAMED]
     ]
     rest = f"; {len(found) - len(phrases)} more such groups are listed" if len(found) > len(phrases) else ""
@@ -147,7 +146,8 @@ def _ends(interval: Interval, digits: int = 3) -> str:
     return f"[{low}, {high}]"
 
 
-def _hidden(run: str, side: GroupSide | None, words: Vocabulary) -> str:
+def hidden_words(run: str, side: GroupSide | None, words: Vocabulary) -> str:
+    """Say of a group how much less or more often the outcome is 1 than in rows of equal probability."""
     if side is None or side.hidden.value is None:
         return f"{run} has no rows"
     much = in_points(abs(side.hidden.value), words.digits)
@@ -157,8 +157,8 @@ def _hidden(run: str, side: GroupSide | None, words: Vocabulary) -> str:
 # --- what is printed ----------------------------------------------------------------------------------------------
 
 
-def comparison_lines(found: ComparedRuns, out: Path) -> list[str]:
-    """Return the lines that are printed of a comparison, which was written into the folder `out`."""
+def verbose_lines(found: ComparedRuns, out: Path) -> list[str]:
+    """Return the long form of a comparison, which was written into the folder `out`."""
     lines = [f"{about}: {text}" for about, text in confidence_facts(found)]
     lines += [""] if lines else []
     for pair in found.pairs:
@@ -201,28 +201,6 @@ def pair_facts(pair: RunPair, words: Vocabulary) -> list[tuple[str, str]]:
         *((names.get(name, name.replace("_", " ")), _measure(one)) for name, one in pair.measures.items()),
         *(("note", note) for note in pair.notes),
     ]
-
-
-def shown_comparison(found: ComparedRuns) -> Shown:
-    """Return what a comparison shows of itself: its verdicts, where the runs differ, and the numbers of each pair."""
-    words, pairs = vocabulary(found.kind), found.pairs
-    bars = [_differing(one, pair, words) for pair in pairs for one in pair.differences[: MOST_NAMED + 1]]
-    facts = [
-        (f"{pair.a} and {pair.b}: {about}" if len(pairs) > 1 else about, text)
-        for pair in pairs
-        for about, text in pair_facts(pair, words)
-    ]
-    return Shown(
-        title=f"Comparison of {len(found.runs)} runs: {', '.join(one.name for one in found.runs)}",
-        sentences=tuple(sentence for pair in pairs for sentence in pair.verdict),
-        bars=tuple(bars),
-        facts=(*confidence_facts(found), *facts),
-    )
-
-
-def _differing(one: GroupPair, pair: RunPair, words: Vocabulary) -> SignedBar:
-    said = f"{_hidden(pair.a, one.a, words)} and {_hidden(pair.b, one.b, words)}, beside {words.equal_rows()}"
-    return SignedBar(one.description, 0.0 if one.hidden is None else one.hidden.value or 0.0, said)
 
 
 def _measure(one: MeasurePair) -> str:

@@ -3,21 +3,39 @@
 from pathlib import Path
 from typing import Any
 
+from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.report import formatting
 from miscal.report.drawing import LINEAR_AXES, ProbabilityAxes, Scale, log_odds_axes, round_ticks
 from miscal.report.formatting import DASH, USUAL, bounds, count, decimals_for, metric, percent, points
 from miscal.report.frame import render_page
+from miscal.report.groups import Curves, Group, drawn_curves
+from miscal.report.opening import opening
+from miscal.report.panels.answer import forest_axis
 from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
+from miscal.runs.compare.answer import answer_of
 from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair, confidence_facts
 
-STYLES = ("base.css", "tables.css", "figures.css", "print.css", "compare.css")
+STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "compare.css")
+PROGRAMS = ("folds.js",)
+SHOWN = 3
+"""Groups in the picture that opens the page of two runs."""
+MOST_RUNS = 8
+"""Runs in the pictures that open the page of several."""
+COLOURS = ("g1", "g2", "g3")
 
-SECTIONS = {"numbers": "Numbers", "differences": "Differences", "findings": "Findings"}
-"""Sections of a pair that the contents of a single comparison list."""
+PARTS = {
+    "differences": "Where they differ",
+    "findings": "Findings side by side",
+    "numbers": "Numbers",
+    "reliability": "Reliability",
+    "fields": "Correlation of the fields",
+    "verdict": "In sentences",
+}
+"""Sections of a pair, in their order."""
 
 LABELS = {
     "calibration_error": "Calibration error: Brier score that recalibration would save",
@@ -75,22 +93,25 @@ GLOSSARY = (
 
 
 def build(comparison: ComparedRuns) -> str:
-    """Return the page of a comparison: one HTML file without program or outside resource, always the same text."""
+    """Return the page of a comparison: one HTML file without outside resource, always the same text."""
     shown = printable(comparison)
     terms, decimals = vocabulary(shown.kind), decimals_for(shown.epsilon)
-    single = [(f"{name}-1", label) for name, label in SECTIONS.items()] + [("runs", "Runs"), ("glossary", "Glossary")]
-    several = [(f"pair-{k}", f"{pair.a} and {pair.b}"[:40]) for k, pair in enumerate(shown.pairs, start=1)]
     fills = {name: getattr(terms, name) for name in ("probability", "probabilities", "rate", "judged", "over")}
     fills |= {"in_group": terms.in_rows("a group", one=True), "than": terms.than_equal_rows()}
     fills |= {"residual": terms.meanings["residual"]}
     return render_page(
         "compare.html",
         STYLES,
+        PROGRAMS,
         folder=Path(__file__).parent,
+        **opening(answer_of(shown)),
+        curves=_curves(shown),
+        rows=(rows := _rows(shown)),
+        along=forest_axis(rows),
         title=listed([run.name for run in shown.runs], "and"),
         pairs=[_pair(pair, terms, decimals) for pair in shown.pairs],
         runs=[_run(run) for run in shown.runs],
-        contents=single if len(shown.pairs) == 1 else [*several[:6], single[-1]],
+        parts=PARTS,
         glossary=[(word, meaning.format(**fills)) for word, meaning in GLOSSARY],
         confidence_facts=confidence_facts(shown),
         terms=terms,
@@ -98,6 +119,56 @@ def build(comparison: ComparedRuns) -> str:
         digits=decimals if terms.digits else 0,
         version=shown.versions.get("miscal"),
     )
+
+
+def _colours(comparison: ComparedRuns) -> dict[str, str]:
+    """Return the colours of the first runs, which are the same in all pictures."""
+    return dict(zip((run.name for run in comparison.runs), COLOURS, strict=False))
+
+
+def _curves(comparison: ComparedRuns) -> Curves | None:
+    """Draw the reliability curves of the runs that have a colour, each on the rows of its first pair."""
+    named = []
+    for name, colour in _colours(comparison).items():
+        pair = next(one for one in comparison.pairs if name in (one.a, one.b))
+        curve = pair.curves.a if pair.a == name else pair.curves.b
+        if curve is not None and any(curve.n):
+            named.append((colour, name, {"raw": curve}))
+    return drawn_curves(named, (34.0, 352.0), (318.0, 10.0)) if named else None
+
+
+def _rows(comparison: ComparedRuns) -> list[Group]:
+    """Return what each run says and what happened: of two runs also in the groups where they differ most."""
+    colours = _colours(comparison)
+    if len(comparison.pairs) > 1:
+        return [
+            _row(run.name, run.n, "", run.global_.confidence, run.global_.accuracy, colours.get(run.name, ""))
+            for run in comparison.runs[:MOST_RUNS]
+            if None not in (run.global_.confidence.value, run.global_.accuracy.value)
+        ]
+    [pair] = comparison.pairs
+    names, counts = (pair.a, pair.b), (pair.n_a, pair.n_b)
+    measures = [(getattr(pair.measures["confidence"], side), getattr(pair.measures["accuracy"], side)) for side in "ab"]
+    rows = [_row("all rows" if k == 0 else "", counts[k], names[k], *measures[k], colours[names[k]]) for k in range(2)]
+    for group in pair.differences[:SHOWN]:
+        for k, side in enumerate((group.a, group.b)):
+            if side is None:
+                continue
+            ends = (None, None) if side.residual.interval is None else side.residual.interval
+            says, known = side.confidence, None not in ends
+            happened = Measure(value=side.accuracy, interval=tuple(says + end for end in ends) if known else None)
+            title = group.description if k == 0 or group.a is None else ""
+            rows.append(_row(title, side.n, names[k], Measure(value=says), happened, colours[names[k]]))
+    return [one for one in rows if one is not None]
+
+
+def _row(name: str, n: int, note: str, says: Measure, happened: Measure, colour: str) -> Group | None:
+    if says.value is None or happened.value is None:
+        return None
+    return Group(
+        number=0, name=name, n=n, predicted=says.value, happened=happened, corrected=None, elsewhere=None,
+        hidden=Measure(value=None), sign="good", colour=colour, along=False, note=short(note, 40),
+    )  # fmt: skip
 
 
 def _run(run: RunNumbers) -> dict[str, Any]:
@@ -118,6 +189,7 @@ def _pair(pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
     axis = Scale(-1.15 * span, 1.15 * span, LEFT, RIGHT)
     return {
         "pair": pair,
+        "lines": _lines(pair, terms),
         "rows_said": _rows_said(pair),
         "measures": [_measure(name, pair, terms, decimals) for name in pair.measures],
         "axes": axes,
@@ -128,6 +200,20 @@ def _pair(pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
         "differences": [_group(pair, one, axis, decimals) for one in pair.differences],
         "groups": [_group(pair, one, axis, decimals) for one in groups],
         "more_groups": len(pair.groups) - len(groups),
+    }
+
+
+def _lines(pair: RunPair, terms: Vocabulary) -> dict[str, str]:
+    """Say what each section of a pair holds, in a line."""
+    both, fields = sum(bool(one.both) for one in pair.groups), pair.fields
+    alike = None if fields is None else fields.hidden.value
+    return {
+        "numbers": f"{begin(terms.rate)}, {terms.probability}, calibration error and scores with their differences",
+        "reliability": "Both diagrams",
+        "differences": f"{count(len(pair.differences))} of {count(pair.candidates)} groups tested",
+        "findings": f"{count(len(pair.groups))} of both runs; in {count(both)} of them both fail",
+        "fields": f"Hidden parts: {DASH if alike is None else formatting.signed(alike, 2).removeprefix('+')}",
+        "verdict": short(pair.verdict[0], 300),
     }
 
 
