@@ -171,7 +171,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         Raises
         ------
         InputError
-            For input that cannot be used; the message says what, where and how to mend it.
+            For input that cannot be used; the message says what, where and how to fix it.
         """
         if y is None:
             raise InputError("MiscalibrationField requires y to be passed, but the target y is None")

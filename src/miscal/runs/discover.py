@@ -52,7 +52,7 @@ def discover(
     Raises
     ------
     InputError
-        For anything that cannot be used, with the argument or column, what is allowed, what came and how to mend it.
+        For anything that cannot be used, with the argument or column, what is allowed, what came and how to fix it.
 
     Examples
     --------

@@ -99,13 +99,13 @@ def refuse_incomplete(report: Mapping[str, Any], model: str) -> None:
     >>> refuse_incomplete({"missing_keys": {"lm_head.weight"}}, "m")
     Traceback (most recent call last):
     miscal.base.errors.FileError: model m: its checkpoint lacks 1 tensor that its configuration asks for \
-(lm_head.weight), whose numbers would be random: get the whole checkpoint, or mend config.json
+(lm_head.weight), whose numbers would be random: get the whole checkpoint, or fix config.json
     """
     missing = _counting(report.get("missing_keys", ()))
     if missing:
         raise FileError(
             f"model {model}: its checkpoint lacks {_named(missing)} that its configuration asks for "
-            f"({_list(missing)}), whose numbers would be random: get the whole checkpoint, or mend config.json"
+            f"({_list(missing)}), whose numbers would be random: get the whole checkpoint, or fix config.json"
         )
     shapes = {key: (tuple(there), tuple(asked)) for key, there, asked in report.get("mismatched_keys", ())}
     mismatched = _counting(shapes)
@@ -113,7 +113,7 @@ def refuse_incomplete(report: Mapping[str, Any], model: str) -> None:
         there, asked = shapes[mismatched[0]]
         raise FileError(
             f"model {model}: {_named(mismatched)} of its checkpoint do not have the shape that its configuration asks "
-            f"for; the first, {mismatched[0]}, has {there} instead of {asked}: get the whole checkpoint, or mend "
+            f"for; the first, {mismatched[0]}, has {there} instead of {asked}: get the whole checkpoint, or fix "
             "config.json"
         )
     refuse_unused(report.get("unexpected_keys", ()), model)

@@ -54,7 +54,7 @@ def read_plan(
     FileError
         If there is no such file, or it is not YAML.
     InputError
-        If a key or value is not allowed, naming the key, what is allowed, and how to mend it.
+        If a key or value is not allowed, naming the key, what is allowed, and how to fix it.
 
     Examples
     --------

@@ -65,7 +65,7 @@ class Failure:
         Its rows of the table ``failures``: one for each pair it is about.
     says, message : str
     mendable : bool
-        Whether the user can mend it; False for a fault of miscal.
+        Whether the user can fix it; False for a fault of miscal.
     """
 
     rows: tuple[Mapping[str, Any], ...]

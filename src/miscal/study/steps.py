@@ -94,7 +94,7 @@ class CellResult:
     message : str or None
         Why it failed, in one sentence; None where it did not.
     mendable : bool
-        Whether the user can mend what failed; False for a fault of miscal.
+        Whether the user can fix what failed; False for a fault of miscal.
     """
 
     rows: TableRows = field(default_factory=dict)

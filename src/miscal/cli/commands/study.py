@@ -89,7 +89,7 @@ def command(
 
     Each pair of a model and a set is scored or read and searched for hidden miscalibration. The page says which models
     promise more than they keep, where they fail together, and what correcting them leaves; tables hold every number.
-    Exit status: 0 if every pair is done; 2 if some failed for a reason you can mend; 1 if some failed by a bug. The
+    Exit status: 0 if every pair is done; 2 if some failed for a reason you can fix; 1 if some failed by a bug. The
     others are done all the same, and the same command tries again what failed.
     """
     for one in sets or []:

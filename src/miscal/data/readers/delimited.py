@@ -242,7 +242,7 @@ _MEANT = {
     "commas": (",", "give it a name that ends in .csv"),
     "bars": ("|", _BY_COMMAS),
 }
-"""What separates the fields of a file that seems to have one column, and how to mend it."""
+"""What separates the fields of a file that seems to have one column, and how to fix it."""
 _BOOLEANS = {"true": True, "false": False}
 
 

@@ -21,7 +21,7 @@ _WRITTEN = {
     r"^\s*-?[\d.,]+\s*%\s*$": "these are percentages: write decimals with a point, no sign, and divide by 100",
     r"^\s*-?\d*,\d+\s*$": "write decimals with a point in place of the comma",
 }
-"""Numbers in another form, and how to mend them."""
+"""Numbers in another form, and how to fix them."""
 
 
 @dataclass

@@ -140,7 +140,7 @@ class PaperField:
     def fit(self, rows: Triples) -> PaperField:
         """Learn phi, its bank, the global map and the scale of the correction.
 
-        Takes rows: X is used as it is, in single precision: columns of very different scale are the caller's to mend.
+        Takes rows: X is used as it is, in single precision: columns of very different scale are the caller's to scale.
         Returns: PaperField: self.
         """
         rows = rows if rows.weight is None else rows.take(rows.weight > 0)
