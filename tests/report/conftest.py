@@ -10,6 +10,10 @@ import pytest
 from miscal.discovery.summary import SCHEMA_VERSION
 from miscal.discovery.tables import schema
 
+from .visits import browser, drawn, visit
+
+__all__ = ["browser", "drawn", "visit"]
+
 EPSILON = 0.05
 NAMES = ("over", "under", "good")
 TOPICS = {

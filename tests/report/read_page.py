@@ -65,6 +65,28 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.texts).split())
 
 
+def section_of(text, name):
+    """A section of a page, whole."""
+    found = re.search(rf'<section id="{name}".*?</section>', text, re.DOTALL)
+    assert found, name
+    return found.group()
+
+
+def first_words(text):
+    """Words that a reader meets before anything is opened or pressed, labels of axes among them."""
+    for hidden, shown in (
+        (r"<head>.*?</head>|<script.*?</script>|<footer.*?</footer>", ""),
+        (r'<svg class="curves state-corrected".*?</svg>', ""),
+        (r'<span class="visually-hidden">.*?</span>|<a class="skip".*?</a>|<div id="tip".*?</div>', ""),
+        # the innermost first, until none is left
+        (r"<details[^>]*>\s*<summary((?:(?!</summary).)*)</summary>(?:(?!</?details).)*</details>", r"<p\1</p>"),
+    ):
+        found = 1
+        while found:
+            text, found = re.subn(hidden, shown, text, flags=re.DOTALL)
+    return [word for word in Page(text).visible.split() if re.search(r"\w", word)]
+
+
 def page_of(run, **options):
     return Page(render(run, **options).read_text(encoding="utf-8"))
 

@@ -1,128 +1,12 @@
 """The page in a real browser: it works, it asks for nothing, it runs nothing but its own program."""
 
-import os
-import shutil
-
 import pytest
 
 from .conftest import all_evidence
 from .made_decisions import with_decisions
+from .visits import BROWSED, HOSTILE, Visit
 
-CHROMIUM = os.environ.get("MISCAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-ARGUMENTS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
-HOSTILE = "</script><img src=x onerror=\"alert(1);window.hit=1\"><svg onload='window.hit=1'>{{1}}"
-WATCH = """
-window.violations = [];
-addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
-"""
-
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-
-
-class Visit:
-    """A page that keeps all it did: dialogs, errors, requests, violations of its policy."""
-
-    def __init__(self, browser, file, **options):
-        self.address = file.as_uri()
-        self.page = browser.new_page(**options)
-        self.dialogs, self.errors, self.requests = [], [], []
-        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
-        # Reading a canvas back, as the tests below do, makes the browser advise; that is not the page's doing.
-        self.page.on("console", lambda said: "willReadFrequently" in said.text or self.errors.append(said.text))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.add_init_script(WATCH)
-        self.page.goto(self.address)
-
-    def check_quiet(self):
-        assert self.dialogs == []
-        assert self.errors == []
-        assert [url for url in self.requests if not url.startswith("data:")] == [self.address]
-        assert self.page.evaluate("window.violations") == []
-
-    def plane(self, name="learned"):
-        canvas = self.page.locator(f"[data-pane={name}] .overlay")
-        canvas.scroll_into_view_if_needed()
-        return canvas.bounding_box()
-
-    def drag(self, left=0.01, top=0.01, right=0.99, bottom=0.99, pane="learned"):
-        box = self.plane(pane)
-        self.page.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
-        self.page.mouse.down()
-        self.page.mouse.move(box["x"] + right * box["width"], box["y"] + bottom * box["height"], steps=4)
-        self.page.mouse.up()
-
-    def point_at_a_row(self):
-        """Move to where the row nearest the middle of the learned pane is drawn, and give back its index."""
-        box = self.plane()
-        data = self.data()
-        places = [(i, x / 4095, 1 - y / 4095) for i, (x, y) in enumerate(zip(data["x"], data["y"], strict=True))]
-        i, x, y = min(places, key=lambda place: (place[1] - 0.5) ** 2 + (place[2] - 0.5) ** 2)
-        self.page.mouse.move(box["x"] + 10 + x * (box["width"] - 20), box["y"] + 10 + y * (box["height"] - 20))
-        return i
-
-    def data(self):
-        return self.page.evaluate(
-            "() => { const m = JSON.parse(document.getElementById('map-data').textContent);"
-            "return {...m.panes[0], text: m.text, row: m.row, n: m.n}; }"
-        )
-
-    def colours_drawn(self, pane="learned"):
-        return self.page.evaluate(
-            """(name) => {
-            const canvas = document.querySelector(`[data-pane=${name}] .points`);
-            const all = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-            let sums = [0, 0, 0, 0];
-            for (let i = 0; i < all.length; i += 4) for (let k = 0; k < 4; k += 1) sums[k] += all[i + k];
-            return sums; }""",
-            pane,
-        )
-
-
-@pytest.fixture(scope="module")
-def drawn(make_module_run):
-    """Draw pages, those of the same run once: a visit changes no file."""
-    known = {}
-
-    def draw(n=400, *, kind="full", payload="", edit=None):
-        from miscal.report import render
-
-        asked = n, kind, payload, edit
-        if asked not in known:
-            known[asked] = render(make_module_run(n, kind=kind, payload=payload, edit=edit))
-        return known[asked]
-
-    return draw
-
-
-@pytest.fixture
-def visit(browser, drawn):
-    visits = []
-
-    def start(*, n=400, kind="full", payload="", edit=None, **options):
-        visits.append(Visit(browser, drawn(n, kind=kind, payload=payload, edit=edit), **options))
-        return visits[-1]
-
-    yield start
-    for each in visits:
-        each.check_quiet()
-        each.page.close()
+pytestmark = BROWSED
 
 
 def test_hover_shows_the_text(visit):
@@ -172,6 +56,7 @@ def test_the_summary_of_the_selection_is_right(visit):
 
 def test_lasso_shift_and_alt(visit):
     seen = visit()
+    seen.open("atlas")
     seen.page.get_by_role("button", name="Lasso").click()
     box = seen.plane()
     seen.page.mouse.move(box["x"] + 10, box["y"] + 10)
@@ -195,6 +80,7 @@ def test_lasso_shift_and_alt(visit):
 
 def test_every_colouring_draws_and_names_itself(visit):
     seen = visit()
+    seen.open("atlas")
     choice = seen.page.locator("#colour")
     names = choice.locator("option").all_inner_texts()
     assert {"Regime", "Confidence", "topic", "length"} <= set(names)
@@ -211,17 +97,20 @@ def test_every_colouring_draws_and_names_itself(visit):
 
 def test_the_legend_selects_and_a_card_shows_its_rows(visit):
     seen = visit(n=1000)
+    seen.open("atlas")
     seen.page.locator("#colour").select_option(label="Regime")
     button = seen.page.locator("#legend button").filter(has_text="over-confident")
     n = button.locator(".level-n").inner_text()
     button.click()
     assert seen.page.locator("#chosen .sentence").inner_text().startswith(f"{n} of 1,000 rows")
+    seen.open("subregimes")
     seen.page.locator(".card .show").first.click()
     assert "topic = contract law" in seen.page.locator("#chosen .sentence").inner_text()
 
 
 def test_search_selects_by_text(visit):
     seen = visit()
+    seen.open("atlas")
     seen.page.locator("#search").fill("RIVER")
     rows = seen.page.locator(".rows tbody tr .wide").all_inner_texts()
     assert rows
@@ -244,6 +133,7 @@ def test_the_table_sorts(visit):
 
 def test_the_table_of_a_column_sorts_by_every_heading(visit):
     seen = visit()
+    seen.open("columns")
     table = seen.page.locator("#columns table").first
     names = lambda: table.locator("tbody th").all_inner_texts()  # noqa: E731
     drawn = ["<b>law</b>", "history", "art", "knots"]
@@ -265,8 +155,10 @@ def test_the_table_of_a_column_sorts_by_every_heading(visit):
 
 def test_a_value_leads_to_its_finding(visit):
     seen = visit()
+    seen.open("columns")
     seen.page.locator("#columns").get_by_role("link", name="finding 1", exact=True).click()
     assert seen.page.evaluate("document.querySelector(':target').textContent").count("law") >= 1
+    assert seen.page.locator("#finding-1 + tr .facts").is_visible()
 
 
 def test_the_keyboard_alone_reads_and_selects(visit):
@@ -287,6 +179,7 @@ def test_the_keyboard_alone_reads_and_selects(visit):
 
 def test_a_tap_reads_a_row_and_it_stays(visit):
     seen = visit(viewport={"width": 390, "height": 844}, has_touch=True)
+    seen.open("atlas")
     seen.page.get_by_role("button", name="Move").click()
     box, data = seen.plane(), seen.data()
     x, y = data["x"][0] / 4095, 1 - data["y"][0] / 4095
@@ -297,11 +190,12 @@ def test_a_tap_reads_a_row_and_it_stays(visit):
 
 def test_zoom_changes_the_view_and_comes_back(visit):
     seen = visit()
+    seen.plane()
     before = seen.colours_drawn()
     figure = seen.page.locator("[data-pane=learned]")
     figure.get_by_role("button", name="Zoom in").click()
     assert seen.colours_drawn() != before
-    figure.get_by_role("button", name="Whole map").click()
+    figure.get_by_role("button", name="Reset to the whole map").click()
     assert seen.colours_drawn() == before
 
 
@@ -344,12 +238,15 @@ def test_the_policy_stops_what_is_not_ours(browser, drawn):
 def test_nothing_is_wider_than_the_screen(visit, kind, width):
     seen = visit(kind=kind, viewport={"width": width, "height": 844})
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    seen.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_without_scripts_the_drawing_stays(browser, drawn):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(drawn().as_uri())
+    page.locator("#atlas > details > summary").click()
     assert page.locator(".map-static").is_visible()
     assert page.locator("#map-live").is_hidden()
     context.close()
@@ -357,40 +254,12 @@ def test_without_scripts_the_drawing_stays(browser, drawn):
 
 def test_print_shows_the_drawing_instead_of_the_map(visit):
     seen = visit()
+    seen.open("atlas")
     assert seen.page.locator(".map-static").is_hidden()
     seen.page.emulate_media(media="print")
     assert seen.page.locator(".map-static").is_visible()
     assert seen.page.locator("#map-live").is_hidden()
     assert len(seen.page.pdf()) > 10_000
-
-
-def as_much_as_there_can_be(summary):
-    """Long words in every place of the sheet, and more of everything than fits."""
-    long = "a rather long description of a group of rows that goes on "
-    summary["alarms"] = [long * 6] * 5
-    summary["verdict"] = long * 40
-    summary["findings"] = [{**finding, "description": long * 3} for finding in summary["findings"] * 30]
-
-
-@pytest.mark.parametrize("edit", [None, as_much_as_there_can_be])
-def test_the_sheet_fills_one_page_of_paper_and_no_more(visit, edit):
-    # A4 without its margins, at 96 dots per inch
-    seen = visit(n=1500, edit=edit, viewport={"width": 680, "height": 1001})
-    assert seen.page.locator("#sheet").is_hidden()
-    seen.page.emulate_media(media="print")
-    sheet = seen.page.locator("#sheet").bounding_box()
-    assert 300 < sheet["y"] + sheet["height"] <= 1001
-    assert sheet["width"] <= 680
-    ends = "[...document.querySelectorAll('main table, main p')].map(each => each.getBoundingClientRect().right)"
-    assert max(seen.page.evaluate(ends)) <= 681
-
-
-def test_an_alarm_is_the_first_thing_on_the_screen(visit):
-    seen = visit(edit=lambda summary: summary.update(alarms=["Right 88 % of the time, and 12 % sure."]))
-    alarm, verdict = (seen.page.locator(f"#{name}").bounding_box() for name in ("alarms", "verdict"))
-    assert alarm["y"] + alarm["height"] <= verdict["y"] < 400
-    text = seen.page.locator("#alarms li")
-    assert float(text.evaluate("each => parseFloat(getComputedStyle(each).fontSize)")) >= 20
 
 
 def test_a_run_in_which_every_row_is_evaluated_speaks_of_no_test_set(visit):
@@ -405,12 +274,14 @@ def test_a_run_in_which_every_row_is_evaluated_speaks_of_no_test_set(visit):
 
 def test_a_part_by_what_is_hidden_shows_its_rows(visit):
     seen = visit(n=1000)
+    seen.open("subregimes")
     seen.page.locator(".card .show[data-field=hidden]").first.click()
     assert seen.page.locator("#chosen .sentence").inner_text().partition("(")[2].startswith("rather topic")
 
 
 def test_the_slider_shows_one_threshold_after_the_other(visit):
     seen = visit(edit=with_decisions())
+    seen.open("decisions")
     slider, shown = seen.page.locator("#threshold"), seen.page.locator(".at-threshold:visible")
     before = shown.get_attribute("data-place")
     slider.press("Home")

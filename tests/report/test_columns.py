@@ -6,16 +6,15 @@ import pytest
 from miscal.report import render
 
 from .conftest import METHOD, value_of
-from .read_page import page_of
+from .read_page import page_of, section_of
 
 
-def section_of(folder, **options):
-    page = render(folder, **options).read_text(encoding="utf-8")
-    return page[page.index('<section id="columns"') : page.index('<section id="regimes"')]
+def columns_of(folder, **options):
+    return section_of(render(folder, **options).read_text(encoding="utf-8"), "columns")
 
 
 def test_every_value_stands_with_its_numbers_and_its_mark(make_run):
-    section = section_of(make_run(300))
+    section = columns_of(make_run(300))
     for shown in (
         "&lt;b&gt;law&lt;/b&gt;",
         "−40.0",
@@ -40,10 +39,10 @@ def test_tables_take_the_place_of_the_list_of_values_accounted_for(make_run):
 
     run = make_run(300, edit=change)
     assert "2 more values of columns differ" in page_of(run).visible
-    assert '<a href="#columns">tables of the columns</a>' in render(run).read_text(encoding="utf-8")
+    assert 'see <a href="#columns">columns</a>' in render(run).read_text(encoding="utf-8")
     (run / "columns.parquet").unlink()
     page = page_of(run)
-    assert "They are listed in summary.json." in page.visible
+    assert "2 more values of columns differ, which the groups above explain in part or whole." in page.visible
     assert "value by value" not in page.visible
 
 
@@ -62,8 +61,8 @@ def test_a_page_of_many_columns_of_many_values_stays_small_and_says_what_is_left
     ]
     rows[29].update(mark="finding", finding=1)
     pl.DataFrame(rows, schema=template.schema).write_parquet(run / "columns.parquet")
-    section = section_of(run, redact_text=redact_text)
-    assert section.count("<details") == 200
+    section = columns_of(run, redact_text=redact_text)
+    assert section.count('<details class="column"') == 200
     assert section.count("<tr") == 200 * 11
     # the finding is shown although it has the fewest rows
     assert ">v29</th>" in section

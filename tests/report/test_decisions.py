@@ -8,16 +8,16 @@ from miscal.base.number_wording import rate
 from miscal.report import render
 
 from .made_decisions import decided, with_decisions
-from .read_page import page_of
+from .read_page import page_of, section_of
 
 
-def section_of(run):
+def decisions_of(run):
     page = render(run).read_text(encoding="utf-8")
-    return re.search(r'<section id="decisions".*?</section>', page, re.DOTALL).group()
+    return section_of(page, "decisions")
 
 
 def test_one_threshold_is_shown_and_all_are_there(make_run):
-    section = section_of(make_run(300, edit=with_decisions()))
+    section = decisions_of(make_run(300, edit=with_decisions()))
     decisions, _ = decided()
     assert section.count('class="at-threshold"') == len(decisions) - 1
     shown = re.search(r'class="at-threshold shown" data-place="(\d+)"', section)
@@ -37,7 +37,7 @@ def test_one_threshold_is_shown_and_all_are_there(make_run):
     ],
 )
 def test_each_kind_is_told_in_its_own_words(make_run, kind, there, not_there):
-    section = section_of(make_run(300, edit=with_decisions(kind, cost=(3, 1))))
+    section = decisions_of(make_run(300, edit=with_decisions(kind, cost=(3, 1))))
     told = re.sub(r"<[^>]*>", " ", re.sub(r"<summary>.*?</summary>", " ", section))
     for words in there:
         assert words in told
@@ -48,7 +48,7 @@ def test_each_kind_is_told_in_its_own_words(make_run, kind, there, not_there):
 def test_a_finding_whose_promise_is_broken_is_named_with_what_was_promised_and_seen(make_run):
     decisions, _ = decided(thresholds=(0.6,))
     told = next(one for one in decisions if one["start"])["findings"][0]
-    section = section_of(make_run(300, edit=with_decisions(thresholds=(0.6,))))
+    section = decisions_of(make_run(300, edit=with_decisions(thresholds=(0.6,))))
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", section)).replace("\u202f", " ")
     promised, observed = told["before"]["promised"], told["before"]["observed"]["value"]
     assert f"of {told['before']['n']} that are accepted, {rate(observed)} are right" in text
@@ -57,7 +57,7 @@ def test_a_finding_whose_promise_is_broken_is_named_with_what_was_promised_and_s
 
 
 def test_costs_are_told_with_the_threshold_that_they_imply(make_run):
-    text = re.sub(r"<[^>]*>", "", section_of(make_run(300, edit=with_decisions(cost=(1, 3)))))
+    text = re.sub(r"<[^>]*>", "", decisions_of(make_run(300, edit=with_decisions(cost=(1, 3)))))
     assert (
         "implied by the costs: 1 of a right answer that is not accepted, 3 of a wrong answer that is accepted" in text
     )

@@ -83,7 +83,8 @@ def test_rows_without_texts_are_told_by_the_columns_in_which_they_stand_out(make
 
 def test_findings_show_their_rows(make_run):
     page = Page(render(make_run(300)).read_text(encoding="utf-8"))
-    assert "Wrong, the surest first: 2 examples of subject" in page.visible
+    assert "numbers, curve, examples" in page.visible
+    assert "Wrong, the surest first:" in page.visible
     assert "Row 3: confidence" in page.visible
 
 

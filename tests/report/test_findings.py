@@ -11,6 +11,7 @@ from miscal.report import render
 from miscal.report.printed import summary_lines
 
 from .conftest import FINDING, METHOD
+from .read_page import section_of
 
 
 def with_findings(found, **method):
@@ -25,10 +26,10 @@ def test_findings_stand_after_the_verdict_with_their_numbers(make_run):
     term = {**FINDING, "description": '"secret" in the text', "condition": condition, "columns": ["text"]}
     folder = make_run(300, edit=with_findings([FINDING, term]))
     page = render(folder).read_text(encoding="utf-8")
-    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    section = section_of(page, "findings")
     assert "subject = &lt;b&gt;law&lt;/b&gt;" in section
     for shown in (
-        "1,234 tests",
+        "1,234 groups were tested",
         "1,200 rows",
         "0.37 times",
         "−25.0",
@@ -109,7 +110,7 @@ def test_a_slope_is_told_by_two_levels_and_never_as_a_shift(make_run, slope, tol
     rates = [f"{100 * slope[third]['accuracy']['value']:.0f} % are right" for third in ("upper", "lower")]
     clause = f"accuracy {told}: of the answers given with 90 % confidence, {rates[0]}, and of those given with 60 %"
     page = render(folder).read_text(encoding="utf-8")
-    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    section = section_of(page, "findings")
     printed = " ".join(" ".join(summary_lines(summary, folder)).split())
     verdict = verdict_of(summary)
     for words in (html.unescape(section), printed, verdict):
@@ -126,7 +127,7 @@ def test_a_run_of_before_that_does_not_say_what_is_left_is_drawn_without_it(make
     finding = {name: value for name, value in FINDING.items() if name not in ("after", "fate")}
     folder = make_run(300, edit=with_findings([finding]))
     page = render(folder).read_text(encoding="utf-8")
-    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    section = section_of(page, "findings")
     assert "mark-word" not in section
     assert "after the correction" not in " ".join(summary_lines(read_summary(folder), folder))
 
@@ -150,8 +151,9 @@ def test_a_redacted_verdict_names_no_term_that_it_named_otherwise_than_the_findi
 
 def test_a_run_that_found_nothing_says_how_many_groups_were_tested(make_run):
     page = render(make_run(300, edit=with_findings([], evidence="test"))).read_text(encoding="utf-8")
-    assert "Not one of them is right more or less often" in page
-    assert "test rows" in page[page.index('<section id="findings"') :]
+    said = " ".join(section_of(page, "findings").split())
+    assert "No group differs from rows of equal confidence beyond chance" in said
+    assert "1,234 groups were tested on 1,200 test rows" in said.replace("\N{NARROW NO-BREAK SPACE}", ",")
     without = render(make_run(300, edit=with_findings([], candidates=0))).read_text(encoding="utf-8")
     assert '<section id="findings"' not in without
 
@@ -169,14 +171,15 @@ def test_a_finding_that_shows_only_with_another_is_told_last_and_together_with_i
     together = f"together with rows with {FINDING['description']}"
     assert verdict.index(f"{FINDING['description']} (by 25") < verdict.index(f"place = south, {together} (by 1 point")
     assert f"1 point less often (-3 to 5) than rows of equal confidence, {together}" in printed
-    section = page[page.index('<section id="findings"') : page.index('<section id="regimes"')]
+    section = section_of(page, "findings")
     assert section.count(together) == 1
     # the conditional size stands in the opened row alone
-    assert section.count("With the findings above allowed for: −30.0 points (−40.0 to −20.0)") == 1
+    opened = re.sub("<.*?>", "", section)
+    assert opened.count("Beside rows in the same groups above−30.0 points −40.0 to −20.0") == 1
     assert not any(said in f"{printed} {verdict}" for said in ("30 points", "allowed for"))
 
 
 def test_other_names_of_a_finding_are_whole_names(make_run):
     names = [f"kind = {letter * 50}" for letter in "abc"]
     page = render(make_run(300, edit=with_findings([FINDING | {"aliases": names}]))).read_text(encoding="utf-8")
-    assert f"also: {names[0]}; {names[1]}</span>" in page
+    assert f"also: {names[0]}; {names[1]}</dd>" in page

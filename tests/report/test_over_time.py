@@ -6,7 +6,7 @@ import pytest
 
 from miscal.report import render
 
-from .read_page import page_of
+from .read_page import page_of, section_of
 
 STARTS = ("2024-01-01", "2024-01-08", "2024-01-15", "2024-01-22")
 BLOCKS = tuple({"first": start, "last": start, "n": 75} for start in STARTS)
@@ -35,13 +35,12 @@ def edited(**changes):
     return change
 
 
-def section_of(run):
-    page = render(run).read_text(encoding="utf-8")
-    return page[page.index('<section id="over-time"') : page.index('<section id="reliability"')]
+def over_time_of(run):
+    return section_of(render(run).read_text(encoding="utf-8"), "over-time")
 
 
 def test_each_period_has_its_dots_with_intervals(make_run):
-    section = section_of(make_run(300, edit=edited()))
+    section = over_time_of(make_run(300, edit=edited()))
     # four of the level; four before and four after of all rows; two and two of the finding
     whiskers = re.findall('class="whisker" d="([^"]*)"', section)
     assert section.count("<circle") == sum(one.count("M") for one in whiskers) == 4 + 8 + 4
@@ -72,6 +71,6 @@ def test_periods_without_any_event_can_be_drawn(make_run):
     none = {"accuracy": 0.0, "confidence": 0.0, "corrected": 0.0}
     measure = {"value": 0.0, "interval": [0.0, 0.0]}
     same = [{**period(start), **none, "residual": measure, "hidden": measure, "after": measure} for start in STARTS]
-    section = section_of(make_run(300, edit=edited(periods=same, findings=[])))
+    section = over_time_of(make_run(300, edit=edited(periods=same, findings=[])))
     assert "NaN" not in section
     assert section.count("<circle") == 12

@@ -54,7 +54,7 @@ def test_the_missing_key_is_named(make_run):
 
 
 @pytest.mark.promise("F3")
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema_version": 4}', "\ufeff{}", "[" * 100_000])
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema_version": 5}', "\ufeff{}", "[" * 100_000])
 def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
     run = make_run(120)
     (run / "summary.json").write_text(content)

@@ -1,5 +1,6 @@
 """What rows are called, which panels are left out, what is said of a whole run."""
 
+import json
 import re
 
 import pytest
@@ -8,7 +9,7 @@ from miscal.report import render
 from miscal.report.panels import PANELS
 
 from .conftest import all_evidence
-from .read_page import Page
+from .read_page import Page, section_of
 
 
 def visible(run):
@@ -34,14 +35,19 @@ def test_with_test_rows_the_page_says_of_which_rows_its_numbers_are(make_run):
     assert "measured on the 60 test rows" in said
 
 
-def test_alarms_stand_above_the_verdict_and_only_where_there_are_any(make_run):
+def test_the_line_of_notes_is_the_first_alarm_and_without_alarms_or_notes_there_is_none(make_run):
     def alarm(summary):
-        summary["alarms"] = ["The model says 12 % and is right 88 % of the time."]
+        summary["alarms"] = ["The model says 12 % and is right 88 % of the time. Check the columns.", "And more."]
 
     page = render(make_run(300, edit=alarm)).read_text(encoding="utf-8")
-    places = [page.index(mark) for mark in ('<section id="alarms"', "says 12 %", '<section id="verdict"')]
-    assert places[0] < places[2]
-    assert '<section id="alarms"' not in render(make_run(300)).read_text(encoding="utf-8")
+    places = [page.index(mark) for mark in ('<section id="notes"', "says 12 %", '<section id="verdict"')]
+    assert places == sorted(places)
+    notes = section_of(page, "notes")
+    assert "is right 88 % of the time.</span></summary>" in notes
+    assert "And more." in notes
+    assert "1 note on the data" in section_of(render(make_run(300)).read_text(encoding="utf-8"), "notes")
+    quiet = make_run(300, edit=lambda summary: summary.update(warnings=[]))
+    assert '<section id="notes"' not in render(quiet).read_text(encoding="utf-8")
     assert page.count("<h1") == 1
 
 
@@ -106,11 +112,18 @@ def test_a_run_from_before_parts_were_told_apart_still_draws(make_run):
     assert "each is called confirmed" not in said
 
 
-def test_a_sheet_for_print_holds_verdict_findings_regimes_and_one_diagram(make_run):
-    page = render(make_run(900, edit=lambda summary: summary.update(alarms=["Stop."]))).read_text(encoding="utf-8")
-    sheet = page.partition('<section id="sheet"')[2].partition("</section>")[0]
-    for part in ("Stop.", "Hidden miscalibration was found", "subject = ", "Over-confident", "Reliability diagram"):
-        assert part in sheet
+def test_the_first_screen_holds_the_three_lines_two_pictures_and_doors(make_run):
+    run = make_run(900)
+    first = section_of(render(run).read_text(encoding="utf-8"), "answer")
+    answer = json.loads((run / "summary.json").read_text())["answer"]
+    said = " ".join("".join(Page(first).texts).split())
+    for line in answer.values():
+        assert line in said
+    assert first.count('<svg class="curves') == 2
+    assert first.count('<table class="forest"') == 1
+    assert 'href="#finding-1"' in first
+    for door in ("findings", "columns", "atlas", "corrections", "making"):
+        assert f'<li><a href="#{door}">' in first
 
 
 def test_a_regime_of_a_few_rows_takes_no_space_and_claims_nothing(make_run):

@@ -20,8 +20,8 @@ NAMED = 26
 """Characters of a curve's name."""
 APART = 13.0
 """Least distance of the names of two curves, in units of the drawing."""
-HIGHEST = 10.0
-"""Where the name of a curve stands at most, in the same units."""
+HIGHEST, LOWEST = 10.0, 314.0
+"""Where the name of a curve stands at most and at least, in the same units."""
 ELSEWHERE = 0.05
 """Distance of rows of equal probability from the promise from which on they are drawn, too. Not tuned."""
 
@@ -58,7 +58,7 @@ class Group:
 
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
-    drawn = [place for place, pair in enumerate(summary.curves.findings) if pair.raw is not None][:CURVES]
+    drawn = [place for place in range(len(summary.findings[:most])) if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
         Group(
@@ -76,6 +76,12 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
         )
         for place, one in enumerate(summary.findings[:most])
     ]
+
+
+def has_curve(summary: Summary, number: int) -> bool:
+    """Whether a finding has a curve of its own: it is of few rows else, or of a run of before."""
+    pairs = summary.curves.findings[number - 1 : number]
+    return any(pair.raw is not None for pair in pairs)
 
 
 def all_rows(summary: Summary) -> Group | None:
@@ -181,4 +187,8 @@ def _placed(curves: list[Curve]) -> tuple[Curve, ...]:
     heights = {place: max(HIGHEST, curves[place].y) for place in order}
     for above, below in pairwise(order):
         heights[below] = max(heights[below], heights[above] + APART)
+    lowest = LOWEST
+    for place in reversed(order):
+        heights[place] = min(heights[place], lowest)
+        lowest = heights[place] - APART
     return tuple(replace(one, y=round(heights[place], 2)) for place, one in enumerate(curves))

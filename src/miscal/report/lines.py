@@ -29,8 +29,8 @@ def notes(source: Source) -> str:
 
 def verdict(source: Source) -> str:
     """Say how sure it is that something is hidden."""
-    proof = source.summary.certificate
-    return f"Hidden error: {p_value(proof.p_value)} on {count(proof.n)} {row_words(source.summary).rows}"
+    proof, words = source.summary.certificate, row_words(source.summary)
+    return f"Hidden error: {p_value(proof.p_value)} on {count(proof.n or words.n)} {words.rows}"
 
 
 def judge(source: Source) -> str:

@@ -29,6 +29,18 @@ def short(text: Any, length: int = 80) -> str:
     return clean(text) if len(text) <= length else f"{clean(text[:length])}… ({count(len(text))} characters)"
 
 
+def few_words(text: Any, most: int) -> str:
+    """Cut a text after so many words.
+
+    Examples
+    --------
+    >>> few_words("humid afternoons in spring", 2), few_words("humid  afternoons", 2)
+    ('humid afternoons …', 'humid afternoons')
+    """
+    words = str(text).split()
+    return " ".join(words if len(words) <= most else [*words[:most], "…"])
+
+
 def first_sentence(text: str) -> tuple[str, str]:
     """Split a text after its first sentence; the rest is empty where there is only one.
 

@@ -9,7 +9,7 @@ from miscal.runs.monitor.document import LookNumbers, Monitoring, QuestionNumber
 from miscal.runs.monitor.page import build, course_table, question_rows
 
 from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy
-from ...report.test_browser import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
+from ...report.visits import ARGUMENTS, CHROMIUM, HOSTILE, WATCH
 
 pytestmark = pytest.mark.whole
 

@@ -9,6 +9,16 @@ function openTo(id) {
   target.scrollIntoView({ block: "start" });
 }
 
+// A press anywhere on a row opens what lies beneath it, as its summary does.
+function listenToRows() {
+  document.addEventListener("click", (event) => {
+    const beneath = event.target.closest("tr")?.nextElementSibling;
+    if (!beneath?.matches(".beneath") || event.target.closest("a, summary") || String(getSelection())) return;
+    const inside = beneath.querySelector("details");
+    inside.open = !inside.open;
+  });
+}
+
 function listenToFolds() {
   const follow = () => openTo(decodeURIComponent(location.hash.slice(1)));
   window.addEventListener("hashchange", follow);
@@ -26,3 +36,4 @@ function listenToFolds() {
 }
 
 listenToFolds();
+listenToRows();

@@ -85,7 +85,7 @@ function listenToCards(selection, root) {
       const rows = [];
       parts.codes.forEach((each, i) => each === code && rows.push(i));
       selection.choose(rows, "replace", button.dataset.subregime);
-      root.scrollIntoView({ behavior: "smooth", block: "start" });
+      openTo(root.id);
     });
   });
 }

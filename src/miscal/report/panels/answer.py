@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from miscal.discovery.summary import Summary
 from miscal.report.drawing import Scale
-from miscal.report.groups import all_rows, curves_of, fitted_range, groups_of
+from miscal.report.groups import Group, all_rows, curves_of, fitted_range, groups_of
+from miscal.report.opening import opening
 from miscal.report.source import Source
+from miscal.report.texts import few_words
 
-SHOWN = 6
-"""Groups of the first screen; the list below has all."""
+SHOWN, LEAST = 6, 3
+"""Groups of the first screen at most, and at least; the list below has all."""
+NAME_WORDS, ALL_WORDS = 8, 26
+"""Words of a group's name there, and of all names: the screen holds 200 with everything else."""
 STATES = {"raw": "as it is", "corrected": "corrected"}
 
 
@@ -22,21 +28,25 @@ def answer(source: Source) -> dict[str, Any]:
 def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
     groups = groups_of(summary)
-    shown = [one for one in (*groups[:SHOWN], all_rows(summary)) if one is not None]
-    lead, _, rest = summary.answer.action.partition(":")
+    first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:SHOWN]]
+    while len(first) > LEAST and sum(len(one.name.split()) for one in first) > ALL_WORDS:
+        first.pop()
+    rows = [one for one in (*first, all_rows(summary)) if one is not None]
+    curves = curves_of(summary, groups, (34.0, 352.0), (318.0, 10.0))
     return {
-        "answer": summary.answer,
-        "lead": lead if rest else "",
-        "rest": rest or summary.answer.action,
-        "curves": curves_of(summary, groups, (34.0, 352.0), (318.0, 10.0)),
-        "rows": shown,
-        "along": forest_axis(shown),
+        **opening(summary.answer),
+        "curves": curves,
+        "several": curves is not None and len(curves.states["raw"]) > 1,
+        "rows": rows,
+        # all rows alone look far off on an axis of their own
+        "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
         "total": len(groups),
-        "shown": min(SHOWN, len(groups)),
+        "shown": len(first),
         "states": STATES,
     }
 
 
-def forest_axis(groups: list[Any]) -> Scale:
-    """Return the axis that holds every number of the groups."""
-    return Scale(*fitted_range([end for one in groups for end in one.ends] or [0.0, 1.0]), 8.0, 392.0)
+def forest_axis(groups: Sequence[Group], more: Sequence[float] = ()) -> Scale:
+    """Return the axis that holds every number of the groups, and `more`."""
+    ends = [*more, *(end for one in groups for end in one.ends)]
+    return Scale(*fitted_range(ends or [0.0, 1.0]), 8.0, 392.0)

@@ -11,7 +11,7 @@ from miscal.findings.verdict import fate_words, says, together_words
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.examples import Example, Examples
 from miscal.report.formatting import NBSP, bounds, count, percent, points
-from miscal.report.groups import Curves, curves_of, groups_of
+from miscal.report.groups import Curves, curves_of, groups_of, has_curve
 from miscal.report.panels.answer import forest_axis
 from miscal.report.source import Source
 from miscal.report.texts import begin, clean, listed, short
@@ -81,7 +81,7 @@ def _rows(source: Source) -> list[FindingRow]:
         FindingRow(
             finding=one,
             curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (34.0, 352.0), (318.0, 10.0))
-            if summary.curves.findings and summary.curves.findings[group.number - 1].raw is not None
+            if has_curve(summary, group.number)
             else None,
             examples=examples.of(one.rows[:MAX_EXAMPLES]),
             together=together_words(one, found).removeprefix(", "),

@@ -1,0 +1,154 @@
+"""Before anything is opened: few words on the first screen, whatever was found, and a door or a fold to all else."""
+
+import re
+
+import pytest
+
+from miscal.report import render
+from miscal.report.panels import PANELS
+from miscal.report.panels.answer import LEAST, SHOWN
+
+from .conftest import FINDING, all_evidence
+from .made_decisions import with_decisions
+from .read_page import Page, first_words, section_of
+from .test_over_time import edited
+
+MOST_WORDS, MOST_ON_THE_PAGE = 200, 1500
+LINE = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+BEFORE = {
+    *("findings", "notes", "verdict", "columns", "decisions", "over-time", "atlas", "corrections", "reliability"),
+    *("regimes", "subregimes", "histogram", "making", "glossary"),
+}
+"""Sections that the page had before it opened with an answer: alarms and warnings are notes now."""
+
+
+def many(words, findings=40):
+    """As much as there can be on the first screen: lines of 25 words, and findings with names of so many words."""
+
+    def change(summary):
+        pair = summary["curves"]["findings"][0]
+        name = " ".join(["humid"] * words)
+        found = [{**FINDING, "description": f"{name} {place}"} for place in range(findings)]
+        summary["findings"] = found
+        summary["curves"]["findings"] = [pair] * findings
+        lines = {"headline": LINE + " x x x", "reason": LINE + " x" * 8, "action": "Use it: " + LINE + " x" * 6}
+        summary["answer"] = lines
+
+    return change
+
+
+@pytest.mark.parametrize("edit", [None, many(1), many(4), many(30)], ids=["usual", "short", "middle", "long"])
+def test_the_first_screen_has_at_most_200_words(make_run, edit):
+    text = render(make_run(300, edit=edit)).read_text(encoding="utf-8")
+    said = first_words(section_of(text, "answer"))
+    assert len(said) <= MOST_WORDS - len(first_words(re.search("<header.*?</header>", text, re.DOTALL).group()))
+    rows = len(re.findall(r"<tr", section_of(text, "answer"))) - 2
+    assert (1 if edit is None else LEAST) <= rows <= SHOWN
+
+
+def test_the_page_has_at_most_1500_words_before_anything_is_opened(make_run):
+    text = render(make_run(900, edit=many(12))).read_text(encoding="utf-8")
+    assert len(first_words(text)) <= MOST_ON_THE_PAGE
+
+
+def everything(summary):
+    with_decisions()(summary)
+    edited()(summary)
+
+
+def test_every_section_of_before_is_there_and_opened_by_a_press(make_run):
+    text = render(make_run(600, edit=everything)).read_text(encoding="utf-8")
+    there = re.findall(r'<section id="([^"]+)"', text)
+    assert set(there) >= BEFORE
+    for panel in PANELS:
+        if panel.name not in there or panel.line is None:
+            continue
+        section = section_of(text, panel.name)
+        title = f'<summary><h2 id="{panel.name}-title">'
+        assert title in section
+        (said,) = re.findall(r'<span class="said">(.*?)</span>', section)
+        assert 0 < len(said) <= 120
+
+
+@pytest.mark.parametrize("kind", ["full", "empty"])
+def test_every_link_leads_to_a_place_on_the_page(make_run, kind):
+    page = Page(
+        render(make_run(600, kind=kind, edit=everything if kind == "full" else None)).read_text(encoding="utf-8")
+    )
+    places = {value for _, name, value in page.attributes if name == "id"}
+    links = {value[1:] for _, name, value in page.attributes if name == "href" and value.startswith("#")}
+    assert links <= places
+
+
+def test_no_id_is_given_twice(make_run):
+    page = Page(render(make_run(600, edit=everything)).read_text(encoding="utf-8"))
+    given = [value for _, name, value in page.attributes if name == "id"]
+    assert len(given) == len(set(given))
+
+
+def test_every_finding_of_the_list_is_a_place_that_opens(make_run):
+    text = render(make_run(300, edit=many(3, 24))).read_text(encoding="utf-8")
+    section = section_of(text, "findings")
+    places = re.findall(r'<tr class="\w+" id="finding-(\d+)"', section)
+    assert places == [str(number) for number in range(1, 21)]
+    assert section.count('<tr class="beneath') == 20
+    assert "4 more are in findings.parquet." in section
+
+
+def test_the_switch_is_a_group_of_two_named_choices(make_run):
+    first = section_of(render(make_run(300)).read_text(encoding="utf-8"), "answer")
+    group = re.search(r'role="radiogroup" aria-label="Probabilities">(.*?)</span>', first, re.DOTALL)[1]
+    assert re.findall(r'type="radio" name="state" id="([^"]+)"( checked)?', group) == [
+        ("state-raw", " checked"),
+        ("state-corrected", ""),
+    ]
+    assert re.findall(r'<label for="([^"]+)">([^<]+)<', group) == [
+        ("state-raw", "as it is"),
+        ("state-corrected", "corrected"),
+    ]
+
+
+def test_cells_of_groups_are_as_many_as_their_headings(make_run):
+    text = render(make_run(300)).read_text(encoding="utf-8")
+    for table in re.findall(r'<table class="forest"[^>]*>(.*?)</table>', text, re.DOTALL):
+        head, *rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+        for row in rows:
+            if 'class="beneath' not in row:
+                assert len(re.findall("<t[hd]", row)) == len(re.findall("<th ", head))
+                assert row.count('<th scope="row">') == 1
+
+
+def test_a_run_without_curves_and_means_has_its_three_lines_and_says_why_there_is_no_picture(make_run):
+    def forget(summary):
+        summary["findings"] = []
+        summary["curves"] = {name: {"raw": None, "corrected": None} for name in ("all", "over", "under")}
+        summary["global"]["accuracy"] = {"value": None, "interval": None}
+
+    first = section_of(render(make_run(300, edit=forget)).read_text(encoding="utf-8"), "answer")
+    assert "There are too few rows for a reliability curve." in first
+    assert "Same model, apart" not in first
+    assert "<table" not in first
+    assert "<h1>Confidences are off" in first
+
+
+def test_findings_of_a_run_without_curves_of_their_own_are_drawn_without_them(make_run):
+    def forget(summary):
+        del summary["curves"]["findings"]
+
+    text = render(make_run(300, edit=forget)).read_text(encoding="utf-8")
+    assert '<tr class="plain" id="finding-1"' in text
+    assert 'class="small"' not in text
+
+
+def test_a_run_in_which_nothing_is_off_draws_all_rows_on_the_axis_of_the_curve(make_run):
+    def close(summary):
+        summary["global"]["accuracy"] = {"value": 0.60, "interval": [0.58, 0.62]}
+        summary["global"]["confidence"] = {"value": 0.62, "interval": None}
+        all_evidence(summary)
+
+    text = render(make_run(300, kind="empty", edit=close)).read_text(encoding="utf-8")
+    row = section_of(text, "answer").partition("<tbody>")[2]
+    promised, happened = (
+        float(re.search(rf'class="{kind}" cx="([\d.]+)"', row)[1]) for kind in ("promised", "happened")
+    )
+    assert 0 < promised - happened < 40
