@@ -89,7 +89,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=[*NAMES, "CHANGELOG.md"])
 def test_links_lead_somewhere(page):
     for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text()):
         if not target.startswith("https://"):

@@ -52,8 +52,9 @@ def classes(source: Source) -> str:
 def columns(source: Source) -> str:
     """Count the values of all columns, and those that are findings."""
     values = [one for table in source.columns.values() for one in table]
-    found = sum(one.mark == FINDING for one in values)
-    return f"{count(len(values))} values of {len(source.columns)} columns; {found} of them are findings"
+    found, many = sum(one.mark == FINDING for one in values), len(source.columns)
+    of = f"{count(len(values))} values of {many} column{'' if many == 1 else 's'}"
+    return f"{of}; {found} of them {'is a finding' if found == 1 else 'are findings'}"
 
 
 def decisions(source: Source) -> str:
