@@ -101,10 +101,8 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
         return f"{_telling(summary.leaks)} nearly perfectly; nothing else was found."
     found_from = _would_have_shown(summary)
     if found_from is None:
-        return f"No miscalibration was found, and {proof.n:,} rows are too few to show any."
-    return (
-        f"No miscalibration was found: {proof.n:,} rows would have shown an average of about {in_points(found_from)}."
-    )
+        return f"No miscalibration was found, and {summary.n:,} rows are too few to show any."
+    return f"No miscalibration was found; an average of about {in_points(found_from)} would have shown."
 
 
 def _reason(summary: Summary, words: Vocabulary) -> str:
@@ -185,7 +183,7 @@ def _correction(summary: Summary) -> str:
         return f"Use the correction: {losses} on rows that it has not seen{but}."
     if high is not None and high < 0:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
-    more = 4 * summary.certificate.n
+    more = 4 * summary.n
     if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {_round(more)} rows."
     return f"There is nothing to correct. About {_round(more)} rows would show errors half as large."

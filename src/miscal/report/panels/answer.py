@@ -32,7 +32,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     while len(first) > LEAST and sum(len(one.name.split()) for one in first) > ALL_WORDS:
         first.pop()
     rows = [one for one in (*first, all_rows(summary)) if one is not None]
-    curves = curves_of(summary, groups, (34.0, 352.0), (318.0, 10.0))
+    curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
     return {
         **opening(summary.answer),
         "curves": curves,

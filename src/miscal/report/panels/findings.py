@@ -80,7 +80,7 @@ def _rows(source: Source) -> list[FindingRow]:
     return [
         FindingRow(
             finding=one,
-            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (34.0, 352.0), (318.0, 10.0))
+            curves=curves_of(summary, [replace(group, colour=group.colour or "plain")], (46.0, 352.0), (318.0, 10.0))
             if has_curve(summary, group.number)
             else None,
             examples=examples.of(one.rows[:MAX_EXAMPLES]),
