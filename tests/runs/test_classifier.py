@@ -1,6 +1,8 @@
 """A classifier with corrected probabilities: scikit-learn's checks, routing, frames, and laws of what it predicts."""
 
 import pickle
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -22,6 +24,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from miscal import LocalCalibratedClassifier, MiscalibrationField
 from miscal.base.errors import InputError, MismatchError
+from miscal.discovery.summary_parts import Answer
+from miscal.runs.fitted_classifier import with_decision
 
 FEW = "ignore:fit was given .* rows, and a local correction needs at least 100:UserWarning"
 
@@ -71,7 +75,7 @@ def fitted_to_three():
 def test_a_frame_with_blanks_and_categories_is_corrected_where_a_pipeline_cannot_see(fitted):
     X, y = two_classes(seed=1)
     bare = linear().fit(*two_classes())
-    assert fitted.structure_
+    assert fitted.local_
     assert fitted.score(X, y) > bare.score(X, y) + 0.15
     assert fitted.feature_names_in_.tolist() == ["age", "region"]
     assert [one.read_as for one in fitted.input_reading_.readings] == ["number", "category"]
@@ -93,11 +97,11 @@ def test_it_is_better_where_several_classes_hide_structure_and_no_worse_where_th
     X, y = three_classes(2000, seed=1)
     own = np.arange(len(y)), y
     bare = GaussianNB().fit(*three_classes()).predict_proba(X)
-    assert fitted_to_three.structure_
+    assert fitted_to_three.local_
     assert -np.log(fitted_to_three.predict_proba(X)[own]).mean() < -np.log(bare[own]).mean() - 0.2
     rng = np.random.default_rng(2)
     noise = LocalCalibratedClassifier(GaussianNB(), cv=3).fit(rng.normal(size=(400, 3)), rng.integers(0, 3, 400))
-    assert not noise.structure_
+    assert not noise.local_
     assert noise.simplex_.chosen == "global map"
 
 
@@ -238,12 +242,56 @@ def test_what_was_found_is_told(fitted, fitted_to_three):
     assert rows.confidence.min() > 1 / 3
 
 
+@pytest.mark.parametrize(
+    ("local", "structure", "gain", "said"),
+    [
+        (True, True, (0.01, 0.03), None),
+        (True, False, (-0.02, 0.01), "Use predict_proba: its local correction"),
+        (False, True, (0.01, 0.03), "Use predict_proba, not this correction"),
+        (False, True, (-0.02, 0.01), None),
+        # a global map that helps is the classifier's, too
+        (False, False, (0.01, 0.03), None),
+    ],
+)
+def test_what_was_found_advises_what_the_classifier_does(local, structure, gain, said):
+    class Found(SimpleNamespace):
+        def __init__(self, content):
+            super().__init__(content=content, summary=content.summary)
+
+    found = Found(Content(Told(structure=structure, gain=gain)))
+    action = with_decision(found, local).summary.answer.action
+    assert action == "as before" if said is None else action.startswith(said)
+
+
+class Told(SimpleNamespace):
+    """As much of a summary as says what a run advises."""
+
+    def __init__(self, *, structure=False, gain=(0.0, 0.0), **parts):
+        saved = SimpleNamespace(log_loss=SimpleNamespace(interval=gain))
+        answer = Answer(headline="off", reason="here", action="as before")
+        known = {
+            "field": SimpleNamespace(structure=structure),
+            "gains": {"raw": saved},
+            "answer": answer,
+            "warnings": (),
+        }
+        super().__init__(**known | parts)
+
+    def model_copy(self, update):
+        return Told(**vars(self) | update)
+
+
+@dataclass
+class Content:
+    summary: Told
+
+
 @pytest.mark.filterwarnings(FEW)
 def test_few_rows_get_a_global_map_and_a_warning():
     X, y = three_classes(60)
     with pytest.warns(UserWarning, match="fit was given 60 rows, and a local correction needs at least 100"):
         model = LocalCalibratedClassifier(GaussianNB(), cv=2).fit(X, y)
-    assert not model.structure_
+    assert not model.local_
     with pytest.raises(AttributeError, match="there is no discovery_"):
         model.discovery_  # noqa: B018
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 from dataclasses import fields, replace
 from html import escape
 from threading import Thread
@@ -23,6 +24,9 @@ from miscal.data.readers import open_table
 from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent
+from miscal.findings.conditions import Frame
+from miscal.findings.ledger import with_features
+from miscal.report.brief import brief_lines
 from miscal.report.printed import shown_run
 from miscal.runs.discover import read_rows
 from miscal.runs.given import put_together
@@ -264,7 +268,7 @@ def test_the_command_and_python_give_the_same_numbers(found, tmp_path):
     assert main(["discover", str(tmp_path / "loans.parquet"), "--out", str(tmp_path / "run"), *options]) == 0
     said = miscal.load(tmp_path / "run")
     assert numbers(said) == numbers(found)
-    np.testing.assert_array_equal(said.field["delta"], found.field["delta"])
+    np.testing.assert_array_equal(said.field["delta_out_of_fold"], found.field["delta_out_of_fold"])
 
 
 def numbers(run):
@@ -280,9 +284,60 @@ def test_tables_are_frames_of_the_kind_that_came_in_with_its_index(found):
     frame = loans().set_axis(INDEXES["shuffled"](N))
     assert all(isinstance(one, pd.DataFrame) for one in (found.findings, found.field, found.columns, found.decisions))
     assert found.field.index.equals(frame.index)
-    np.testing.assert_array_equal(found.field["confidence"], frame["risk"])
+    np.testing.assert_array_equal(found.field["predicted"], frame["risk"])
     assert len(found.decisions) == len(found.summary.decisions)
     assert found.verdict == found.summary.verdict
+
+
+TABLES = ("findings", "field", "columns", "classes", "class_findings", "decisions")
+
+
+def test_tables_have_a_dozen_columns_with_plain_names_or_all_that_are_stored(found, tmp_path):
+    folder = miscal_copy(found).save(tmp_path / "run")
+    again = miscal.load(folder)
+    for name in TABLES:
+        shown, whole = getattr(again, name), again.frame(name, wide=True)
+        assert shown.equals(again.frame(name))
+        assert 0 < len(shown.columns) <= 12
+        assert len(shown) == len(whole)
+        if (folder / f"{name}.parquet").exists():
+            assert whole.equals(pl.read_parquet(folder / f"{name}.parquet"))
+    [first, *_] = again.findings.to_dicts()
+    one = again.summary.findings[0]
+    assert (first["number"], first["group"], first["rows"]) == (1, one.description, one.n)
+    assert (first["predicted"], first["happened"], first["hidden"]) == (one.confidence, one.accuracy, one.before.value)
+    assert first["happened_low"] < first["happened"] < first["happened_high"]
+    # what a finding says is corrected is the mean of its rows
+    rows = again.field.filter(pl.col("evaluated") & one.condition.rows(frame_of(again)))
+    assert rows["corrected_out_of_fold"].mean() == pytest.approx(first["corrected"])
+    # the model that is saved has seen these rows: its values have another name
+    assert "corrected" not in again.field.columns
+    assert found.frame("field", wide=True).index.equals(found.field.index)
+
+
+def frame_of(run):
+    triples = run.content.triples()
+    return Frame(len(triples), with_features(triples.metadata, triples.X, triples.encoder))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("finding", "name must be one of findings, field, .*; got 'finding'; did you mean 'findings'"),
+        (3, "name must be text; got 3"),
+    ],
+)
+def test_tables_that_there_are_not_are_refused(found, name, said):
+    with pytest.raises(InputError, match=said):
+        found.frame(name)
+
+
+def test_a_summary_shows_itself_in_a_line(found):
+    long = found.summary.answer.model_copy(update={"headline": "very " * 200})
+    for one in (found.summary, found.summary.model_copy(update={"answer": long})):
+        assert len(repr(one)) <= 300
+        assert len(str(one)) <= 300
+    assert found.summary.answer.headline in repr(found.summary)
 
 
 @pytest.mark.parametrize("kind", [pl.from_pandas, KINDS["pyarrow"]], ids=["polars", "pyarrow"])
@@ -431,24 +486,43 @@ def test_embeddings_in_memory_are_kept_with_the_run(tmp_path):
 # --- what a run shows of itself -----------------------------------------------------------------------------------
 
 
-def test_a_run_shows_its_alarms_verdict_and_findings_in_a_notebook_and_on_a_terminal(found):
-    bundle = found._repr_mimebundle_()
-    said = " ".join(repr(found).split())
-    assert bundle["text/plain"] == repr(found)
-    assert len(bundle["text/html"]) < 100_000
-    for words in (*found.summary.alarms, *(one.description for one in found.summary.findings)):
+def test_a_run_shows_three_lines_and_the_groups_in_a_notebook_and_on_a_terminal(found):
+    bundle, answer = found._repr_mimebundle_(), found.summary.answer
+    said, page = " ".join(repr(found).split()), bundle["text/html"]
+    assert bundle["text/plain"] == repr(found) == str(found)
+    assert len(page.encode()) < 60_000
+    for words in (answer.headline, answer.reason, *(one.description for one in found.summary.findings)):
         assert words in said
-        assert escape(words) in bundle["text/html"]
-    assert "<svg" in bundle["text/html"]
+        assert escape(words) in page
+    assert "<svg" in page
+    # no program, and nothing from elsewhere
+    assert not re.search(r"<script|<link|<img|https?:|url\(|@import", page)
+    # dark grounds, which notebooks and the system have
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_no_number_is_cut_off_on_a_terminal(found):
+    name = "income at least 1234567.25 and at most 7654321.75 and seats from 12 to 345 and distance above 98765"
+    one = found.summary.findings[0].model_copy(update={"description": name})
+    many = found.summary.model_copy(update={"findings": (one,) * 20})
+    lines = brief_lines(many, None)
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 100
+    assert "7654321.75 and seats from 12 to 345" in " ".join(" ".join(line.split()[:9]) for line in lines)
 
 
 def test_names_and_values_of_a_user_are_escaped(found):
     hostile = "<script>alert(1)</script>"
     summary = found.summary
     finding = summary.findings[0].model_copy(update={"description": hostile})
-    told = summary.model_copy(update={"findings": (finding,), "alarms": (hostile,), "warnings": (hostile,)})
+    answer = summary.answer.model_copy(update=dict.fromkeys(("headline", "reason", "action"), hostile))
+    changed = {"findings": (finding,), "alarms": (hostile,), "warnings": (hostile,), "answer": answer}
+    told = summary.model_copy(update=changed)
     assert "<script" not in shown_run(told).html()
     assert hostile in shown_run(told).text()
+    page = miscal.Run(replace(found.content, summary=told))._repr_html_()
+    assert "<script" not in page
+    assert escape(hostile) in page
 
 
 # --- what a run draws ---------------------------------------------------------------------------------------------
@@ -464,6 +538,9 @@ def test_the_drawings_of_a_run(found, tmp_path):
         assert set(run.plot.reliability(by="region").curves) == {"north", "south"}
         drawn = [run.plot.map(), run.plot.field("region"), run.plot.decisions(), run.plot.reliability(corrected=True)]
         assert all(one.alt_text for one in drawn)
+        whole = run.plot()
+        assert [one.number for one in whole.groups] == [*range(1, len(run.summary.findings) + 1), 0]
+        assert run.summary.answer.reason in whole.alt_text
         pyplot.close("all")
     with pytest.raises(InputError, match="did you mean 'region'"):
         found.plot.reliability(by="regio")

@@ -27,6 +27,10 @@ SCHEMA_VERSION = 5
 needed by a command that reads runs. A run of another version is refused."""
 
 
+LONGEST = 200
+"""Characters of the headline that a summary shows of itself."""
+
+
 class SmoothEce(MeasureAgainstNull):
     """A SmoothECE: ``floor`` is what a calibrated model shows on as many rows; ``p_value`` tests calibration."""
 
@@ -337,6 +341,13 @@ class Summary(Document):
     def leaks(self) -> tuple[str, ...]:
         """Columns that tell the outcome as only what comes after it, and were left out."""
         return tuple(one.name for one in self.columns if one.leak is not None)
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """Return what a summary shows of itself: every number is in its JSON text, which `to_json` writes."""
+        headline = self.answer.headline
+        shown = headline if len(headline) <= LONGEST else f"{headline[: LONGEST - 1]}…"
+        counts = [("kind", self.kind), ("n", self.n), ("findings", len(self.findings))]
+        return [*counts, ("headline", shown)]
 
     @model_serializer(mode="wrap")
     def _without_absent(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from miscal.runs.fitted_classifier import (
     probabilities_of,
     read_correction,
     rows_of,
+    with_decision,
     write_correction,
 )
 
@@ -101,14 +102,15 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         Of two classes: the field of the second one. None where there were too few rows for a field, or method "global".
     simplex_ : SimplexCorrection or None
         Of more than two classes: the correction, with the loss of everything that was tried.
-    structure_ : bool
-        Whether anything local is corrected.
+    local_ : bool
+        Whether probabilities are corrected locally: only where that was confirmed. The field may claim a structure
+        (``field_.structure_``) that was not.
     input_reading_ : InputReading or None
         What each column of X was read as, and which were left out.
     discovery_ : Run
         What :func:`miscal.discover` finds of the probabilities out of fold: the second class as an event, or the most
-        probable class as an answer. Found when it is asked for the first time, and kept; until then the classifier
-        keeps the rows for it.
+        probable class as an answer. Its advice on the correction is that of `local_`. Found when it is asked for the
+        first time, and kept; until then the classifier keeps the rows for it.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X was a frame.
@@ -128,7 +130,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     >>> X = rng.normal(size=(600, 2))
     >>> y = np.where(rng.random(600) < np.where(X[:, 0] * X[:, 1] > 0, 0.9, 0.1), "yes", "no")
     >>> fitted = LocalCalibratedClassifier(LogisticRegression(), cv=2).fit(X, y)
-    >>> fitted.structure_, fitted.predict([[1.0, 1.0], [1.0, -1.0]]).tolist()
+    >>> fitted.local_, fitted.predict([[1.0, 1.0], [1.0, -1.0]]).tolist()
     (True, ['yes', 'no'])
     """
 
@@ -207,7 +209,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         if self._rows is not None:
             # `discovery_` has rows in the order given
             self._rows = replace(self._rows.take(np.argsort(order[kept])), row=np.arange(len(rows)))
-        if self.structure_ and not self._fitted_before:
+        if self.local_ and not self._fitted_before:
             estimator, of_fit = self._classifier(), (self.classes_, asked.estimator.fit)
 
             def refitted(learned: NDArray, told: NDArray) -> NDArray:
@@ -308,13 +310,13 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         self, inputs: NDArray | None, code: NDArray, p: NDArray, folds: NDArray, **chosen: NDArray | None
     ) -> None:
         self.field_ = self.simplex_ = self._global_map = self._rows = None
-        self.structure_ = False
+        self.local_ = False
         self.__dict__.pop("discovery_", None)
         if inputs is not None:
             self._rows = self._triples(inputs, code, p, chosen)
         if len(self.classes_) > 2 or inputs is not None:
             self.field_, self.simplex_ = self._correction(inputs, code, p, folds, chosen)
-            self.structure_ = bool(self.field_.structure_ if self.simplex_ is None else self.simplex_.structure)
+            self.local_ = bool(self.field_.structure_ if self.simplex_ is None else self.simplex_.structure)
         elif len(self.classes_) == 2:
             self._global_map = crossfit_global_map(code.astype(np.float64), p[:, 1], folds, chosen["weight"]).map
 
@@ -359,7 +361,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         seen = np.isin(folds, told)
         weight = None if chosen["weight"] is None else chosen["weight"][seen]
         gain, error = paired_gain(before[seen], after[seen], weight)
-        self.structure_ = bool(gain > _CONFIRMED * error)
+        self.local_ = bool(gain > _CONFIRMED * error)
 
     def _halves(self, n: int, groups: NDArray | None) -> NDArray[np.int64]:
         return assign_folds(named_units(n, groups), 2, np.random.default_rng((self._seed(), _STREAM)))
@@ -398,14 +400,14 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         """
         self._check_fitted()
         p = probabilities_of(self.estimator_, X, self.classes_)
-        return self._correct(self.input_reading_.transform(X) if self.structure_ else np.zeros((len(p), 0)), p)
+        return self._correct(self.input_reading_.transform(X) if self.local_ else np.zeros((len(p), 0)), p)
 
     def _correct(self, inputs: NDArray, p: NDArray[np.float64]) -> NDArray[np.float64]:
         if len(self.classes_) == 1:
             return np.ones((len(p), 1))
         if self._global_map is not None:
             return of_two(self._global_map.apply(np.clip(p[:, 1], 0.0, 1.0)))
-        return corrected_by(self.field_, self.simplex_, inputs, p, local=self.structure_)
+        return corrected_by(self.field_, self.simplex_, inputs, p, local=self.local_)
 
     def predict(self, X: Any) -> NDArray:
         """Return the most probable class of each row, shape (n,)."""
@@ -423,7 +425,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
             )
         from miscal.runs.discover import discover
 
-        return discover(self._rows, seed=self._seed(), epsilon=self.epsilon, n_jobs=self.n_jobs or 1, progress=False)
+        settings = {"seed": self._seed(), "epsilon": self.epsilon, "n_jobs": self.n_jobs or 1}
+        return with_decision(discover(self._rows, progress=False, **settings), self.local_)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "estimator_"):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from miscal.data.readers.input_reading import InputReading
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import SavedEstimator
 from miscal.estimators.simplex.correction import SimplexCorrection
+
+if TYPE_CHECKING:
+    from miscal.runs.run import Run
 
 
 def probabilities_of(fitted: Any, X: Any, classes: NDArray) -> NDArray[np.float64]:
@@ -60,9 +64,35 @@ def of_two(second: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([1 - second, second])
 
 
+def corrected_by(
+    field: MiscalibrationField | None, simplex: SimplexCorrection | None, inputs: NDArray, p: NDArray, *, local: bool
+) -> NDArray[np.float64]:
+    """Correct probabilities (n, K), locally or by the global map alone."""
+    if field is None:
+        return (simplex if local else simplex.alone).apply(inputs, p)
+    given = np.clip(p[:, 1], 0.0, 1.0)
+    return of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))
+
+
 def rows_of(values: Any, rows: NDArray, n: int) -> Any:
     """Take some rows of an argument that has one value for each row; others are for the whole."""
     return _safe_indexing(values, rows) if np.ndim(values) and len(values) == n else values
+
+
+def with_decision(found: Run, local: bool) -> Run:
+    """Say in a run of probabilities out of fold what the classifier does, where the run alone advises otherwise."""
+    summary = found.summary
+    low, _ = (summary.gains["raw"].log_loss.interval if "raw" in summary.gains else None) or (None, None)
+    advised = low is not None and low > 0
+    if local and not advised:
+        action = "Use predict_proba: its local correction helped on rows that it had not seen."
+    elif not local and advised and summary.field.structure:
+        action = "Use predict_proba, not this correction, which was not confirmed on rows left out of every fit."
+    else:
+        return found
+    answer = summary.answer.model_copy(update={"action": action})
+    told = summary.model_copy(update={"answer": answer, "warnings": (*summary.warnings, action)})
+    return type(found)(replace(found.content, summary=told))
 
 
 _FORM = "miscal-classifier"
@@ -80,7 +110,7 @@ def write_correction(model: Any, folder: str | Path) -> None:
         "global_map": None if model._global_map is None else (model._global_map.name, model._global_map.state()),
     }
     content = {
-        "method": model.method, "structure": model.structure_, "classes": classes, "type": model.classes_.dtype.str,
+        "method": model.method, "structure": model.local_, "classes": classes, "type": model.classes_.dtype.str,
         "classes_of_estimator": None if own is None else np.asarray(own).tolist(),
     }  # fmt: skip
     arrays = {}
@@ -109,24 +139,14 @@ def read_correction(of: Callable[..., Any], folder: str | Path, estimator: Any) 
             return None if content[name] is None else build(content[name], under(name, arrays))
 
         model.classes_ = np.array(content["classes"], dtype=content["type"])
-        model.structure_, model._rows = content["structure"], None
+        model.local_, model._rows = content["structure"], None
         saved = part("field", SavedEstimator.from_state)
         model.field_ = None if saved is None else MiscalibrationField(saved.method).adopt(saved)
         model.simplex_ = part("simplex", SimplexCorrection.from_state)
         model.input_reading_ = part("reading", InputReading.from_state)
         model._global_map = part("global_map", lambda name, held: CALIBRATORS[name].from_state(held))
         # parts that do not fit together show where anything is corrected
-        k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.structure_ else 0
+        k, width = len(model.classes_), model.input_reading_.encoder.n_features if model.local_ else 0
         if model._correct(np.zeros((1, width)), np.full((1, k), 1 / k)).shape != (1, k):
             raise ValueError(f"a correction that does not give {k} probabilities")
     return model._adopt(estimator)
-
-
-def corrected_by(
-    field: MiscalibrationField | None, simplex: SimplexCorrection | None, inputs: NDArray, p: NDArray, *, local: bool
-) -> NDArray[np.float64]:
-    """Correct probabilities (n, K), locally or by the global map alone."""
-    if field is None:
-        return (simplex if local else simplex.alone).apply(inputs, p)
-    given = np.clip(p[:, 1], 0.0, 1.0)
-    return of_two(field.fitted_.correct(inputs, given).corrected if local else field.global_map_.apply(given))

@@ -45,7 +45,7 @@ class Run(ShowsItself):
     """What a discovery found, and what can be done with it.
 
     :func:`miscal.discover` makes one, and :func:`miscal.load` reads one that was saved. In a notebook and on a terminal
-    it shows its alarms, its verdict and its findings. Tables are frames of the kind that came in.
+    it shows what it found in three lines, and the groups that are off. Tables are frames of the kind that came in.
 
     Examples
     --------
@@ -109,43 +109,67 @@ class Run(ShowsItself):
 
     @property
     def findings(self) -> Any:
-        """The findings, the strongest first: a frame with the columns of ``findings.parquet``."""
-        return self._frames.frame(self._content.findings)
+        """The findings, the strongest first: what each promised, what happened, what is hidden of it.
+
+        ``happened_low`` and ``happened_high`` allow for the choice of the group; ``hidden`` is how far its rows are off
+        beyond what a reliability diagram shows, ``after`` what the correction leaves of that, ``corrected`` the mean of
+        the corrected probabilities.
+        """
+        return self.frame("findings")
 
     @property
     def field(self) -> Any:
-        """One row for each row that was used, in their order: a frame with the columns of ``field.parquet``.
+        """One row for each row that was used, in their order; what is estimated is by fits that have not seen the row.
 
-        ``delta`` estimates E[outcome - confidence], in [-1, 1]: positive means under-confident.
+        ``delta_out_of_fold`` estimates E[outcome - probability], in [-1, 1]: positive means under-confident. It and
+        ``corrected_out_of_fold`` differ from what :meth:`correct` says of the same rows, since that was fitted to them.
+        ``evaluated`` says which rows the numbers of the run are of.
         """
-        table = self._content.table
-        return self._frames.frame(table, table["row"].to_numpy())
+        return self.frame("field")
 
     @property
     def columns(self) -> Any:
-        """Every value of every named column with its numbers: a frame with the columns of ``columns.parquet``."""
-        return self._frames.frame(self._content.columns)
+        """Every value of every named column with its numbers."""
+        return self.frame("columns")
 
     @property
     def classes(self) -> Any:
-        """The numbers of each class, where there are several: a frame with the columns of ``classes.parquet``."""
-        from miscal.discovery.tables import classes_table
-
-        return self._frames.frame(classes_table(self.summary.classes))
+        """The numbers of each class, where there are several: rows that have it, and rows where it is ``chosen``."""
+        return self.frame("classes")
 
     @property
     def class_findings(self) -> Any:
-        """The findings of each class as an event: a frame with the columns of ``class_findings.parquet``."""
-        from miscal.discovery.tables import class_findings_table
-
-        return self._frames.frame(class_findings_table(self.summary.classes))
+        """The findings of each class as an event, where there are several classes."""
+        return self.frame("class_findings")
 
     @property
     def decisions(self) -> Any:
-        """What acting at each threshold leads to, before and after the correction: a frame with a row for each."""
-        from miscal.discovery.tables import decisions_table
+        """What acting at each threshold leads to, as it is and by the corrected probabilities (``_after``)."""
+        return self.frame("decisions")
 
-        return self._frames.frame(decisions_table(self.summary.decisions))
+    @checked_call
+    def frame(self, name: str, *, wide: bool = False) -> Any:
+        """Return a table of the run, as a frame of the kind that came in.
+
+        Parameters
+        ----------
+        name : {"findings", "field", "columns", "classes", "class_findings", "decisions"}
+        wide : bool, default False
+            All columns, by their names in the parquet files of a saved run; else a dozen of them with plain names.
+
+        Returns
+        -------
+        frame
+
+        Raises
+        ------
+        InputError
+            If there is no such table.
+        """
+        from miscal.runs.frames import table_of
+
+        table = table_of(self._content, name, wide=wide)
+        return self._frames.frame(table, table["row"].to_numpy() if name == "field" else None)
 
     @cached_property
     def model(self) -> SavedModel:
@@ -154,7 +178,7 @@ class Run(ShowsItself):
 
     @property
     def plot(self) -> RunPlot:
-        """The drawings of the run on matplotlib axes: ``found.plot.findings(ax=ax)``."""
+        """The drawings of the run on matplotlib axes: ``found.plot()``, ``found.plot.findings(ax=ax)`` and others."""
         from miscal.runs.plot import RunPlot
 
         return RunPlot(self._content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +111,7 @@ _STIFFNESS = 0.01
 confidence, no slope can be seen. Not tuned."""
 
 _BINS = 20
-"""Bins of the histogram, each five points wide. A convention, not tuned."""
+"""Bins of the histogram at most: five points wide where confidences go from 0 to 1. A convention, not tuned."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class SmoothReliabilityCurve:
     smece : ErrorEstimate
         The error, its 95 % interval, its floor (what a calibrated model would show) and its p-value.
     edges, counts : numpy.ndarray
-        Histogram of the confidences: 21 edges from 0 to 1, and the rows of each bin.
+        Histogram of the confidences: up to 20 bins of a round width that hold all of them, and the rows of each.
     n : int
         Rows of positive weight.
     """
@@ -201,8 +202,21 @@ def smooth_curve_of(rows: LabelledRows, n_draws: int, random_state: RandomState)
     # of the sum of s_i y_i, over cells whose rows share its weight alike
     effective = 1 / (share**2 @ (1 / cells.count))
     low, high = wilson(accuracy, effective)
-    counts, edges = np.histogram(rows.confidence, bins=_BINS, range=(0.0, 1.0))
+    counts, edges = np.histogram(rows.confidence, bins=_edges(rows.confidence))
     return SmoothReliabilityCurve(at, accuracy, low, high, float(width), error, edges, counts, len(rows))
+
+
+def _edges(confidence: np.ndarray) -> np.ndarray:
+    """Edges of up to 20 bins that hold all confidences, at multiples of 0.05, 0.02, 0.01, 0.005 and so on."""
+    low, high = confidence.min(), confidence.max()
+    edges = np.array([0.0, 1.0])
+    for width in (factor * 10.0**-power for power in (2, 3, 4) for factor in (5, 2, 1)):
+        first, last = math.floor(low / width + 1e-9), max(math.ceil(high / width - 1e-9), 1)
+        if last - first > _BINS:
+            break
+        edges = np.arange(min(first, last - 1), last + 1) * width
+    # rounding may leave an end just inside the confidences
+    return np.r_[min(edges[0], low), edges[1:-1], max(edges[-1], high)]
 
 
 def _local_linear(at: np.ndarray, location: np.ndarray, mass: np.ndarray, width: float) -> np.ndarray:

@@ -12,11 +12,14 @@ from miscal.discovery.summary import Summary
 from miscal.findings.decisions import Decision, Thresholds, decide
 from miscal.report.displays.display import Display, check_some, percent_axis
 from miscal.report.formatting import count
+from miscal.report.groups import fitted_range
 from miscal.report.texts import begin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_APART, _LEAST = 0.006, 0.02
+"""How far dots of one threshold stand apart, in parts of the axis; and how far intervals are shown at least."""
 _STATES = {"before": "observed", "after": "observed after the correction"}
 
 
@@ -120,27 +123,34 @@ class DecisionDisplay(Display):
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         words = self._words
         shades = {"before": colour["c0"], "after": colour["c2"]}
-        for state in ("before", "after") if self.corrected else ("before",):
+        states = ("before", "after") if self.corrected else ("before",)
+        at = [one.threshold for one in self.decisions]
+        # side by side, so that neither interval hides the other
+        apart = _APART * (max(at) - min(at)) if self.corrected else 0.0
+        for state, shift in zip(states, (-apart, apart), strict=False):
             drawn = [(one.threshold, side) for one in self.decisions if (side := getattr(one, state)).n]
-            at, sides = [threshold for threshold, _ in drawn], [side for _, side in drawn]
-            ax.plot(at, [side.promised for side in sides], color=shades[state], lw=1, ls=(0, (4, 3)),
-                    label=_STATES[state].replace("observed", "promised"))  # fmt: skip
+            ax.plot([at for at, _ in drawn], [side.promised for _, side in drawn], color=shades[state], lw=1,
+                    ls=(0, (4, 3)), label=_STATES[state].replace("observed", "promised"))  # fmt: skip
             for threshold, side in drawn:
-                ax.plot([threshold] * 2, [side.low, side.high], color=shades[state], lw=1, alpha=0.6)
+                ax.plot([threshold + shift] * 2, [side.low, side.high], color=shades[state], lw=1, alpha=0.6)
                 hollow = {} if side.broken else {"mfc": colour["paper"]}
-                ax.plot(threshold, side.observed.value, "o", color=shades[state], ms=5, **hollow)
+                ax.plot(threshold + shift, side.observed.value, "o", color=shades[state], ms=5, **hollow)
             ax.plot([], [], "o", color=shades[state], label=_STATES[state])
-        ax.set_ylim(0, 1.02 * self._highest())
+        ax.set_ylim(*self._range(states))
         for axis in (ax.xaxis, ax.yaxis):
             percent_axis(axis)
         ax.set(xlabel="threshold, %", ylabel=f"{words.rate} of {words.cases} at or above it, %")
         title = f"{begin(words.cases)} that are {words.acted}; filled dots: the promise is broken"
-        ax.set_title(title, fontsize="small", color=colour["muted"])
-        ax.legend(fontsize="small", frameon=False, loc="best")
+        ax.set_title(title, fontsize="small", color=colour["muted"], pad=18 * len(states) + 6, loc="left")
+        ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0)
 
-    def _highest(self) -> float:
-        states = ("before", "after") if self.corrected else ("before",)
+    def _range(self, states: Sequence[str]) -> tuple[float, float]:
+        """Return a range that holds promises and outcomes, and intervals as far as they are no wider than these."""
         sides = [side for one in self.decisions for state in states if (side := getattr(one, state)).n]
-        # intervals of few rows may leave the drawing
-        return max([*(side.high if side.n >= 30 else side.observed.value or 0.0 for side in sides),
-                    *(side.promised or 0.0 for side in sides)])  # fmt: skip
+        known = [one for side in sides for one in (side.promised, side.observed.value) if one is not None]
+        if not known:
+            return 0.0, 1.0
+        low, high = min(known), max(known)
+        wide = max(high - low, _LEAST)
+        ends = [end for side in sides for end in (side.low, side.high) if end is not None]
+        return fitted_range([low, high, *(min(max(end, low - wide), high + wide) for end in ends)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -101,6 +102,18 @@ def literal(text: Any, length: int = 60) -> str:
     """
     text = " ".join(clean(text).split())
     return (text if len(text) <= length else text[: length - 1] + "…").replace("$", r"\$")
+
+
+def wrapped(text: Any, width: int, most: int) -> str:
+    r"""Write a text in lines of a width, `most` of them; what is left over is cut between words.
+
+    Examples
+    --------
+    >>> wrapped("humidity at least 70 in spring", 14, 2), wrapped("humidity at least 70", 14, 2)
+    ('humidity at\nleast 70 in …', 'humidity at\nleast 70')
+    """
+    text = " ".join(clean(text).split())
+    return "\n".join(literal(line, 10 * width) for line in textwrap.wrap(text, width, max_lines=most, placeholder=" …"))
 
 
 def percent_axis(axis: Any) -> None:

@@ -11,7 +11,7 @@ from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.findings import named_findings
 from miscal.discovery.tables import Tables
 from miscal.findings.ledger import ColumnValue
-from miscal.report.displays.display import Display, check_some, literal, percent_axis
+from miscal.report.displays.display import Display, check_some, literal, percent_axis, wrapped
 from miscal.report.formatting import bounds, count, points
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class FieldDisplay(Display):
         self.values, self.kind = tuple(values[place] for place in sorted(most)), kind
         self.column = values[0].column
         self._words = vocabulary(kind)
-        self.size = (max(5.0, min(11.0, 1.5 + 0.6 * len(self.values))), 4.2)
+        self.size = (7.0, 1.6 + 0.34 * max(3, len(self.values)))
 
     @classmethod
     def from_predictions(
@@ -147,18 +147,18 @@ class FieldDisplay(Display):
             proven = one.mark == "finding"
             label = (over if value < 0 else under) if proven else other
             if low is not None and high is not None:
-                ax.plot([place, place], [low, high], lw=1.4, **styles[label])
-            ax.plot(place, value, "o", ms=7 if proven else 5, **styles[label])
+                ax.plot([low, high], [place, place], lw=1.4, **styles[label])
+            ax.plot(value, place, "o", ms=7 if proven else 5, **styles[label])
             drawn.add(label)
             if one.after.value is not None:
-                ax.plot(place + 0.18, one.after.value, "o", ms=5, **styles[left])
+                ax.plot(one.after.value, place + 0.22, "o", ms=5, **styles[left])
                 drawn.add(left)
         for label in filter(drawn.__contains__, styles):
             ax.plot([], [], ls="", marker="o", label=label, **styles[label])
-        rotated = len(self.values) > 6
-        names = [literal(one.value, 26) for one in self.values]
-        ax.set_xticks(range(len(names)), names, rotation=45 if rotated else 0, ha="right" if rotated else "center")
-        ax.axhline(0.0, color=colour["muted"], lw=0.8)
-        percent_axis(ax.yaxis)
-        ax.set(xlabel=literal(self.column), ylabel=f"{words.rate} against\n{words.equal_rows()}, points")
-        ax.legend(fontsize="small", frameon=False)
+        names = [f"{wrapped(one.value, 34, 2)}  ({count(one.n)})" for one in self.values]
+        ax.set_yticks(range(len(names)), names, fontsize="small")
+        ax.set_ylim(len(names) - 0.4, -0.6)
+        ax.axvline(0.0, color=colour["muted"], lw=0.8)
+        percent_axis(ax.xaxis)
+        ax.set(xlabel=f"{words.rate} against {words.equal_rows()}, points", ylabel=literal(f"{self.column} (rows)"))
+        ax.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0)

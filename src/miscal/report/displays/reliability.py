@@ -15,6 +15,7 @@ from miscal.base.vocabulary import EVENT, Kind, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS, SmoothReliabilityCurve, smooth_reliability_curve
 from miscal.report.displays.display import Display, check_some, literal, percent_axis
 from miscal.report.formatting import count, percent, size
+from miscal.report.groups import fitted_range
 from miscal.report.legend import CATEGORIES
 from miscal.report.texts import begin
 
@@ -29,6 +30,9 @@ MOST_VALUES, _RANGES = 12, 4
 
 _HISTOGRAM = 0.12
 """Height of the largest bar of the histogram, in parts of the drawing."""
+
+_UNSURE, _LEAST = 0.3, 0.02
+"""Width of the band from which on a curve may leave the drawing, and the least range of an axis."""
 
 _ALL, _OTHERS, _MISSING = "all rows", "other values", "(missing)"
 
@@ -230,8 +234,9 @@ class ReliabilityDisplay(Display):
 
     def _draw(self, ax: Axes, colour: dict[str, str]) -> None:
         words = self._words
+        low, high = self._range()
         if self._ref_line:
-            ax.plot([0, 1], [0, 1], color=colour["muted"], lw=1, ls=(0, (4, 3)), label="calibrated")
+            ax.plot([low, high], [low, high], color=colour["muted"], lw=1, ls=(0, (4, 3)), label="calibrated")
         alone = len(self.curves) == 1
         shades = [colour["c0"]] if alone else [colour[name] for name in CATEGORIES]
         for shade, (label, curve) in zip(shades, self.curves.items(), strict=False):
@@ -242,8 +247,9 @@ class ReliabilityDisplay(Display):
             mark = "o" if len(curve.confidence) == 1 else None
             ax.plot(curve.confidence, curve.accuracy, color=shade, lw=2, marker=mark,
                     label=f"{literal(self._label(label), 32)}: {said}")  # fmt: skip
-            self._histogram(ax, curve, shade, filled=alone)
-        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+            heights = low + _HISTOGRAM * (high - low) * curve.counts / max(1, curve.counts.max())
+            ax.stairs(heights, curve.edges, baseline=low, color=shade, alpha=0.3 if alone else 0.7, fill=alone, lw=1)
+        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
         ax.set(xlabel=f"{words.probability}, %", ylabel=f"{words.rate}, %")
         for axis in (ax.xaxis, ax.yaxis):
             percent_axis(axis)
@@ -251,10 +257,16 @@ class ReliabilityDisplay(Display):
             ax.set_title(literal(self.name))
         ax.legend(loc="upper left", fontsize="small", frameon=False)
 
-    @staticmethod
-    def _histogram(ax: Axes, curve: SmoothReliabilityCurve, shade: str, *, filled: bool) -> None:
-        heights = _HISTOGRAM * curve.counts / max(1, curve.counts.max())
-        ax.stairs(heights, curve.edges, color=shade, alpha=0.3 if filled else 0.7, fill=filled, lw=1)
+    def _range(self) -> tuple[float, float]:
+        """Return the range of both axes: probabilities and curves, which leave it where hardly any rows are."""
+        stated = [one for curve in self.curves.values() for one in curve.confidence]
+        low, high = min(stated), max(stated)
+        wide = max(high - low, _LEAST)
+        ends = [low, high]
+        for curve in self.curves.values():
+            near = np.clip(curve.accuracy, low - wide, high + wide)
+            ends += [*np.where(curve.high - curve.low <= _UNSURE, curve.accuracy, near)]
+        return fitted_range(ends)
 
 
 def _in_words(curve: SmoothReliabilityCurve) -> str:
