@@ -245,7 +245,7 @@ def test_what_cannot_be_meant_is_refused(call, said):
 
 # --- the options are those of the command -------------------------------------------------------------------------
 
-ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown"}
+ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown", "verbose"}
 ONLY_OF_PYTHON = {"data", "y", "n_jobs", "progress"}
 
 

@@ -19,8 +19,10 @@ MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 
 WIDER = 1.05
 """From so much wider intervals on it is said what rows are counted by."""
+MOST_LINES = 30
+"""Lines of a run but for `miscal show`."""
 
-_NAME, _LABEL, _BLOCKS = 40, 13, 4
+_NAME, _NAME_LINES, _LABEL, _BLOCKS = 40, 3, 13, 4
 
 
 def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, bars: bool = True) -> list[str]:
@@ -34,11 +36,17 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     shown = groups if every else groups[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
     lines = [line for one in (answer.headline, answer.reason, answer.action) for line in wrapped(one, 0)]
+    facts = [*_warnings(summary), *_rest(summary, folder, run)]
     if shown:
-        lines += ["", *group_table([*shown, *filter(None, [all_rows(summary)])], words, bars=bars)]
+        whole = [one for one in [all_rows(summary)] if one is not None]
+        table = group_table([*shown, *whole], words, bars=bars)
+        # long names take several lines
+        while not every and len(shown) > 1 and len(lines) + len(table) + len(facts) + 3 > MOST_LINES:
+            shown = shown[:-1]
+            table = group_table([*shown, *whole], words, bars=bars)
+        lines += ["", *table]
         if more := len(groups) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
-    facts = [*_warnings(summary), *_rest(summary, folder, run)]
     return [*lines, "", *(_fact(about, said) for about, said in facts)]
 
 
@@ -49,7 +57,7 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
     heads = ("group", "rows", words.heads[1], words.heads[0], "hidden", "corrected")
     rows = [
         (
-            textwrap.shorten(one.name, _NAME, placeholder=" …") if len(one.name) > _NAME else one.name,
+            textwrap.wrap(one.name, _NAME, max_lines=_NAME_LINES, placeholder=" …") or [""],
             f"{one.n:,}",
             spoken(one.predicted),
             spoken(one.happened.value or 0.0),
@@ -58,15 +66,13 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
         )
         for one in groups
     ]
-    widths = [max(len(head), *(len(row[at]) for row in rows)) for at, head in enumerate(heads)]
-    table = [heads, *rows]
-    return [
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    widths = [max(len(head), *(len(row[at]) for row in rows)) for at, head in enumerate(heads) if at]
+    name_width = max(len(heads[0]), *(len(line) for names, *_ in rows for line in names))
+    table = []
+    for names, *cells in (([heads[0]], *heads[1:]), *rows):
+        right = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+        table += ["  ".join([names[0].ljust(name_width), *right]).rstrip(), *names[1:]]
+    return table
 
 
 def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
