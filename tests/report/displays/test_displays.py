@@ -11,8 +11,10 @@ import pytest
 from miscal import DecisionDisplay, FieldDisplay, FindingsDisplay, MapDisplay, ReliabilityDisplay
 from miscal.base.document import Measure
 from miscal.base.errors import InputError
+from miscal.discovery.summary import read_summary
 from miscal.findings.conditions import Value
 from miscal.findings.ledger import ColumnValue, Finding
+from miscal.report.displays import OverviewDisplay
 
 pytest.importorskip("matplotlib")
 from matplotlib import pyplot
@@ -174,3 +176,135 @@ def test_findings_and_columns_of_predictions_need_no_run():
         FieldDisplay.from_predictions(y, p, by=frame)
     with pytest.raises(InputError, match="y_prob must lie in"):
         FindingsDisplay.from_predictions(y, 100 * p, by=frame)
+
+
+# --- axes fit what is shown, and nothing lies on anything else ------------------------------------------------------
+
+
+def rare(n=4000):
+    """Probabilities of a rare event: 2 % on average, 6 % at most."""
+    rng = np.random.default_rng(0)
+    p = 0.06 * rng.beta(2, 4, n)
+    return (rng.random(n) < p).astype(int), p
+
+
+def test_axes_fit_a_rare_event():
+    shown = ReliabilityDisplay.from_predictions(*rare(), ax=axes()).ax_
+    assert shown.get_xlim() == shown.get_ylim() == pytest.approx((0.0, 0.06), abs=0.011)
+    y, p = rare()
+    acted = DecisionDisplay.from_predictions(y, p, ax=axes()).ax_
+    assert acted.get_ylim()[1] < 0.15
+    assert acted.get_xlim()[1] < 0.07
+    # the histogram has bars enough to be one
+    curve = ReliabilityDisplay.from_predictions(y, p, ax=axes()).curves["all rows"]
+    assert curve.counts.sum() == 4000
+    assert np.count_nonzero(curve.counts) > 8
+
+
+@pytest.mark.parametrize("values", [[0.0], [1.0], [0.5], [0.0, 1.0], [0.3, 0.700001], [1e-6, 2e-6], [0.999, 1.0]])
+def test_a_histogram_holds_every_probability(values):
+    y, p = np.array([0, 1] * 50), np.resize(values, 100)
+    shown = ReliabilityDisplay.from_predictions(y, p, ax=axes())
+    curve = shown.curves["all rows"]
+    assert curve.counts.sum() == 100
+    assert len(curve.counts) <= 20
+    assert np.all(np.diff(curve.edges) > 0)
+    (low, high), inside = shown.ax_.get_xlim(), curve.confidence
+    assert low <= inside.min() <= inside.max() <= high
+
+
+def test_a_curve_that_is_far_off_everywhere_stays_on_the_drawing():
+    p = np.linspace(0.5, 0.55, 2000)
+    shown = ReliabilityDisplay.from_predictions(np.random.default_rng(0).random(2000) < 0.9, p, ax=axes())
+    assert shown.ax_.get_ylim()[1] >= 0.9
+
+
+def boxes(texts, figure):
+    figure.canvas.draw()
+    drawn = [one for one in texts if one.get_text().strip() and one.get_visible()]
+    return [(one.get_text(), one.get_window_extent(figure.canvas.get_renderer())) for one in drawn]
+
+
+def ticks_of(ax):
+    """Labels of the ticks of the horizontal axis that are drawn."""
+    low, high = ax.get_xlim()
+    return [one for one in ax.get_xticklabels() if low <= one.get_position()[0] <= high]
+
+
+def assert_apart(texts, figure):
+    found = boxes(texts, figure)
+    for place, (name, box) in enumerate(found):
+        assert box.x0 >= -1
+        assert box.x1 <= figure.bbox.x1 + 1, name
+        for other, theirs in found[place + 1 :]:
+            # a pixel of their boxes may be shared
+            assert min(box.x1, theirs.x1) - max(box.x0, theirs.x0) < 2 or (
+                min(box.y1, theirs.y1) - max(box.y0, theirs.y0) < 2
+            ), (name, other)
+
+
+def test_labels_of_a_column_and_of_decisions_do_not_collide():
+    names = [f"between 2013-04-{day:02} and 2013-05-{day:02}, the {day}th of them" for day in range(1, 13)]
+    shown = FieldDisplay([value_of(name) for name in names]).plot()
+    shown.figure_.canvas.draw()
+    assert "2013-05-12" in " ".join(one.get_text() for one in shown.ax_.get_yticklabels())
+    assert_apart([*shown.ax_.get_yticklabels(), *shown.ax_.get_legend().get_texts(), shown.ax_.xaxis.label,
+                  *ticks_of(shown.ax_)], shown.figure_)  # fmt: skip
+    figure = pyplot.figure(layout="constrained")
+    y, p = outcomes()
+    acted = DecisionDisplay.from_predictions(y, p, threshold=0.7, ax=figure.add_subplot())
+    assert_apart([*acted.ax_.get_legend().get_texts(), acted.ax_.title, acted.ax_._left_title,
+                  *ticks_of(acted.ax_)], figure)  # fmt: skip
+    pyplot.close("all")
+
+
+# --- the first screen -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def summary(make_run):
+    return read_summary(make_run())
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_the_first_screen_has_three_lines_and_names_that_do_not_collide(summary, style):
+    first = summary.findings[0]
+    names = ["price from $5 to $10", "humidity at least 1015.25 and at most 1027.75 in the afternoon", "x" * 200]
+    many = tuple(first.model_copy(update={"description": name, "n": 90 + k}) for k, name in enumerate(names * 2))
+    pairs = tuple(summary.curves.all for _ in many)
+    told = summary.model_copy(
+        update={"findings": many, "curves": summary.curves.model_copy(update={"findings": pairs})}
+    )
+    with pyplot.style.context(style):
+        shown = OverviewDisplay(told).plot()
+        figure, (curves, forest) = shown.figure_, shown.axes_
+        figure.savefig(io.BytesIO())
+        assert summary.answer.headline.split()[0] in figure.get_suptitle()
+        for line in (told.answer.headline, told.answer.reason, told.answer.action):
+            assert line in shown.alt_text
+        ticks = forest.get_yticklabels()
+        assert "1027.75" in ticks[1].get_text().replace("\n", " ")
+        assert_apart([*ticks, *forest.texts, *ticks_of(forest), forest.xaxis.label], figure)
+        assert_apart(curves.texts, figure)
+    pyplot.close("all")
+
+
+def test_the_first_screen_is_drawn_on_given_axes_without_lines_of_its_own(summary):
+    figure, before = Figure(), pyplot.get_fignums()
+    given = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
+    shown = OverviewDisplay(summary).plot(given)
+    assert (shown.axes_, shown.figure_) == (given, figure)
+    assert not figure.get_suptitle()
+    assert given[0].get_xlim() == given[0].get_ylim()
+    assert pyplot.get_fignums() == before
+    figure.savefig(io.BytesIO())
+
+
+def test_a_run_without_findings_or_curves_draws_all_rows(summary):
+    none = summary.curves.all.model_copy(update={"raw": None, "corrected": None})
+    bare = summary.model_copy(
+        update={"findings": (), "curves": summary.curves.model_copy(update={"findings": (), "all": none})}
+    )
+    shown = OverviewDisplay(bare).plot()
+    assert [one.name for one in shown.groups] == ["all rows"]
+    pyplot.close("all")
