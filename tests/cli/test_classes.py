@@ -61,7 +61,7 @@ def test_python_on_a_frame_of_any_index_gives_the_same_numbers(discovered, files
     assert found.classes["labels"].sum() == found.summary.n_test
     assert "predicted" not in found.summary.data.columns.needed
     written = pl.read_parquet(files / "run" / "class_findings.parquet")
-    assert written.equals(by_command.class_findings)
+    assert written.equals(by_command.frame("class_findings", wide=True))
 
 
 def test_show_tells_the_findings_of_a_class(discovered, files):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from miscal.base.number_wording import spoken
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.answer import spoken
 from miscal.discovery.summary import Summary
 from miscal.report.displays.display import colours, literal, percent_axis, wrapped
 from miscal.report.drawing import Scale
