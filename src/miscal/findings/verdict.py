@@ -83,8 +83,8 @@ def verdict(
     >>> print(verdict(silent, structure=False, evidence="all"))
     No hidden miscalibration was found: the inputs did not help to predict errors beyond what the confidence says (p =
     1). On 1,000 rows, each judged by a field that had not seen its outcome, an average of 3.0 points or more would have
-    been found with 80 % power at best: if it were of one size on all rows, in both directions, and the estimated field
-    knew its direction on every row.
+    been found with 80 % power at best. That presumes errors of one size on all rows, in both directions, and a field
+    that knows the direction on every row.
     >>> places = [DetectablePlace(place="halves", share=1, size=0.07, average=0.065),
     ...           DetectablePlace(place="cluster", share=0.1, size=0.21, average=0.04)]
     >>> silent = silent.model_copy(update={"detectable_learned": places})
@@ -95,7 +95,7 @@ def verdict(
     >>> print(verdict(unlocated, structure=False))
     There is hidden structure, which no reliability diagram can show: among rows of equal confidence, how often the
     model is right depends on the inputs (p = 0.002). It could not be located yet: the estimated field was not confirmed
-    by itself, so that nothing is said of where the model is right more or less often; more rows would tell.
+    by itself. More rows would show where the model is right more or less often.
     """
     basis, words = _BASIS[evidence].format(n=f"{proof.n:,}"), vocabulary(kind)
     if proof.located:
@@ -112,8 +112,7 @@ def verdict(
         return (
             f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "
             f"{words.how_often} depends on the inputs ({_p_value(proof)}). It could not be located yet: the estimated "
-            f"field was not confirmed by itself, so that nothing is said of where {words.comes_true()} more or less "
-            "often; more rows would tell."
+            f"field was not confirmed by itself. More rows would show where {words.comes_true()} more or less often."
         )
     return f"{_not_found(proof, words, structure=structure)}. {_power(proof, basis)}."
 
@@ -227,8 +226,8 @@ def _not_found(proof: Certificate, words: Vocabulary, *, structure: bool) -> str
             f"{words.probability} says ({_p_value(proof)})"
         )
     return (
-        "Hidden miscalibration was not confirmed: the estimator found some, but the outcomes of rows that it had not "
-        f"seen do not bear it out ({_p_value(proof)})"
+        "Hidden miscalibration was not confirmed: what the estimator found does not show in rows that it had not seen "
+        f"({_p_value(proof)})"
     )
 
 
@@ -242,8 +241,8 @@ def _power(proof: Certificate, basis: str) -> str:
         return f"As many rows as these, {proof.n:,}, cannot tell such miscalibration from chance"
     size = f"{decimal(100 * best, 1)} points"
     at_best = (
-        f"On {basis}, an average of {size} or more would have been found with 80 % power at best: if it were of one "
-        "size on all rows, in both directions, and the estimated field knew its direction on every row"
+        f"On {basis}, an average of {size} or more would have been found with 80 % power at best. That presumes errors "
+        "of one size on all rows, in both directions, and a field that knows the direction on every row"
     )
     if not learned:
         return at_best

@@ -87,7 +87,7 @@ class DiscoverySettings:
     )
     threshold: float | Sequence[float] = parameter(
         "Threshold at which decisions are made: answers of at least this confidence are accepted, or rows of at "
-        "least this risk acted on. May be repeated; the first is told first. A grid of others is always computed.",
+        "least this risk acted on. May be repeated; the first is shown first. A grid of others is always computed.",
         (),
         metavar="T",
         parse=between,
@@ -95,7 +95,7 @@ class DiscoverySettings:
     )
     cost: tuple[float, float] | None = parameter(
         "What a miss (false negative) and a needless action (false positive) cost, in any unit: the threshold "
-        "that they imply is told first, with the net benefit before and after the correction.",
+        "that they imply is shown first, with the net benefit before and after the correction.",
         metavar="FN,FP",
         parse=costs,
     )

@@ -84,8 +84,8 @@ def _use(summary: Summary) -> str:
     sizes = {"training": summary.n_train, "validation": summary.n_val, "testing": summary.n_test}
     used = [f"{n:,} for {name}" for name, n in sizes.items() if n is not None]
     if summary.evidence == "time":
-        return f"{later_rows(summary):,} of them told by what was learned of earlier ones"
-    return ", ".join(used) or "each in one fold: learned from in all others, and told in its own"
+        return f"{later_rows(summary):,} of them judged by what was learned of earlier ones"
+    return ", ".join(used) or "each in one fold: learned from in all others, and judged in its own"
 
 
 def _fact(label: str, value: Any) -> Fact:
