@@ -16,11 +16,13 @@ from miscal.base.extras import installed
 from miscal.base.files import disk_errors, locked, parents, resolve
 from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
+from miscal.discovery.summary_parts import Answer
 from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
 from miscal.study.folder import StudyFolder
-from miscal.study.plan import StudyPair, StudyPlan
+from miscal.study.headline import study_lines
+from miscal.study.plan import METHODS, StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
-from miscal.study.tables import write_tables
+from miscal.study.tables import methods_of, read_tables, write_tables
 
 SUMMARY = "summary.json"
 """What the pages leave beside them; its ``verdict`` is printed."""
@@ -84,7 +86,7 @@ class StudyDone:
     page : Path
         ``index.html``.
     lines : tuple of str
-        The verdict, to be printed.
+        Its three lines and a table of its pairs, to be printed; ``summary.json`` has the verdict in sentences.
     n_computed, n_done, n_cells : int
         Cells computed by this call, finished in all, and of the plan.
     failures : tuple of Failure
@@ -283,12 +285,14 @@ class _Run:
 
 
 def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]]:
-    """Draw the pages of a study from its tables; return the path of the first and the verdict."""
+    """Draw the pages of a study from its tables; return the path of the first, and what is printed."""
     # matplotlib comes after hours of computing, not before
     from miscal.study.pages import write_pages
 
-    page = write_pages(out, paper=paper)
-    return page, tuple(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["verdict"])
+    page, tables = write_pages(out, paper=paper), read_tables(out)
+    answer = Answer.model_validate(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])
+    methods = methods_of(tables["pairs"])
+    return page, study_lines(tables, methods[-1] if methods else METHODS[-1], answer)
 
 
 def is_done(folder: StudyFolder, plan: StudyPlan, cell: StudyCell) -> bool:

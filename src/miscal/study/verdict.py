@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from miscal.discovery.summary_parts import Answer as Lines
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.residuals import holm
 from miscal.study.aggregates import LARGE_GAP, StudyGaps, gap_numbers
 from miscal.study.answers import Answer, answers
 from miscal.study.claims import PaperClaim, claims
+from miscal.study.headline import headline_of
 from miscal.study.matrix import GroupMatrix, matrices
 from miscal.study.paper_numbers import N_PAIRS, SOURCE, differing, reproduced
 from miscal.study.plan import StudyPlan
@@ -175,6 +177,8 @@ class StudySummary:
         Whether the paper is spoken of, on a page of its own.
     settings : str
         Whether method paper had the settings that the paper states, and what differs, as part of a sentence.
+    lines : Answer
+        The study in three lines.
     """
 
     n_pairs: int
@@ -191,6 +195,7 @@ class StudySummary:
     matrices: list[GroupMatrix]
     of_paper: bool
     settings: str
+    lines: Lines
 
     @property
     def paragraphs(self) -> list[str]:
@@ -241,6 +246,7 @@ def summarise(
         matrices=laid_out,
         of_paper=paper or bool(papers),
         settings=(by_paper or "with the settings that the paper states") + without_plan,
+        lines=headline_of(tables, method, words, n_planned),
     )
 
 
@@ -285,6 +291,7 @@ def as_json(summary: StudySummary) -> dict[str, Any]:
         "n_planned": summary.n_planned,
         "n_paper_pairs": summary.n_paper,
         "n_failures": summary.n_failures,
+        "answer": summary.lines.model_dump(),
         "verdict": summary.paragraphs,
         "answers": [asdict(answer) for answer in summary.answers],
         "methods": {verdict.method: _numbers(verdict) for verdict in summary.verdicts},

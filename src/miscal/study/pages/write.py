@@ -12,6 +12,8 @@ from typing import Any
 
 from miscal.base.files import disk_errors, replace_file
 from miscal.report.frame import render_page
+from miscal.report.opening import opening
+from miscal.report.texts import first_sentence
 from miscal.study.aggregates import correction_transfer, forgetting, forgetting_sentence
 from miscal.study.claims import PaperClaim
 from miscal.study.drawing import look, write
@@ -26,10 +28,20 @@ from miscal.study.verdict import StudySummary, as_json, sentences, summarise
 from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
 
 HERE = Path(__file__).parent / "templates"
-_STYLES = ("base.css", "tables.css", "figures.css", "print.css", "study.css", "board.css")
-_PROGRAMS = ("element.js", "order.js", "sort.js")
+_STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "study.css", "board.css")
+_PROGRAMS = ("element.js", "order.js", "sort.js", "folds.js")
+_FILTERS = (("first_sentence", lambda text: first_sentence(text)[0]),)
+_FIRST = ("calibration_cost", "together", "promises", "corrected")
+"""Questions whose pictures may open the first page: the first two that have one."""
 PAPER = "paper.html"
 """The page that sets the paper's claims beside what was found."""
+
+_DOORS = {
+    "promises": "Promised and kept", "calibration_cost": "Best calibrated", "hidden_cost": "What is hidden",
+    "together": "Failing together", "best": "Best in each group", "corrected": "What correcting leaves",
+    "log_loss_corrected": "Best once corrected", "elsewhere": "Corrections of others", "few": "Rows enough",
+}  # fmt: skip
+"""Short names of questions."""
 
 _WIDE = 400
 """Width of a figure, in points, from which a phone scrolls it instead of shrinking it."""
@@ -103,13 +115,19 @@ def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[dict[str
 
 
 def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> bytes:
+    pictures = [(one, board.picture(one, summary.method, out)) for one in summary.answers]
+    drawn = {one.name: (one, picture) for one, picture in pictures if picture}
     return _page(
         "index.html",
+        **opening(summary.lines),
+        first=[drawn[name] for name in _FIRST if name in drawn][:2],
         title=board.title(tables),
         n_pairs=summary.n_pairs,
         n_planned=summary.n_planned,
         words=summary.words,
-        answers=[(one, board.picture(one, summary.method, out)) for one in summary.answers],
+        answers=pictures,
+        doors=_DOORS,
+        matrix_line=f"{sum(len(one.lines) for one in summary.matrices):,} groups; what holds for a model, and for all",
         matrices=[board.draw_matrix(one, out) for one in summary.matrices],
         firsts=grids.firsts_grid(tables, summary.method),
         board=grids.board_grid(tables, out, summary.words),
@@ -191,5 +209,7 @@ def _sheet(tables: Tables, dataset: str, out: Path) -> bytes:
 
 
 def _page(template: str, **values: Any) -> bytes:
-    page = render_page(template, _STYLES, _PROGRAMS, folder=HERE, version=metadata.version("miscal"), **values)
+    page = render_page(
+        template, _STYLES, _PROGRAMS, folder=HERE, filters=_FILTERS, version=metadata.version("miscal"), **values
+    )
     return page.encode()
