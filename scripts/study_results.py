@@ -80,14 +80,13 @@ def page(name: str, tables: Tables) -> str:
 
 def _raw(tables: Tables) -> Iterable[str]:
     found = raw_against_learned(tables["pairs"])
-    if found.n:
+    if found.height:
         raw, learned, larger = (
-            f"{100 * share:.0f} %"
-            for share in (found.share_raw_above_zero, found.share_learned_above_zero, found.share_learned_larger)
+            f"{100 * float((found[name] > 0).mean() or 0.0):.0f} %" for name in ("raw", "learned", "difference")
         )
         yield (
-            f"Raw against learned (method paper, {found.n} pairs): the gap is above 0 in {raw} of the pairs by the raw "
-            f"inputs and in {learned} by the learned geometry; it is larger by the learned one in {larger}."
+            f"Raw against learned (method paper, {found.height} pairs): the gap is above 0 in {raw} of the pairs by "
+            f"the raw inputs and in {learned} by the learned geometry; it is larger by the learned one in {larger}."
         )
 
 

@@ -15,7 +15,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
 from miscal.runs.audit import refits
-from miscal.runs.audit.audit import audit_lines
+from miscal.runs.audit.audit import verbose_lines
 from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
 
 N, N_TEST = 600, 200
@@ -246,7 +246,7 @@ def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_pat
         "bootstrap": {"worst": "over", "gap": replicates, "share": {name: new() for name in replicates}},
     }
     said = {name: document[name] for name in ("null", "null_question")}
-    text = "\n".join(audit_lines(SimpleNamespace(**said, to_dict=lambda: document), tmp_path))
+    text = "\n".join(verbose_lines(SimpleNamespace(**said, to_dict=lambda: document), tmp_path))
     assert refits.NULL_QUESTIONS["permuted"] in " ".join(text.split())
     del document["proxy_curves"][0]["proxies"][1]
     for number in numbers(json.loads(json.dumps(document))):

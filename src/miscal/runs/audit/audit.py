@@ -1,6 +1,7 @@
 """Audit a run: find out what the same steps find where there is nothing to find, or with other seeds and rows."""
 
 import json
+import math
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -19,18 +20,22 @@ from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
+from miscal.discovery.answer import spoken
 from miscal.discovery.estimating import scale_weights
 from miscal.discovery.evidence import TEST
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.run_folder import check_seal, seal
+from miscal.discovery.summary_parts import Answer
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import make_estimator
 from miscal.evidence.bootstrap import SliceBootstrap, slice_bootstrap
 from miscal.evidence.null import NullStatistic
 from miscal.evidence.power import Threshold, threshold_sensitivity
-from miscal.evidence.settings import EVIDENCE_DEFAULTS
+from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.evidence.stability import Stability
 from miscal.findings import EPSILON, default_epsilon
+from miscal.findings.verdict import in_points
+from miscal.report.opening import aligned, one_line, opening_lines
 from miscal.runs.audit.refits import (
     ProxyCurve,
     Refitting,
@@ -40,6 +45,9 @@ from miscal.runs.audit.refits import (
     refit_under_null,
     refit_with_seeds,
 )
+
+MOST_PRINTED = 8
+"""Statistics that are printed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,14 +104,95 @@ class Audit(ShowsItself):
         """Return the text of ``audit.json``."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
 
+    @property
+    def answer(self) -> Answer:
+        """How far the result depends on chance, whether other seeds agree, and what may be trusted."""
+        return Answer(headline=_headline(self), reason=_reason(self), action=_action(self))
+
     def shown(self) -> Shown:
-        """Return what it shows of itself: the question that its null answers, and its numbers."""
-        title = f"Audit against the null {self.null!r}"
-        return Shown(title, sentences=(self.null_question,), facts=tuple(_facts(self.to_dict())))
+        """Return what it shows of itself: its three lines, the question that its null answers, and its numbers."""
+        answer = self.answer
+        sentences = (answer.headline, answer.reason, answer.action, self.null_question)
+        return Shown(f"Audit against the null {self.null!r}", sentences=sentences, facts=tuple(_facts(self.to_dict())))
+
+
+AGREE = (0.5, 0.8)
+"""Mean correlations of the fields of two seeds from which on they agree in part, and agree. Not tuned."""
+
+
+def _varies(found: Audit) -> NullStatistic:
+    """Return how much the estimated errors vary: their hidden part, where the null keeps what is visible."""
+    names = ("std_hidden", "delta_std") if found.null == "visible" else ("delta_std", "std_hidden")
+    return next((found.nulls[name] for name in names if name in found.nulls), next(iter(found.nulls.values())))
+
+
+def _too_few(found: Audit) -> bool:
+    """Whether no p-value could be as small as it has to be."""
+    return 1 / (1 + len(_varies(found).draws)) > SIGNIFICANCE
+
+
+def _headline(found: Audit) -> str:
+    one = _varies(found)
+    what = "hidden errors" if found.null == "visible" else "errors"
+    sizes = (
+        f"estimated {what} vary by {in_points(one.observed)}, by chance {in_points(one.mean)} (p = {one.p_value:.3f})"
+    )
+    if _too_few(found) and one.p_value > SIGNIFICANCE:
+        return f"Too few refits to tell: {sizes}."
+    return f"This is not chance: {sizes}." if one.p_value <= SIGNIFICANCE else f"Chance may explain it: {sizes}."
+
+
+def _agreement(found: Audit) -> str:
+    mean = found.seeds.correlation.mean
+    if mean is None:
+        return "unknown"
+    return "agree" if mean >= AGREE[1] else "agree in part" if mean >= AGREE[0] else "disagree"
+
+
+def _reason(found: Audit) -> str:
+    seeds = found.seeds
+    agree = _agreement(found)
+    if agree == "unknown" or seeds.correlation.mean is None:
+        return f"With {seeds.n_seeds} other seeds the estimate is the same everywhere: nothing can be compared."
+    signs = (
+        ""
+        if seeds.sign_agreement.mean is None
+        else f", and {spoken(seeds.sign_agreement.mean)} of rows keep their sign"
+    )
+    return f"{seeds.n_seeds} seeds {agree}: their fields correlate by {seeds.correlation.mean:.2f}{signs}."
+
+
+def _action(found: Audit) -> str:
+    one, agree = _varies(found), _agreement(found)
+    if one.p_value > SIGNIFICANCE:
+        if _too_few(found):
+            return f"Draw more: --draws {math.ceil(1 / SIGNIFICANCE) - 1} or more."
+        return "Do not rely on the map: use findings, which are tested by themselves, or label more rows."
+    if agree == "agree":
+        return "Rely on the map: it depends little on seeds."
+    return "Rely on the findings, not on the map: where it puts errors depends on the seed."
 
 
 def audit_lines(found: Audit, run_dir: Path) -> list[str]:
-    """Return the lines that are printed of an audit, which was written into `run_dir`."""
+    """Return the lines that are printed of an audit, at most thirty; it was written into `run_dir`."""
+    heads = ("statistic", "observed", "by chance", "p")
+    table = [
+        (name.replace("_", " "), score(one.observed), _spread(one.mean, one.std), f"{one.p_value:.3f}")
+        for name, one in found.nulls.items()
+    ]
+    facts = [fact for fact in _facts(found.to_dict()) if fact[0] in ("groups", "seeds", "bootstrap")]
+    return [
+        *opening_lines(found.answer),
+        "",
+        *aligned(heads, table[:MOST_PRINTED]),
+        "",
+        *(one_line(*fact) for fact in facts),
+        one_line("written to", str(run_dir / "audit.json")),
+    ]
+
+
+def verbose_lines(found: Audit, run_dir: Path) -> list[str]:
+    """Return the long form of an audit, which was written into `run_dir`."""
     facts = [*_facts(found.to_dict()), ("written to", str(run_dir / "audit.json"))]
     question = textwrap.wrap(f"{found.null}: {found.null_question}", WIDTH)
     return [*question, *(f"{about:<22}{text}" for about, text in facts)]
