@@ -20,7 +20,7 @@ from miscal.findings.verdict import in_points
 
 MOST_WORDS = 10
 """Words of a group's name in a sentence; tables hold the whole name."""
-WIDE = 0.1
+WIDE = 0.05
 """Distance of the mean probability from the outcomes that is said first, before what is hidden. Not tuned."""
 LITTLE = 0.55
 """Upper limit of the area under the ROC curve below which the probability is said to tell nothing. Not tuned."""
@@ -66,8 +66,9 @@ def _plain(summary: Summary, words: Vocabulary) -> str:
         return f"The {words.probability} is 0 or 1 in every row: a verdict, and no probability."
     if high is not None and high < 0.5:
         return _begin(f"{words.ranked.format('below')} {area}.")
-    if plain.far or (abs(says - true) >= WIDE and abs(says - true) > 2 * _limit(summary) and _proven(summary)):
-        return words.averages.format(probability=spoken(says), rate=spoken(true))
+    averages = words.averages.format(probability=spoken(says), rate=spoken(true))
+    if plain.far:
+        return averages
     if plain.usual_share >= ONE_VALUE:
         return f"The {words.probability} is {spoken(plain.usual)} in {spoken(plain.usual_share)} of the rows."
     if plain.one_answer is not None:
@@ -75,7 +76,8 @@ def _plain(summary: Summary, words: Vocabulary) -> str:
         return f"The model answers {answer} in {plain.one_answer_n:,} of {summary.n:,} rows."
     if low is not None and high is not None and (low <= 0.5 or high < LITTLE):
         return _begin(f"{words.ranked.format('hardly above')} {area}.")
-    return ""
+    wide = abs(says - true) >= WIDE and abs(says - true) > 2 * _limit(summary) and _proven(summary)
+    return averages if wide else ""
 
 
 def _headline(summary: Summary, words: Vocabulary) -> str:
@@ -113,8 +115,8 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
     if summary.classes is not None and summary.classes.confusions:
         return f"{_begin(confusion_sentence(summary.classes.confusions[0]))}."
     if summary.classes is not None and summary.classes.findings:
-        name, one = summary.classes.findings[0]
-        promise = f"{name} is predicted with {spoken(one.confidence)}, and is the label in {spoken(one.accuracy)}"
+        name, one = min(summary.classes.findings, key=lambda named: named[1].p_adjusted)
+        promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
         return f"On {named(one)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
     if proof.claims_hidden:

@@ -12,7 +12,7 @@ from miscal.base.shown import WIDTH, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.verdict import in_points
-from miscal.report.groups import Group, all_rows, groups_of
+from miscal.report.groups import Group, all_rows, class_groups, groups_of
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
@@ -32,7 +32,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     whether the terminal has the characters that bars are drawn with.
     """
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = groups_of(summary)
+    groups = [*groups_of(summary), *class_groups(summary)]
     shown = groups if every else groups[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
     lines = [line for one in (answer.headline, answer.reason, answer.action) for line in wrapped(one, 0)]
@@ -61,7 +61,7 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
             f"{one.n:,}",
             spoken(one.predicted),
             spoken(one.happened.value or 0.0),
-            _hidden(one, reach, words, bars) if one.number else "",
+            "" if one.hidden.value is None else _hidden(one, reach, words, bars),
             "" if one.corrected is None else spoken(one.corrected),
         )
         for one in groups

@@ -10,7 +10,7 @@ from miscal.base.document import Measure
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
 from miscal.findings.conditions import Trend
-from miscal.findings.ledger import SLOPE
+from miscal.findings.ledger import SLOPE, Finding
 from miscal.report.drawing import Scale, path, round_ticks
 
 STATES = ("raw", "corrected")
@@ -30,10 +30,10 @@ ELSEWHERE = 0.05
 class Group:
     """A finding, or all rows: what was promised, what happened, what the correction says.
 
-    `number` is the finding's, from 1, and 0 of all rows; `elsewhere` is what happened in rows of equal probability,
-    `hidden` the number by which it was found. `colour` is that of its curve, empty where it has none. `along` says that
-    it was found by how the outcome runs along the probability or a column, and not by its mean. `note` stands beside
-    the number of rows.
+    `number` is the finding's, from 1, and 0 of all rows and of single classes; `elsewhere` is what happened in rows of
+    equal probability, `hidden` the number by which it was found. `colour` is that of its curve, empty where it has
+    none. `along` says that it was found by how the outcome runs along the probability or a column, and not by its mean.
+    `note` stands beside its name.
     """
 
     number: int
@@ -61,21 +61,31 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     drawn = [place for place in range(len(summary.findings[:most])) if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
-        Group(
-            number=place + 1,
-            name=one.description,
-            n=one.n,
-            predicted=one.confidence,
-            happened=one.happened,
-            corrected=one.corrected,
-            elsewhere=one.expected if abs(one.visible) >= ELSEWHERE else None,
-            hidden=one.before,
-            sign=one.sign,
-            colour=colours.get(place, ""),
-            along=one.effect == SLOPE or isinstance(one.condition, Trend),
-        )
+        _group(one, place + 1, one.description, colours.get(place, ""))
         for place, one in enumerate(summary.findings[:most])
     ]
+
+
+def class_groups(summary: Summary) -> list[Group]:
+    """Return the findings of single classes, the strongest first; none where there are no classes."""
+    named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
+    return [_group(one, 0, f"class {name}: {one.description}", "") for name, one in named]
+
+
+def _group(one: Finding, number: int, name: str, colour: str) -> Group:
+    return Group(
+        number=number,
+        name=name,
+        n=one.n,
+        predicted=one.confidence,
+        happened=one.happened,
+        corrected=one.corrected,
+        elsewhere=one.expected if abs(one.visible) >= ELSEWHERE else None,
+        hidden=one.before,
+        sign=one.sign,
+        colour=colour,
+        along=one.effect == SLOPE or isinstance(one.condition, Trend),
+    )
 
 
 def has_curve(summary: Summary, number: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from miscal.discovery.summary import Summary
 from miscal.report.drawing import Scale
-from miscal.report.groups import Group, all_rows, curves_of, fitted_range, groups_of
+from miscal.report.groups import Group, all_rows, class_groups, curves_of, fitted_range, groups_of
 from miscal.report.opening import opening
 from miscal.report.source import Source
 from miscal.report.texts import few_words
@@ -27,7 +27,7 @@ def answer(source: Source) -> dict[str, Any]:
 
 def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
-    groups = groups_of(summary)
+    groups = [*groups_of(summary), *class_groups(summary)]
     first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:SHOWN]]
     while len(first) > LEAST and sum(len(one.name.split()) for one in first) > ALL_WORDS:
         first.pop()
