@@ -115,7 +115,9 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
     if summary.classes is not None and summary.classes.confusions:
         return f"{_begin(confusion_sentence(summary.classes.confusions[0]))}."
     if summary.classes is not None and summary.classes.findings:
-        name, one = min(summary.classes.findings, key=lambda named: named[1].p_adjusted)
+        found = summary.classes.findings
+        whole = [one for one in found if one[1].effect != SLOPE and not isinstance(one[1].condition, Trend)]
+        name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
         return f"On {named(one)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
