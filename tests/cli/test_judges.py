@@ -8,11 +8,12 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.cli.commands.label_next import plan_lines
+from miscal.cli.commands.label_next import plan_lines, verbose_lines
 from miscal.evidence.judged_rows import JudgedRows
 from miscal.evidence.prediction_powered import pass_rate
-from miscal.runs.label_next import LabelPlan, label_next
+from miscal.runs.label_next import LabelPlan, PlannedFinding, label_next
 
+from ..report.read_page import check_lines, check_terminal
 from .conftest import run
 
 pytestmark = pytest.mark.whole
@@ -124,7 +125,8 @@ def test_labels_are_planned_with_probabilities_that_sum_to_their_number(discover
     assert table["chosen"].sum() == 60
     long = _table()["answer"].str.count_matches(r"\S+").to_numpy()[table["row"].to_numpy()] > 42
     assert table.filter(pl.Series(long))["finding"].is_not_null().all()
-    assert "60 of" in ended.out
+    assert ended.out.startswith("Label 60 of ")
+    check_terminal(ended.out.splitlines())
     again = run("label-next", files / "run", pool, "--out", files / "next.parquet")
     assert again.status == 2
     assert "already exists" in again.err
@@ -162,3 +164,19 @@ def test_the_texts_of_the_first_rows_to_label_are_printed():
     lines = plan_lines(plan)
     assert "to label    row 4: a b" in lines
     assert "            and 2 more in the table" in lines
+
+
+@pytest.mark.parametrize(("chosen", "detectable"), [(7, None), (7, 0.084), (3, 0.3)])
+@pytest.mark.parametrize("findings", [0, 1, 40])
+def test_a_plan_says_in_three_lines_what_the_labels_will_show(chosen, detectable, findings):
+    table = pl.DataFrame({"chosen": [True] * chosen + [False] * 4})
+    found = tuple(PlannedFinding("a long name of rows " * 6, 40, k % chosen) for k in range(findings))
+    plan = LabelPlan(table, "judge", found, None, detectable, texts=dict.fromkeys(range(chosen), "text " * 80))
+    check_lines(plan.answer)
+    assert plan.answer.headline.startswith(f"Label {chosen} of {chosen + 4} rows")
+    assert ("is then found if it is off by" in plan.answer.headline) == (detectable is not None)
+    assert ("Most of a finding" in plan.answer.reason) == (findings > 0)
+    lines = plan_lines(plan)
+    check_terminal(lines)
+    assert ("32 more: --verbose" in lines) == (findings == 40)
+    assert len(verbose_lines(plan)) >= findings

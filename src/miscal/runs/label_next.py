@@ -18,9 +18,11 @@ from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.outcomes import blank
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
 from miscal.data.writing import part_bytes, table_format
+from miscal.discovery.answer import MOST_WORDS
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.saved_model import SavedModel, correct_rows
+from miscal.discovery.summary_parts import Answer
 from miscal.evidence.judged_rows import JudgedRows
 from miscal.evidence.label_planning import (
     LabelsNeeded,
@@ -30,6 +32,7 @@ from miscal.evidence.label_planning import (
     labels_to_halve,
 )
 from miscal.findings.ledger.groups import frame_of_rows
+from miscal.findings.verdict import in_points
 
 PROBABILITY = "labelling_probability"
 """Column of the probability by which a row was chosen, which ``--labelling-probability`` reads again."""
@@ -77,6 +80,26 @@ class LabelPlan:
     detectable: float | None
     already: int = 0
     texts: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> Answer:
+        """What the labels will show, where most of them go, and how they are to be used."""
+        chosen, n = int(self.table["chosen"].sum()), self.table.height
+        shows = "even so, no group of a tenth would be found"
+        if self.detectable is not None:
+            shows = f"a group of a tenth is then found if it is off by {in_points(self.detectable)}"
+        most = max(self.findings, key=lambda one: one.chosen, default=None)
+        reason = "The run has no finding in these rows: labels go where outcomes are least certain, and at random."
+        if most is not None:
+            words = most.description.split()
+            name = " ".join(words if len(words) <= MOST_WORDS else [*words[:MOST_WORDS], "…"])
+            reason = f"Most of a finding, {name}: {most.chosen:,} of {most.n:,} rows."
+        return Answer(
+            headline=f"Label {chosen:,} of {n:,} rows: {shows}.",
+            reason=reason,
+            action=f"Label the chosen rows: keep {PROBABILITY} with them, and give it to miscal discover "
+            "--labelling-probability.",
+        )
 
 
 def label_next(
