@@ -190,7 +190,7 @@ class SharedFinding:
 
     @property
     def given_others(self) -> bool:
-        """Whether it errs as `beyond` says only once the shared findings above it are allowed for.
+        """Whether it errs as `beyond` says only beside rows in the same shared findings above it.
 
         By itself it differs by less than half as much, or its interval includes 0.
         """

@@ -314,7 +314,7 @@ def _err_together(found: Sequence[SharedLine], many: bool, words: StudyVocabular
     for one in found:
         effect, low, high = one.reported
         ends = " to ".join(size(end) for end in sorted((abs(low), abs(high))))
-        given = ", once the groups before it are allowed for," if one.finding["given_others"] else ""
+        given = ", beside rows in the same groups before it," if one.finding["given_others"] else ""
         sizes.append(
             f"{size(abs(effect))} points {'lower' if effect < 0 else 'higher'}{given} on {_named(one, many)} ({ends}; "
             f"{one.agreement})"

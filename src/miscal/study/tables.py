@@ -302,7 +302,7 @@ TABLES: Mapping[str, StudyTable] = {
                  "lower end of its 95 % interval; where shared, the interval allows for the choice among all groups"),
         **_sized("beyond", "the same given the shared findings above it: what p_shared is of",
                  "lower end of its interval, which allows for the choice"),
-        "given_others": ("truth", "whether it errs so only once the shared findings above it are allowed for"),
+        "given_others": ("truth", "whether it errs so only beside rows in the same shared findings above it"),
         "p_shared": ("number", "of no effect over all models; where shared, given the shared findings above it"),
         "p_shared_adjusted": ("number", "adjusted for all candidates; null where it is not shared"),
         "p_difference": ("number", "of equal effects, given other findings; null where fewer than two models tell"),

@@ -78,7 +78,7 @@ class Finding(Part):
         at its upper end are right than those at its lower end, each by itself.
     `together_with`: where the interval of `before` holds 0: number, from 1, of the finding above it without which it
         does not show.
-    `conditional`: with other findings allowed for: how much more often its rows are right than other rows of equal
+    `conditional`: how much more often its rows are right than other rows of equal
         confidence in the same findings above it, which `p_value` is of. Of a slope: how much more its accuracy rises
         from the lower to the upper third of its confidences than that of rows of equal confidence, were they as often
         right as the group. Of a trend: how much more often the rows at its upper end are right than those at its lower

@@ -230,8 +230,8 @@ def shrinkage(z: float, least: float) -> float:
 def allowing_for_choice(left: Measure, part: float, sign: float) -> Measure:
     """Return what is left of a finding, its value made smaller by the part that its size before was.
 
-    What made a group look extreme by chance is in its outcomes after the correction, too. Where the correction turned
-    the finding round, nothing is taken off.
+    What made a group look extreme by chance is in its outcomes after the correction, too. Where the correction went
+    too far, nothing is taken off.
 
     `left`: in [-1, 1], and its interval, which stays and keeps holding the value. `part`: in (0, 1]: :func:`shrinkage`.
     `sign`: of the finding: negative where less often right.
