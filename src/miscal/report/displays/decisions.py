@@ -134,7 +134,7 @@ class DecisionDisplay(Display):
             for threshold, side in drawn:
                 ax.plot([threshold + shift] * 2, [side.low, side.high], color=shades[state], lw=1, alpha=0.6)
                 hollow = {} if side.broken else {"mfc": colour["paper"]}
-                ax.plot(threshold + shift, side.observed.value, "o", color=shades[state], ms=5, **hollow)
+                ax.plot(threshold + shift, side.observed.value, "o", color=shades[state], ms=5, clip_on=False, **hollow)
             ax.plot([], [], "o", color=shades[state], label=_STATES[state])
         ax.set_ylim(*self._range(states))
         for axis in (ax.xaxis, ax.yaxis):

@@ -9,7 +9,7 @@ from miscal.base.vocabulary import ANSWER, EVENT, Kind, vocabulary
 from miscal.discovery.findings import named_findings
 from miscal.discovery.summary import Summary
 from miscal.findings.ledger import Finding
-from miscal.report.displays.display import Display, literal, percent_axis
+from miscal.report.displays.display import Display, percent_axis, wrapped
 from miscal.report.formatting import bounds, count, points
 from miscal.report.texts import begin
 
@@ -46,7 +46,7 @@ class FindingsDisplay(Display):
     def __init__(self, findings: Sequence[Finding], *, kind: Kind = ANSWER) -> None:
         self.findings, self.kind = tuple(findings)[:MOST], kind
         self._words = vocabulary(kind)
-        self.size = (8.0, 1.4 + 0.42 * max(2, len(self.findings)))
+        self.size = (8.0, 1.4 + 0.5 * max(2, len(self.findings)))
 
     @classmethod
     def from_predictions(
@@ -132,7 +132,7 @@ class FindingsDisplay(Display):
             if one.after.value is not None:
                 label = "left after the correction" if place == 0 else None
                 ax.plot(one.after.value, place, "o", mfc="none", mec=colour["ink"], ms=5, label=label)
-        labels = [f"{literal(one.description, 52)}\n{count(one.n)} rows" for one in self.findings]
+        labels = [f"{wrapped(one.description, 46, 2)}\n{count(one.n)} rows" for one in self.findings]
         ax.set_yticks(range(len(self.findings)), labels, fontsize="small")
         ax.invert_yaxis()
         ax.axvline(0.0, color=colour["muted"], lw=0.8)

@@ -10,7 +10,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.displays.display import colours, literal, percent_axis, wrapped
 from miscal.report.drawing import Scale
-from miscal.report.groups import Curve, Group, all_rows, curves_of, fitted_range, groups_of
+from miscal.report.groups import APART, Curve, Group, all_rows, curves_of, fitted_range, groups_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +20,8 @@ MOST = 8
 
 _SIDE = 320.0
 """Units of the drawing in which the names of curves are placed, as on the page."""
+_TOP = 14.0
+"""Where a name stands at most, so that its letters lie below the frame."""
 _FEWEST = 5
 """Groups that there is room for at least, so that two do not stand at either end of the axes."""
 _COLUMNS = (52, 112, 168)
@@ -88,10 +90,12 @@ class OverviewDisplay:
             wide = 3 if one.colour == "all" else 1.8
             ax.plot(curve.confidence, curve.accuracy, color=colour[one.colour], lw=wide)
             ax.fill_between(curve.confidence, curve.low, curve.high, color=colour[one.colour], alpha=0.08, lw=0)
-        for one in shown:
-            _name(ax, one, colour)
+        height = _TOP - APART
+        for one in sorted(shown, key=lambda one: one.y):
+            height = max(one.y, height + APART)
+            _name(ax, one, height, colour)
         ax.plot([low, high], [low, high], ls=":", lw=1, color=colour["muted"])
-        ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1)
+        ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1, anchor="N")
         ax.set(xlabel=f"{self._words.heads[1]}, %", ylabel=f"{self._words.heads[0]}, %")
         percent_axis(ax.xaxis)
         percent_axis(ax.yaxis)
@@ -125,13 +129,13 @@ class OverviewDisplay:
             ax.spines[side].set_visible(False)
 
 
-def _name(ax: Axes, curve: Curve, colour: dict[str, str]) -> None:
+def _name(ax: Axes, curve: Curve, height: float, colour: dict[str, str]) -> None:
     """Write the name of a curve at its end, where the page has it."""
     from matplotlib.patheffects import withStroke
 
     across, up = Scale(0.0, _SIDE, 0.0, 1.0), Scale(_SIDE, 0.0, 0.0, 1.0)
     ax.text(
-        across(curve.x), up(curve.y), literal(curve.name), transform=ax.transAxes, color=colour[curve.colour],
+        across(curve.x), up(height), literal(curve.name), transform=ax.transAxes, color=colour[curve.colour],
         ha={"end": "right", "start": "left"}.get(curve.anchor, "center"), va="baseline", fontsize="small",
         fontweight="bold", path_effects=[withStroke(linewidth=3, foreground=ax.get_facecolor())],
     )  # fmt: skip
