@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import miscal
 from miscal.discovery.run_folder import MANIFEST
 from miscal.discovery.tables import columns_table, tables_of
 
@@ -87,9 +88,43 @@ def test_another_column_is_refused_in_one_line_with_the_nearest(finished, data):
         "miscal: --by: there is no column 'subjct' (did you mean 'subject'?). The columns are 'subject', 'x_0', "
         "'x_1', 'x_2'\n"
     )
-    without = run("show", finished[1])
-    assert without.status == 2
-    assert "--by" in without.err
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("--by", "subject", "--class", "a"),
+        ("--by", "subject", "--columns"),
+        ("--class", "a", "--columns"),
+        ("--by", "subject", "--class", "a", "--columns"),
+    ],
+)
+def test_two_things_at_once_are_refused_in_one_line(finished, asked):
+    ended = run("show", finished[1], *asked)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err == "miscal: give one of --by COL, --class NAME and --columns\n"
+
+
+def test_a_class_of_a_run_without_classes_is_refused(finished):
+    ended = run("show", finished[1], "--class", "a")
+    assert (ended.status, ended.out) == (2, "")
+    assert "is no run of several classes" in ended.err
+
+
+def test_a_run_is_shown_with_every_group_as_python_prints_it(finished):
+    ended = run("show", finished[1])
+    assert (ended.status, ended.err) == (0, "")
+    found = miscal.load(finished[1])
+    assert ended.out.splitlines()[:3] == str(found).splitlines()[:3]
+    assert all(one.description[:30] in ended.out for one in found.summary.findings)
+    assert max(map(len, ended.out.splitlines()[:3])) <= 100
+
+
+def test_what_every_column_was_read_as_is_shown(finished):
+    ended = run("show", finished[1], "--columns")
+    assert (ended.status, ended.err) == (0, "")
+    for one in miscal.load(finished[1]).summary.columns:
+        assert one.name in ended.out
 
 
 def test_a_folder_that_is_no_run_or_was_changed_or_has_no_tables_is_refused(finished, tmp_path):

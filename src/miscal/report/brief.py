@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shlex
-import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
 from miscal.base.number_wording import spoken
-from miscal.base.shown import WIDTH, wrapped
+from miscal.base.shown import WIDTH
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, class_groups, groups_of
+from miscal.report.opening import aligned, filled, one_line, opening_lines
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
@@ -22,7 +22,7 @@ WIDER = 1.05
 MOST_LINES = 30
 """Lines of a run but for `miscal show`."""
 
-_NAME, _NAME_LINES, _LABEL, _BLOCKS = 40, 3, 13, 4
+_NAME, _NAME_LINES, _BLOCKS = 40, 3, 4
 
 
 def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, bars: bool = True) -> list[str]:
@@ -35,7 +35,8 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     groups = [*groups_of(summary), *class_groups(summary)]
     shown = groups if every else groups[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
-    lines = [line for one in (answer.headline, answer.reason, answer.action) for line in wrapped(one, 0)]
+    dots = "…" if bars else "..."
+    lines = opening_lines(answer, dots)
     facts = [*_warnings(summary), *_rest(summary, folder, run)]
     if shown:
         whole = [one for one in [all_rows(summary)] if one is not None]
@@ -47,7 +48,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
         lines += ["", *table]
         if more := len(groups) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
-    return [*lines, "", *(_fact(about, said) for about, said in facts)]
+    return [*lines, "", *(one_line(about, said, dots) for about, said in facts)]
 
 
 def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True) -> list[str]:
@@ -55,9 +56,8 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
     groups = list(groups)
     reach = max((abs(one.hidden.value or 0.0) for one in groups), default=0.0) or 1.0
     heads = ("group", "rows", words.heads[1], words.heads[0], "hidden", "corrected")
-    rows = [
+    numbers = [
         (
-            textwrap.wrap(one.name, _NAME, max_lines=_NAME_LINES, placeholder=" …") or [""],
             f"{one.n:,}",
             spoken(one.predicted),
             spoken(one.happened.value or 0.0),
@@ -66,13 +66,13 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
         )
         for one in groups
     ]
-    widths = [max(len(head), *(len(row[at]) for row in rows)) for at, head in enumerate(heads) if at]
-    name_width = max(len(heads[0]), *(len(line) for names, *_ in rows for line in names))
-    table = []
-    for names, *cells in (([heads[0]], *heads[1:]), *rows):
-        right = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
-        table += ["  ".join([names[0].ljust(name_width), *right]).rstrip(), *names[1:]]
-    return table
+    wide = sum(2 + max(map(len, column)) for column in zip(heads[1:], *numbers, strict=True))
+    dots, empty = "…" if bars else "...", ("",) * len(heads[1:])
+    rows = []
+    for one, cells in zip(groups, numbers, strict=True):
+        name, *more = filled(one.name, min(_NAME, WIDTH - wide), _NAME_LINES, dots) or [""]
+        rows += [(name, *cells), *((line, *empty) for line in more)]
+    return aligned(heads, rows)
 
 
 def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
@@ -85,9 +85,9 @@ def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
     size = in_points(abs(value), words.digits).split()[0]
     number = f"{'-' if value < 0 else '+'}{size}"
     if low is None or high is None:
-        return f"{drawn} {number:>4}     "
+        return f"{drawn} {number:>4}{'':{5 if bars else 6}}"
     half = in_points(max(value - low, high - value), words.digits).split()[0]
-    return f"{drawn} {number:>4} ± {half:<3}"
+    return f"{drawn} {number:>4} {'±' if bars else '+-'} {half:<3}"
 
 
 def _warnings(summary: Summary) -> list[tuple[str, str]]:
@@ -125,9 +125,3 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         return
     yield "page", str(folder / "report.html")
     yield "next", f"miscal calibrate {run} NEW.parquet --out corrected.parquet"
-
-
-def _fact(about: str, said: str) -> str:
-    """Write a fact in one line; a path or a command is never cut."""
-    whole = about in ("page", "next")
-    return f"{about:<{_LABEL}}{said if whole else textwrap.shorten(said, WIDTH - _LABEL, placeholder=' …')}"

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from miscal.base.shown import WIDTH, wrapped
+from miscal.base.shown import WIDTH
 from miscal.discovery.summary_parts import Answer
+from miscal.report.texts import clean
 
 LABEL = 13
 """Columns of what a fact is about, on a terminal."""
+MOST_LINES = 3
+"""Lines on a terminal that one of the three may take."""
 PATHS = ("page", "table", "next", "written to")
 """What a path or a command stands beside, which is never cut."""
+_OBEYED = re.compile("[\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
+"""Characters that turn the direction of a line, or end it."""
 
 
 def opening(answer: Answer) -> dict[str, Any]:
@@ -20,9 +27,10 @@ def opening(answer: Answer) -> dict[str, Any]:
     return {"answer": answer, "lead": lead if rest else "", "rest": rest or answer.action}
 
 
-def opening_lines(answer: Answer) -> list[str]:
-    """Return three lines for a terminal, wrapped."""
-    return [line for one in (answer.headline, answer.reason, answer.action) for line in wrapped(one, 0)]
+def opening_lines(answer: Answer, dots: str = "…") -> list[str]:
+    """Return three lines for a terminal, wrapped, each to three at most."""
+    three = (one.replace("…", dots) for one in (answer.headline, answer.reason, answer.action))
+    return [line for one in three for line in filled(one, WIDTH, MOST_LINES, dots)]
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -34,30 +42,80 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     ['group           rows', 'all               40', 'a longer name  1,200']
     """
     table = [heads, *rows]
-    widths = [max(len(row[at]) for row in table) for at in range(len(heads))]
+    widths = [max(columns_of(row[at]) for row in table) for at in range(len(heads))]
     return [
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
+        "  ".join(_padded(*one) for one in zip(range(len(heads)), row, widths, strict=True)).rstrip() for row in table
     ]
 
 
-def one_line(about: str, said: str) -> str:
+def one_line(about: str, said: str, dots: str = "…") -> str:
     """Write a fact in one line; a path or a command is never cut."""
-    return f"{about:<{LABEL}}{said if about in PATHS else cut(said, WIDTH - LABEL)}"
+    return f"{about:<{LABEL}}{said if about in PATHS else cut(said, WIDTH - LABEL, dots)}"
 
 
-def cut(text: str, most: int) -> str:
-    """Cut a text where it is too long for its place, between words if it has any.
+def cut(text: str, most: int, dots: str = "…") -> str:
+    """Cut a text at a word, where it is too long for its place, or within its first one.
 
     Examples
     --------
-    >>> cut("a long name", 8), cut("anotherlongname", 8), cut("short", 8)
-    ('a long …', 'another…', 'short')
+    >>> cut("a long name", 8), cut("anotherlongname", 8), cut("short", 8), cut("a long name", 9, "...")
+    ('a long …', 'another…', 'short', 'a ...')
     """
-    if len(text) <= most:
+    text = tidy(text)
+    if columns_of(text) <= most:
         return text
-    place = text.rfind(" ", most // 2, most - 1)
-    return f"{text[: place + 1]}…" if place > 0 else f"{text[: most - 1]}…"
+    first, _, _ = text.partition(" ")
+    if columns_of(first) > most - len(dots) - 1:
+        return f"{_beginning(text, most - len(dots))}{dots}"
+    return f"{_beginning(text, most - len(dots)).rpartition(' ')[0]} {dots}"
+
+
+def filled(text: str, width: int, most: int, dots: str = "…") -> list[str]:
+    """Wrap a text to lines of so many columns, so many lines at most; a word that is longer than a line is broken.
+
+    Examples
+    --------
+    >>> filled("one two three four", 9, 2), filled("one two three", 9, 2), filled("abcdefgh", 5, 2)
+    (['one two', 'three …'], ['one two', 'three'], ['abcde', 'fgh'])
+    """
+    lines, rest = [], tidy(text)
+    while rest and len(lines) < most - 1 and columns_of(rest) > width:
+        part = _beginning(rest, width)
+        if rest[len(part)] != " " and " " in part:
+            part = part.rpartition(" ")[0]
+        lines.append(part)
+        rest = rest[len(part) :].lstrip()
+    return [*lines, *([cut(rest, width, dots)] if rest else [])]
+
+
+def tidy(text: str) -> str:
+    """Write a text in one line without what a terminal would obey."""
+    return _OBEYED.sub("\ufffd", clean(" ".join(text.split())))
+
+
+def columns_of(text: str) -> int:
+    """Count the columns that a text takes on a terminal.
+
+    Examples
+    --------
+    >>> columns_of("word"), columns_of("文字"), columns_of("e\u0301")
+    (4, 4, 1)
+    """
+    return sum(
+        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
+    )
+
+
+def _beginning(text: str, most: int) -> str:
+    """Return as much of a text as stands in so many columns."""
+    taken = 0
+    for end, one in enumerate(text):
+        taken += columns_of(one)
+        if taken > most:
+            return text[:end]
+    return text
+
+
+def _padded(at: int, cell: str, width: int) -> str:
+    space = " " * (width - columns_of(cell))
+    return f"{cell}{space}" if at == 0 else f"{space}{cell}"
