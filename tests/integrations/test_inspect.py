@@ -106,7 +106,7 @@ def test_corrected_confidences_go_back_into_a_new_log(evaluated, tmp_path):
         tmp_path / "new.json", "--display", "none", cwd=tmp_path,
     )  # fmt: skip
     assert log.read_bytes() == before
-    field = miscal.load(run).field
+    field = miscal.load(run).frame("field", wide=True)
     wanted = dict(zip(field["row"].to_list(), field["corrected"].to_list(), strict=True))
     for sample in json.loads((tmp_path / "new.json").read_text())["samples"]:
         first, added = sample["scores"]["says_how_sure"], sample["scores"]["precomputed_scores"]
