@@ -119,7 +119,7 @@ def _ends(names: Sequence[str]) -> list[str]:
 
 
 def _findings_schema() -> dict[str, Any]:
-    means = ("share", "accuracy", "confidence", "residual", "visible")
+    means = ("share", "accuracy", "confidence", "corrected", "residual", "visible")
     tested = ("odds_ratio", "p_value", "p_adjusted")
     return {
         "description": pl.String,
