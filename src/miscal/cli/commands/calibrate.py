@@ -6,11 +6,14 @@ import typer
 
 from miscal.base.options import given
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli.options import Engine, OutTable, OverwriteTable
+from miscal.cli.options import Engine, OutTable, OverwriteTable, Verbose
 from miscal.data.columns import NewColumns
 
 if TYPE_CHECKING:
     from miscal.runs.correct import Corrected
+
+MOST_WARNED, LONGEST = 4, 400
+"""Warnings that are printed, and characters of each."""
 
 ModelDir = Annotated[
     str, typer.Argument(metavar="MODEL_DIR", help="A folder written by `miscal discover`, or the folder model in it.")
@@ -35,6 +38,7 @@ def command(
     columns: Taken,
     engine: EngineOption = "local",
     overwrite: OverwriteTable = False,
+    verbose: Verbose = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
@@ -51,22 +55,25 @@ def command(
         done = calibrate_file(
             model_dir, data, out, engine=engine, overwrite=overwrite, progress=progress, **given(columns)
         )
-    print_correction(done, out)
+    print("\n".join(corrected_lines(done, out, every=verbose)))
 
 
-def print_correction(done: "Corrected", out: str) -> None:
-    """Print the columns used, warnings, how many rows were corrected, and where the table is.
+def corrected_lines(done: "Corrected", out: str, *, every: bool = False) -> list[str]:
+    """Return three lines on corrected rows, the columns used, warnings, and where the table is.
 
-    `done`: what became of the rows; `out`: the file, as it was named.
+    `done`: what became of the rows; `out`: the file, as it was named; `every`: whether all warnings are printed.
     """
-    print(f"columns     {columns_used(done.columns, vocabulary(done.kind))}")
-    for warning in done.warnings:
-        print(f"warning     {warning}")
+    from miscal.base.shown import fact_lines
+    from miscal.report.opening import cut, opening_lines
+
+    shown = done.warnings if every else [cut(one, LONGEST) for one in done.warnings[:MOST_WARNED]]
+    facts = [("columns", columns_used(done.columns, vocabulary(done.kind))), *(("warning", one) for one in shown)]
+    if more := len(done.warnings) - len(shown):
+        facts.append(("", f"{more} more: --verbose"))
     if done.resumed:
-        print(f"resumed     {done.resumed:,} rows had been corrected before the command was stopped")
-    values = done.tally.written - done.tally.empty
-    share = f"{values:,}" if values == done.tally.asked else f"{values:,} of {done.tally.asked:,}"
-    print(f"{share} rows corrected, written to {out}")
+        facts.append(("resumed", f"{done.resumed:,} rows had been corrected before the command was stopped"))
+    # a path is never broken: it is there to be copied
+    return [*opening_lines(done.answer), "", *fact_lines(facts), f"table       {out}"]
 
 
 def columns_used(columns: dict, words: Vocabulary) -> str:

@@ -30,13 +30,14 @@ from miscal.base.files import (
 )
 from miscal.base.tables import scan_parquet
 from miscal.base.threads import n_workers
-from miscal.base.vocabulary import Kind
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
 from miscal.data.readers import NewSource
 from miscal.data.readers.class_columns import is_matrix_file
 from miscal.data.readers.pieces import Piece
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
+from miscal.discovery.summary_parts import Answer
 from miscal.runs.correct.tally import Tally, refuse_foreign, tally_of, total, warnings
 
 # more would hold more pieces in memory, and wait for the disk
@@ -173,6 +174,28 @@ class Corrected:
     columns: dict[str, Any]
     kind: Kind
     resumed: int
+
+    @property
+    def answer(self) -> Answer:
+        """How many rows were corrected, how many of them by the probability alone, and how the table is used."""
+        tally, words = self.tally, vocabulary(self.kind)
+        values, alone = tally.written - tally.empty, tally.global_only
+        share = f"{values:,}" if values == tally.asked else f"{values:,} of {tally.asked:,}"
+        how = f"{alone:,} of them by the {words.probability} alone" if alone else "each with what its inputs say"
+        if values == tally.asked == 1:
+            how = f"by the {words.probability} alone" if alone else "with what its inputs say"
+        reason = "Nothing about them is unlike the rows that it was learned from."
+        if n := len(self.warnings):
+            things = "One thing" if n == 1 else f"{n:,} things"
+            reason = f"{things} about them may make the correction worse: see below."
+        action = "Use the column corrected: the row numbers are those of the file."
+        if 2 * alone > values:
+            action = "Learn the correction anew: most rows are unlike those that it was learned from."
+        elif self.warnings:
+            action = "Read the warnings first: then use the column corrected."
+        return Answer(
+            headline=f"{share} row{'s' if tally.asked != 1 else ''} corrected, {how}.", reason=reason, action=action
+        )
 
 
 def calibrate_file(
