@@ -95,7 +95,7 @@ def has_curve(summary: Summary, number: int) -> bool:
 
 
 def all_rows(summary: Summary) -> Group | None:
-    """Return all rows as a group; None where their means are not known."""
+    """Return all evaluated rows as a group; None where their means are not known."""
     whole, ours = summary.global_, summary.curves.all.corrected
     if whole.accuracy.value is None or whole.confidence.value is None:
         return None
@@ -103,7 +103,7 @@ def all_rows(summary: Summary) -> Group | None:
     corrected = sum(f * n for f, n in zip(ours.confidence, ours.n, strict=True)) / rows if ours and rows else None
     measures = {"happened": whole.accuracy, "hidden": Measure(value=None)}
     said = {"predicted": whole.confidence.value, "corrected": corrected, "elsewhere": None, "sign": "good"}
-    return Group(number=0, name="all rows", n=summary.n, colour="all", along=False, **measures, **said)
+    return Group(number=0, name="all rows", n=rows or summary.n, colour="all", along=False, **measures, **said)
 
 
 def fitted_range(values: Sequence[float], least: float = 0.02) -> tuple[float, float]:

@@ -123,7 +123,7 @@ class Run(ShowsItself):
 
         ``delta_out_of_fold`` estimates E[outcome - probability], in [-1, 1]: positive means under-confident. It and
         ``corrected_out_of_fold`` differ from what :meth:`correct` says of the same rows, since that was fitted to them.
-        ``evaluated`` says which rows the numbers of the run are of.
+        ``evaluated`` says which rows the means of the run are of: all, or those of the test.
         """
         return self.frame("field")
 
