@@ -15,8 +15,9 @@ from miscal.report.texts import few_words
 
 SHOWN, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
-NAME_WORDS, ALL_WORDS = 8, 26
-"""Words of a group's name there, and of all names: the screen holds 200 with everything else."""
+NAME_WORDS, ALL_WORDS, LINE_WORDS, GIVEN = 8, 26, 72, 3
+"""Words of a group's name there, and of all names where the three lines have 72: the screen holds 200 with everything
+else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
 STATES = {"raw": "as it is", "corrected": "corrected"}
 
 
@@ -29,7 +30,9 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
     groups = [*groups_of(summary), *class_groups(summary)]
     first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:SHOWN]]
-    while len(first) > LEAST and sum(len(one.name.split()) for one in first) > ALL_WORDS:
+    lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
+    words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
+    while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:
         first.pop()
     rows = [one for one in (*first, all_rows(summary)) if one is not None]
     curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
@@ -42,6 +45,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "along": forest_axis(rows, () if curves is None or groups else (curves.x.low, curves.x.high)),
         "total": len(groups),
         "shown": len(first),
+        "listed_at": "findings" if summary.findings else "classes",
         "states": STATES,
     }
 

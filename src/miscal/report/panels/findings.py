@@ -64,6 +64,7 @@ def findings(source: Source) -> dict[str, Any] | None:
         "along": forest_axis(groups),
         "left_out": max(0, len(summary.findings) - SHOWN),
         "method": method,
+        "of_classes": 0 if summary.classes is None else len(summary.classes.findings),
         "kind": "test rows" if method.evidence == "test" else "rows",
         "slopes": any(row.rises for row in rows),
         "corrected": CORRECTED,
