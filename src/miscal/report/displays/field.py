@@ -135,17 +135,18 @@ class FieldDisplay(Display):
         styles = {
             f"finding, {words.often('over')}": {"color": colour["over"]},
             f"finding, {words.often('under')}": {"color": colour["under"]},
+            "explained by a finding": {"color": colour["ink"]},
             "no finding": {"color": colour["good"]},
             "left after the correction": {"mfc": "none", "mec": colour["muted"]},
         }
-        over, under, other, left = styles
+        over, under, explained, other, left = styles
         drawn = set()
         for place, one in enumerate(self.values):
             value, (low, high) = one.hidden.value, one.hidden.interval or (None, None)
             if value is None:
                 continue
             proven = one.mark == "finding"
-            label = (over if value < 0 else under) if proven else other
+            label = (over if value < 0 else under) if proven else explained if one.mark == "explained" else other
             if low is not None and high is not None:
                 ax.plot([low, high], [place, place], lw=1.4, **styles[label])
             ax.plot(value, place, "o", ms=7 if proven else 5, **styles[label])
