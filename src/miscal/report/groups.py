@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from miscal.base.document import Measure
+from miscal.base.number_wording import percent
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
-from miscal.findings.conditions import Trend
+from miscal.findings.conditions import Cut, Trend
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.report.drawing import Scale, path, round_ticks
 
@@ -61,7 +62,7 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     drawn = [place for place in range(len(summary.findings[:most])) if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
-        _group(one, place + 1, one.description, colours.get(place, ""))
+        _group(one, place + 1, _name(one), colours.get(place, ""))
         for place, one in enumerate(summary.findings[:most])
     ]
 
@@ -70,6 +71,13 @@ def class_groups(summary: Summary) -> list[Group]:
     """Return the findings of single classes, the strongest first; none where there are no classes."""
     named = [] if summary.classes is None else sorted(summary.classes.findings, key=lambda one: one[1].p_adjusted)
     return [_group(one, 0, f"class {name}: {one.description}", "") for name, one in named]
+
+
+def _name(one: Finding) -> str:
+    """Return what a finding is called: an end of the field by its end, not by what it is made of."""
+    if isinstance(one.condition, Cut):
+        return f"{one.condition.end} {percent(one.condition.share)} by the estimated field"
+    return one.description
 
 
 def _group(one: Finding, number: int, name: str, colour: str) -> Group:
