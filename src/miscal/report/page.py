@@ -63,7 +63,10 @@ def build(source: Source) -> str:
     terms, version = source.terms, source.summary.versions.get("miscal")
     heads = {name: getattr(terms, name) for name in ("judged", "over_and_under", "probabilities")}
     sections = [
-        (panel, panel.title.format(**heads), "" if panel.line is None else panel.line(source), body)
+        (
+            *(panel, panel.title.format(**heads), "" if panel.line is None else panel.line(source), body),
+            None if panel.picture is None else panel.picture(source),
+        )
         for panel in PANELS
         if (body := draw(panel, source)) is not None
     ]

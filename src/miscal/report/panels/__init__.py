@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from miscal.report import lines
+from miscal.report import lines, small
 from miscal.report.panels.answer import answer
 from miscal.report.panels.classes import classes
 from miscal.report.panels.columns import columns
@@ -34,13 +34,15 @@ class Panel:
     is left off. The template also reads what the evaluation rows are called as ``words``, the words of the run's kind
     of probability as ``terms``, and how many decimals points and per cents have as ``decimals``, and in brief as
     ``digits``; all that it prints is escaped. In `title`, ``{judged}``, ``{over_and_under}`` and ``{probabilities}``
-    stand for words of the run. A section with a `line` is folded: the line says what it holds, and a press opens it.
+    stand for words of the run. A section with a `line` is folded: the line says what it holds, a `picture` shows
+    it, and a press opens it.
     """
 
     name: str
     title: str
     view: Callable[[Source], Mapping[str, Any] | None]
     line: Callable[[Source], str] | None = None
+    picture: Callable[[Source], small.Small | None] | None = None
 
 
 PANELS = (
@@ -50,15 +52,15 @@ PANELS = (
     Panel("verdict", "How sure this is", verdict, lines.verdict),
     Panel("judge", "How often people would approve", judge, lines.judge),
     Panel("classes", "Classes", classes, lines.classes),
-    Panel("columns", "Columns, value by value", columns, lines.columns),
-    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions),
+    Panel("columns", "Columns, value by value", columns, lines.columns, small.columns),
+    Panel("decisions", "Decisions at a threshold", decisions, lines.decisions, small.decisions),
     Panel("over-time", "Over time", over_time, lines.over_time),
     Panel("atlas", "Map", atlas, lines.atlas),
-    Panel("corrections", "Correction", corrections, lines.corrections),
+    Panel("corrections", "Correction", corrections, lines.corrections, small.corrections),
     Panel("reliability", "Reliability", reliability, lines.reliability),
     Panel("regimes", "Where {judged} {over_and_under}", regimes, lines.regimes),
     Panel("subregimes", "Parts of the regimes", subregimes, lines.subregimes),
-    Panel("histogram", "Size of the errors", histogram, lines.histogram),
+    Panel("histogram", "Size of the errors", histogram, lines.histogram, small.histogram),
     Panel("making", "How this was found", making, lines.making),
     Panel("glossary", "Words and signs", glossary, lines.glossary),
 )
