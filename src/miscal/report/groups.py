@@ -62,8 +62,7 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     drawn = [place for place in range(len(summary.findings[:most])) if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
-        _group(one, place + 1, _name(one), colours.get(place, ""))
-        for place, one in enumerate(summary.findings[:most])
+        _group(one, place + 1, _name(one), colours.get(place, "")) for place, one in enumerate(summary.findings[:most])
     ]
 
 
