@@ -43,8 +43,10 @@ def discovered(files):
 
 
 def test_terminal_page_and_verdict_tell_of_classes(discovered, files):
-    assert "class       owl, place = south" in discovered.out
-    assert "log loss of all classes" in discovered.out
+    assert "place = south" in discovered.out
+    long = run("show", files / "run", "--verbose").out
+    assert "class       owl, place = south" in long
+    assert "log loss of all classes" in long
     summary = json.loads((files / "run" / "summary.json").read_text())
     assert "Class by class" in summary["verdict"]
     assert 'id="classes"' in (files / "run" / "report.html").read_text()

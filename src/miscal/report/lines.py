@@ -24,7 +24,7 @@ def notes(source: Source) -> str:
     alarms, warnings = source.summary.alarms, source.summary.warnings
     if alarms:
         return first_sentence(alarms[0])[0]
-    return f"{len(warnings)} note{'' if len(warnings) == 1 else 's'} on the data and on how sure the numbers are"
+    return f"{len(warnings)} note{'' if len(warnings) == 1 else 's'} on the data and on how certain the numbers are"
 
 
 def verdict(source: Source) -> str:

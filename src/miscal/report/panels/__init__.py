@@ -49,7 +49,7 @@ PANELS = (
     Panel("answer", "", answer),
     Panel("findings", "All groups", findings),
     Panel("notes", "Before you trust this", notes, lines.notes),
-    Panel("verdict", "How sure this is", verdict, lines.verdict),
+    Panel("verdict", "How certain this is", verdict, lines.verdict),
     Panel("judge", "How often people would approve", judge, lines.judge),
     Panel("classes", "Classes", classes, lines.classes),
     Panel("columns", "Columns, value by value", columns, lines.columns, small.columns),
