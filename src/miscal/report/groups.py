@@ -185,7 +185,8 @@ def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> C
     ]
     low, high = ([(x.inside(one[0]), y.inside(one[side])) for one in bins] for side in (2, 3))
     end = x.inside(bins[-1][0]), y.inside(bins[-1][1])
-    name = name if len(name) <= NAMED else f"{name[: NAMED - 1]}…"
+    if len(name) > NAMED:
+        name = short_name if len(short_name := name.partition(" (")[0]) <= NAMED else f"{name[: NAMED - 1]}…"
     inside = end[0] > x.start + 0.55 * (x.stop - x.start)
     return Curve(
         colour=colour,

@@ -30,15 +30,21 @@ def short(text: Any, length: int = 80) -> str:
 
 
 def few_words(text: Any, most: int) -> str:
-    """Cut a text after so many words.
+    """Cut a text after so many words, or before a bracket that would stay open.
 
     Examples
     --------
     >>> few_words("humid afternoons in spring", 2), few_words("humid  afternoons", 2)
     ('humid afternoons …', 'humid afternoons')
+    >>> few_words("coasts (84 % are cities)", 3)
+    'coasts'
     """
     words = str(text).split()
-    return " ".join(words if len(words) <= most else [*words[:most], "…"])
+    if len(words) <= most:
+        return " ".join(words)
+    first = " ".join(words[:most])
+    before, bracket, inside = first.rpartition(" (")
+    return before if bracket and ")" not in inside else f"{first} …"
 
 
 def first_sentence(text: str) -> tuple[str, str]:
