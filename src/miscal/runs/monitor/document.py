@@ -34,8 +34,8 @@ SHOWN = 5
 """Findings, and things not asked, that are named in sentences."""
 MOST_PRINTED, MOST_WARNED = 8, 4
 """Questions, and warnings, that are printed of a look; the page has all."""
-MOST_MORE = 1_000_000
-"""Rows beyond which it is not said how many would tell."""
+MOST_MORE = 10
+"""So many times the rows so far, and more, are not named as how many more would tell."""
 FEW_ROWS = 300
 """Rows of a run below which it is said what it could not know."""
 
@@ -213,7 +213,7 @@ def _reason(found: Monitoring) -> str:
     if found.alarm or not parts:
         return f"{_span(level.rows).capitalize()}: {_promise(level, found)}."
     holds = sum(one.state == HOLDS for one in parts)
-    return f"All rows: {_promise(level, found)}. Of {_count(len(parts), 'part')} of them it holds in {holds}."
+    return f"All rows: {_promise(level, found)}. Of {_count(len(parts), 'part')} of them it holds in {holds or 'none'}."
 
 
 def _span(rows: RowsOfLooks) -> str:
@@ -252,7 +252,7 @@ def _more_rows(one: QuestionNumbers) -> float | None:
         return None
     room = min(high - value, value - low)
     needed = one.rows.n * ((ends[1] - ends[0]) / 2 / max(abs(room), 1e-9)) ** 2
-    return needed - one.rows.n if one.rows.n < needed < MOST_MORE else None
+    return needed - one.rows.n if 1 < needed / one.rows.n < MOST_MORE else None
 
 
 def _off(value: float) -> str:
@@ -353,7 +353,7 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     words, decimals = vocabulary(found.kind), decimals_for(found.epsilon)
     heads = ("rows", "number", "it says", words.heads[0], "off, points", "correction")
     asked = found.in_order[:MOST_PRINTED]
-    table = [_row(one, decimals) for one in asked]
+    table = [_row(one, decimals, f"corrected {words.probability}") for one in asked]
     facts = [("rows", _facts(found)[0][1])]
     facts += [("not asked", one) for one in found.left_out[:1]] + [("warning", one) for one in found.warnings]
     more = len(found.questions) - len(asked)
@@ -368,7 +368,8 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     ]
 
 
-def _row(one: QuestionNumbers, decimals: int) -> tuple[str, ...]:
+def _row(one: QuestionNumbers, decimals: int, side: str) -> tuple[str, ...]:
+    """Write a line of the table; `side` is what thresholds are of, which is said shorter there."""
     rows, value, ends = one.rows, one.rows.value.value, one.rows.value.interval
     if one.kind == GAIN:
         return "change of log loss", f"{rows.n:,}", "", "", "" if value is None else signed(value, 4), one.state
@@ -376,7 +377,7 @@ def _row(one: QuestionNumbers, decimals: int) -> tuple[str, ...]:
     if value is not None and ends is not None:
         said += f" ({points(ends[0], decimals)} to {points(ends[1], decimals)})"
     says, true = ("" if share is None else spoken(share) for share in (rows.corrected, rows.observed))
-    return cut(one.about, 30), f"{rows.n:,}", says, true, said, one.state
+    return cut(one.about.replace(side, "corrected"), 30), f"{rows.n:,}", says, true, said, one.state
 
 
 def verbose_lines(found: Monitoring, out: Path) -> list[str]:
