@@ -197,16 +197,21 @@ def comparison_lines(found: ComparedRuns, out: Path) -> list[str]:
     ]
 
 
+def named_groups(pair: RunPair) -> tuple[GroupPair, ...]:
+    """Return the groups in which two runs differ; where there is none, those in which both fail."""
+    return pair.differences or tuple(one for one in pair.groups if one.both)
+
+
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 def _by_group(pair: RunPair, found: ComparedRuns, words: Vocabulary) -> Table:
-    """Tabulate all rows, and the groups in which two runs differ, under both."""
+    """Tabulate all rows, and the groups in which two runs differ or both fail, under both."""
     says, comes = words.heads[1], words.heads[0]
     heads = (f"group ({says}, {comes})", "rows", *(cut(name, 16) for name in (pair.a, pair.b)), "difference hidden")
     measures = [[getattr(pair.measures[name], side).value for name in ("confidence", "accuracy")] for side in "ab"]
     rows = [("all rows", f"{pair.n_a:,}", *(_shares(*both) for both in measures), "")]
-    for one in pair.differences:
+    for one in named_groups(pair):
         sides = [side for side in (one.a, one.b) if side]
         shares = (_shares(side.confidence, side.accuracy) if side else "no rows" for side in (one.a, one.b))
         apart = "" if one.hidden is None else points(one.hidden.value, decimals_for(found.epsilon))

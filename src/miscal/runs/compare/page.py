@@ -16,7 +16,7 @@ from miscal.report.panels.answer import forest_axis
 from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
-from miscal.runs.compare.answer import answer_of
+from miscal.runs.compare.answer import answer_of, named_groups
 from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair, confidence_facts
 
 STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "compare.css")
@@ -107,6 +107,7 @@ def build(comparison: ComparedRuns) -> str:
         **opening(answer_of(shown)),
         curves=_curves(shown),
         rows=(rows := _rows(shown)),
+        where=_where(shown),
         along=forest_axis(rows),
         title=listed([run.name for run in shown.runs], "and"),
         pairs=[_pair(pair, terms, decimals) for pair in shown.pairs],
@@ -137,6 +138,13 @@ def _curves(comparison: ComparedRuns) -> Curves | None:
     return drawn_curves(named, (34.0, 352.0), (318.0, 10.0)) if named else None
 
 
+def _where(comparison: ComparedRuns) -> str:
+    """Return the title of the picture of the groups of two runs, or of all rows."""
+    if len(comparison.pairs) > 1 or not named_groups(comparison.pairs[0]):
+        return "All rows"
+    return "Where they differ" if comparison.pairs[0].differences else "Where both fail"
+
+
 def _rows(comparison: ComparedRuns) -> list[Group]:
     """Return what each run says and what happened: of two runs also in the groups where they differ most."""
     colours = _colours(comparison)
@@ -150,7 +158,7 @@ def _rows(comparison: ComparedRuns) -> list[Group]:
     names, counts = (pair.a, pair.b), (pair.n_a, pair.n_b)
     measures = [(getattr(pair.measures["confidence"], side), getattr(pair.measures["accuracy"], side)) for side in "ab"]
     rows = [_row("all rows" if k == 0 else "", counts[k], names[k], *measures[k], colours[names[k]]) for k in range(2)]
-    for group in pair.differences[:SHOWN]:
+    for group in named_groups(pair)[:SHOWN]:
         for k, side in enumerate((group.a, group.b)):
             if side is None:
                 continue
