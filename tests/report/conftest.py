@@ -10,29 +10,10 @@ import pytest
 from miscal.discovery.summary import SCHEMA_VERSION
 from miscal.discovery.tables import schema
 
+from .made_world import EPSILON, NAMES, TOPICS, curve, estimate, keywords, make_world, part_name, scores
 from .visits import browser, drawn, visit
 
 __all__ = ["browser", "drawn", "visit"]
-
-EPSILON = 0.05
-NAMES = ("over", "under", "good")
-TOPICS = {
-    "contract law": "over",
-    "chemistry": "over",
-    "geography": "under",
-    "word puzzles": "under",
-    "arithmetic": "good",
-    "history": "good",
-}
-WORDS = {
-    "contract law": "Which clause of the agreement makes the promisor liable when the offer lapses before acceptance",
-    "chemistry": "What is the oxidation state of the central atom in the complex formed with excess ligand",
-    "geography": "Which river forms the border between the two countries named in the passage",
-    "word puzzles": "Which of these words is spelled backwards to form another word with the opposite meaning",
-    "arithmetic": "What is the remainder when the product of the two numbers is divided by seven",
-    "history": "In which century did the treaty that ended the long war between the houses come into force",
-}
-
 
 FINDING = {
     "description": "subject = <b>law</b>",
@@ -84,99 +65,6 @@ PLAIN = {
     "usual_share": 0.01,
 }
 METHOD = {"candidates": 1234, "adjustment": "by Bonferroni", "level": 0.05, "evidence": "all", "n": 1200}
-
-
-def keywords(topic: str) -> list[str]:
-    return [word.lower() for word in WORDS[topic].split() if len(word) > 5]
-
-
-def part_name(topic: str, before: str = "") -> str:
-    return f"{before}topic = {topic} (5.8x): " + ", ".join(keywords(topic)[:3])
-
-
-def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
-    """Rows with topics; the topic decides the sign of the field unless the world is flat."""
-    rng = np.random.default_rng(seed)
-    topics = rng.choice(list(TOPICS), size=n)
-    centre = {name: 2.4 * np.array([np.cos(a), np.sin(a)]) for name, a in zip(TOPICS, np.arange(6), strict=True)}
-    raw = np.array([centre[name] for name in topics]) + rng.normal(0, 1.1, (n, 2))
-    sign = np.array([{"over": -1.0, "under": 1.0, "good": 0.0}[TOPICS[name]] for name in topics]) * (not flat)
-    delta = sign * rng.gamma(6, 0.035, n) + rng.normal(0, 0.012, n)
-    truth = rng.beta(3, 2, n)
-    confidence = np.clip(truth - delta, 0.02, 0.98)
-    delta = truth - confidence
-    correct = (rng.random(n) < truth).astype(int)
-    learned = np.column_stack([delta + rng.normal(0, 0.03, n), 0.2 * raw[:, 1] + rng.normal(0, 0.15, n)])
-    visible = 0.3 * (0.5 - confidence)
-    regime, hidden_regime = (
-        np.where(field < -EPSILON, "over", np.where(field > EPSILON, "under", "good"))
-        for field in (delta, delta - visible)
-    )
-    return pl.DataFrame(
-        {
-            "row": np.arange(n),
-            "split": np.where(np.arange(n) % 10 == 0, "test", np.where(np.arange(n) % 10 == 1, "val", "train")),
-            "confidence": confidence,
-            "correct": correct.astype(float),
-            "delta": delta,
-            "mass": rng.gamma(9, 8, n),
-            "regime": regime,
-            "subregime": [
-                part_name(topic) if TOPICS[topic] == kind != "good" else None
-                for topic, kind in zip(topics, regime, strict=True)
-            ],
-            "corrected": np.clip(confidence + 0.9 * delta, 0, 1),
-            "visible": visible,
-            "hidden": delta - visible,
-            "hidden_regime": hidden_regime,
-            "hidden_subregime": [
-                part_name(topic, "rather ") if TOPICS[topic] == kind != "good" else None
-                for topic, kind in zip(topics, hidden_regime, strict=True)
-            ],
-            "supported": np.ones(n, bool),
-            "raw_1": raw[:, 0],
-            "raw_2": raw[:, 1],
-            "learned_1": learned[:, 0],
-            "learned_2": learned[:, 1],
-            "topic": topics,
-            "text": [f"{WORDS[name]}? Question {i} of the set." for i, name in enumerate(topics)],
-            "length": rng.integers(20, 400, n),
-        }
-    )
-
-
-def curve(table: pl.DataFrame, column: str, bins: int = 12) -> dict | None:
-    if table.height < 30:
-        return None
-    table = table.sort(column).with_columns(bin=np.arange(table.height) * bins // table.height)
-    groups = table.group_by("bin", maintain_order=True).agg(
-        confidence=pl.col(column).mean(), accuracy=pl.col("correct").mean(), n=pl.len()
-    )
-    error = 1.96 * (groups["accuracy"] * (1 - groups["accuracy"]) / groups["n"]).sqrt()
-    return {
-        "confidence": groups["confidence"].to_list(),
-        "accuracy": groups["accuracy"].to_list(),
-        "low": (groups["accuracy"] - error).clip(0, 1).to_list(),
-        "high": (groups["accuracy"] + error).clip(0, 1).to_list(),
-        "n": groups["n"].to_list(),
-    }
-
-
-def scores(table: pl.DataFrame, shrink: float) -> dict | None:
-    if not table.height:
-        return {"smece": None, "brier": None, "log_loss": None, "n": 0}
-    f = (table["confidence"] + shrink * table["delta"]).clip(0.01, 0.99).to_numpy()
-    y = table["correct"].to_numpy()
-    return {
-        "smece": abs(float(np.mean(y - f))) + 0.01,
-        "brier": float(np.mean((y - f) ** 2)),
-        "log_loss": float(-np.mean(y * np.log(f) + (1 - y) * np.log(1 - f))),
-        "n": table.height,
-    }
-
-
-def estimate(value: float | None, half: float = 0.03) -> dict:
-    return {"value": value, "interval": None if value is None else [value - half, value + half]}
 
 
 def regime_entry(name: str, test: pl.DataFrame) -> dict:

@@ -152,3 +152,22 @@ def test_a_run_in_which_nothing_is_off_draws_all_rows_on_the_axis_of_the_curve(m
         float(re.search(rf'class="{kind}" cx="([\d.]+)"', row)[1]) for kind in ("promised", "happened")
     )
     assert 0 < promised - happened < 40
+
+
+def nothing_known(summary):
+    for regime in summary["regimes"]:
+        regime.update(n=0, share=0.0, accuracy=None, confidence=None)
+    for scores in summary["correction"].values():
+        scores["all"].update(smece=None, log_loss=None, brier=None)
+    summary["field"].update(std=None, std_hidden=None, std_visible=None)
+    summary.update(findings_method=None, findings=[], subregimes=[], hidden_regimes=[], warnings=[])
+
+
+@pytest.mark.parametrize("kind", ["full", "empty"])
+def test_the_line_of_a_section_says_something_where_numbers_are_not_there(make_run, kind):
+    text = render(make_run(300, kind=kind, edit=nothing_known)).read_text(encoding="utf-8")
+    said = re.findall(r'<span class="said">(.*?)</span>', text)
+    assert len(said) >= 8
+    for line in said:
+        assert len(line) > 10
+        assert not re.search(r"\b(None|nan|inf)\b|^0 (?!groups tested)", line), line

@@ -80,7 +80,8 @@ def test_a_link_from_outside_opens_what_it_leads_to(browser, drawn, place):
     seen.page.goto(f"{seen.address}#{place}")
     if place == "finding-1":
         assert seen.page.locator("#finding-1 + tr .facts").is_visible()
-        assert seen.page.locator("#finding-1").bounding_box()["y"] < 300
+        # it scrolls smoothly
+        seen.page.wait_for_function("document.getElementById('finding-1').getBoundingClientRect().y < 300")
     elif seen.page.locator(f"#{place}").count():
         assert seen.page.locator(f"#{place} > details > div").is_visible()
     assert seen.errors == []

@@ -200,7 +200,9 @@ def test_the_map_says_where_no_structure_is_claimed(make_run):
 def test_a_run_without_a_map_says_so(make_run):
     run = make_run(300, edit=lambda summary: summary.update(map=None))
     (run / "map.parquet").unlink()
-    assert "There is no map, because the run left no rows to show" in page_of(run).visible
+    visible = page_of(run).visible
+    assert "There is no map, because the run left no rows to show" in visible
+    assert "0 of 0 rows" not in visible
 
 
 def test_a_constant_field_has_no_histogram(make_run):

@@ -80,6 +80,8 @@ def atlas(source: Source) -> str:
     """Count the rows of the map."""
     shown, info = min(source.map.height, MAX_ROWS), source.summary.map
     total = max(shown, info.n_total if info else 0)
+    if not shown:
+        return "The run left no rows to show"
     return f"{count(shown)} of {count(total)} rows to point at, colour and select"
 
 
@@ -105,12 +107,15 @@ def reliability(source: Source) -> str:
 def regimes(source: Source) -> str:
     """Give the shares of the regimes."""
     names = source.regime_names
-    return ", ".join(f"{names.get(one.name, one.name)} {percent(one.share)}" for one in source.summary.regimes if one.n)
+    shares = [f"{names.get(one.name, one.name)} {percent(one.share)}" for one in source.summary.regimes if one.n]
+    return ", ".join(shares) or "No rows to measure"
 
 
 def subregimes(source: Source) -> str:
     """Count the parts."""
     parts = source.summary.subregimes
+    if not parts:
+        return "No group of similar rows is large enough to name"
     return f"{len(parts)} group{'' if len(parts) == 1 else 's'} of similar rows, with keywords and examples"
 
 
