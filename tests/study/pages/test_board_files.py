@@ -36,7 +36,7 @@ def test_every_measure_has_a_table_of_all_ranks(tmp_path, known):
     page = write_board(save(tmp_path, known)).read_text()
     rows = known["rankings"].filter(method="auto")
     assert len(re.findall(r"^\| \d+(?:\u2013\d+)? \|", page, re.MULTILINE)) == rows.height
-    assert page.startswith("# 3 models on 2 data sets\n")
+    assert page.startswith("# 3 models on 2 data sets\n\n**No model is shown to be best calibrated")
 
 
 def test_marks_stand_in_the_matrix_and_many_models_are_counted(tmp_path):

@@ -163,6 +163,9 @@ def board_table(tables: Tables, method: str) -> pl.DataFrame:
 def board_markdown(tables: Tables, summary: StudySummary) -> str:
     """Write the board as markdown in which no name can become markup, a mention or a link."""
     blocks = [f"# {escaped(title(tables))}"]
+    if summary.n_pairs:
+        lines = summary.lines
+        blocks += [f"**{escaped(lines.headline)}**", escaped(lines.reason), escaped(lines.action)]
     if summary.n_pairs != summary.n_planned:
         blocks.append(f"{summary.n_pairs} of {summary.n_planned} pairs of the plan are finished.")
     blocks += ["\n".join(f"- **{escaped(one.question)}** {escaped(one.sentence, _LONGEST)}" for one in summary.answers)]
