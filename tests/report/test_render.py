@@ -181,7 +181,7 @@ def test_empty_cases_are_said_in_words(make_run):
         "No candidates were compared",
     ):
         assert words in visible
-    assert "Before you read on" not in visible
+    assert "Before you trust this" not in visible
 
 
 def test_a_subregime_without_test_rows_says_so(make_run):
