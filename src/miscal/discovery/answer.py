@@ -13,7 +13,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.wording import confusion_sentence, verdict_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Trend
+from miscal.findings.conditions import Trend, phrase
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
@@ -109,9 +109,8 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
 
 def _reason(summary: Summary, words: Vocabulary) -> str:
     """Say where most is hidden: the strongest finding, or the regimes; or how much was looked at."""
-    shifts = [one for one in summary.findings if one.effect != SLOPE]
     if summary.findings:
-        return finding_sentence((shifts or summary.findings)[0], words)
+        return finding_sentence(named_first(summary, words), words)
     if summary.classes is not None and summary.classes.confusions:
         return f"{_begin(confusion_sentence(summary.classes.confusions[0]))}."
     if summary.classes is not None and summary.classes.findings:
@@ -135,9 +134,22 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
     return f"The inputs do not help to predict {words.predicted} beyond the {words.probability}."
 
 
+def named_first(summary: Summary, words: Vocabulary) -> Finding:
+    """Return the finding that is named: beside a model that is off everywhere, the group that is off most.
+
+    Else the first one, which is about the strongest, but a group that is off as a whole before one along a column.
+    """
+    shifts = [one for one in summary.findings if one.effect != SLOPE] or list(summary.findings)
+    says, true = _averages(summary)
+    alike = [one for one in shifts if promised(one) and one.residual * (true - says) > 0]
+    if alike and _plain(summary, words):
+        return max(alike, key=lambda one: abs(one.residual))
+    return shifts[0]
+
+
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    group, value = named(finding), finding.before.value or 0.0
+    group = named(finding)
     if finding.effect == SLOPE and finding.lower is not None and finding.upper is not None:
         says, comes = words.heads[1], words.heads[0]
         thirds = (
@@ -146,9 +158,8 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
         )
         return f"On {group}: {'; '.join(thirds)}."
     if isinstance(finding.condition, Trend):
-        often = "less" if value < 0 else "more"
-        size = f"by {in_points(abs(value))} from the lower to the upper third"
-        return f"The {finding.condition.higher} is, the {often} often {words.comes_true()}: {size}."
+        # its rows are those of the upper end
+        group = phrase(finding.condition.upper_end)
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     if promised(finding):
         return words.promise.format(rows=group, probability=says, rate=true, n=f"{finding.n:,}")
@@ -182,7 +193,7 @@ def _correction(summary: Summary) -> str:
     losses = f"log loss {_apart(raw.all.log_loss, ours.all.log_loss)}"
     low, high = saved.interval or (None, None)
     if low is not None and low > 0:
-        worse = sum(one.fate == WORSE for one in summary.findings)
+        worse = sum(map(harmed, summary.findings))
         but = f"; {worse} group{'s get' if worse > 1 else ' gets'} worse" if worse else ""
         return f"Use the correction: {losses} on rows that it has not seen{but}."
     if high is not None and high < 0:
@@ -190,13 +201,22 @@ def _correction(summary: Summary) -> str:
     more = 4 * summary.n
     if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {_round(more)} rows."
-    return f"There is nothing to correct. About {_round(more)} rows would show errors half as large."
+    return f"Keep it as it is: nothing was found to correct. About {_round(more)} rows would show errors half as large."
 
 
 def _apart(before: float, after: float) -> str:
     """Write two losses with three decimals, or as many as show that they differ."""
     digits = next((some for some in (3, 4, 5) if f"{before:.{some}f}" != f"{after:.{some}f}"), 3)
     return f"{before:.{digits}f} to {after:.{digits}f}"
+
+
+def harmed(finding: Finding) -> bool:
+    """Whether a group is worse off by the correction: farther from what happened, and beyond its interval."""
+    low, high = finding.happened.interval or (None, None)
+    if finding.corrected is None or low is None or high is None:
+        return finding.fate == WORSE
+    off, before = abs(finding.corrected - finding.accuracy), abs(finding.confidence - finding.accuracy)
+    return finding.fate == WORSE or (not low <= finding.corrected <= high and off > before)
 
 
 def _averages(summary: Summary) -> tuple[float, float]:

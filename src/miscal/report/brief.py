@@ -11,7 +11,7 @@ from miscal.base.shown import WIDTH
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Summary
 from miscal.findings.verdict import in_points
-from miscal.report.groups import Group, all_rows, class_groups, groups_of
+from miscal.report.groups import Group, all_rows, first_groups
 from miscal.report.opening import aligned, filled, one_line, opening_lines
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
@@ -32,7 +32,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     whether the terminal has the characters that bars are drawn with.
     """
     answer, words = summary.answer, vocabulary(summary.kind)
-    groups = [*groups_of(summary), *class_groups(summary)]
+    groups = first_groups(summary)
     shown = groups if every else groups[:MOST_GROUPS]
     run = None if folder is None else shlex.quote(str(folder))
     dots = "…" if bars else "..."
@@ -40,11 +40,11 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     facts = [*_warnings(summary), *_rest(summary, folder, run)]
     if shown:
         whole = [one for one in [all_rows(summary)] if one is not None]
-        table = group_table([*shown, *whole], words, bars=bars)
+        table = group_table([*whole, *shown], words, bars=bars)
         # long names take several lines
         while not every and len(shown) > 1 and len(lines) + len(table) + len(facts) + 3 > MOST_LINES:
             shown = shown[:-1]
-            table = group_table([*shown, *whole], words, bars=bars)
+            table = group_table([*whole, *shown], words, bars=bars)
         lines += ["", *table]
         if more := len(groups) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")

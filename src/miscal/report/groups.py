@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import percent
+from miscal.base.vocabulary import vocabulary
+from miscal.discovery.answer import harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
 from miscal.findings.conditions import Cut, Trend
@@ -59,11 +60,25 @@ class Group:
 
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
-    drawn = [place for place in range(len(summary.findings[:most])) if has_curve(summary, place + 1)][:CURVES]
+    places = range(len(summary.findings[:most]))
+    if places:
+        # the group that the three lines name has a curve
+        first = summary.findings.index(named_first(summary, vocabulary(summary.kind)))
+        places = sorted(places, key=lambda place: place != first)
+    drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
         _group(one, place + 1, _name(one), colours.get(place, "")) for place, one in enumerate(summary.findings[:most])
     ]
+
+
+def first_groups(summary: Summary) -> list[Group]:
+    """Return the findings of a run and of its classes, the one that the three lines name before the others."""
+    groups = groups_of(summary)
+    if groups:
+        first = summary.findings.index(named_first(summary, vocabulary(summary.kind)))
+        groups.insert(0, groups.pop(first))
+    return [*groups, *class_groups(summary)]
 
 
 def class_groups(summary: Summary) -> list[Group]:
@@ -75,7 +90,7 @@ def class_groups(summary: Summary) -> list[Group]:
 def _name(one: Finding) -> str:
     """Return what a finding is called: an end of the field by its end, not by what it is made of."""
     if isinstance(one.condition, Cut):
-        return f"{one.condition.end} {percent(one.condition.share)} by the estimated field"
+        return f"rows with the {one.condition.end} estimate"
     return one.description
 
 
@@ -92,6 +107,7 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         sign=one.sign,
         colour=colour,
         along=one.effect == SLOPE or isinstance(one.condition, Trend),
+        note="worse when corrected" if harmed(one) else "",
     )
 
 

@@ -16,7 +16,7 @@ from miscal.report.texts import first_sentence
 def counted(source: Source) -> str:
     """Count the rows, and what they are counted by."""
     units, n = source.summary.units, f"{count(source.summary.n)} rows"
-    return n if units is None or units.widening < WIDER else f"{n}, counted as {count(units.n_units)} of {units.unit}"
+    return n if units is None or units.widening < WIDER else f"{n}, counted by {units.unit} ({count(units.n_units)})"
 
 
 def notes(source: Source) -> str:

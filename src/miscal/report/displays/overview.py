@@ -47,7 +47,7 @@ class OverviewDisplay:
 
     def __init__(self, summary: Summary) -> None:
         self.summary, self._words = summary, vocabulary(summary.kind)
-        self.groups = [one for one in (*groups_of(summary, MOST), all_rows(summary)) if one is not None]
+        self.groups = [one for one in (all_rows(summary), *groups_of(summary, MOST)) if one is not None]
         happened, predicted = self._words.heads
         answer = summary.answer
         each = " ".join(

@@ -8,7 +8,7 @@ from typing import Any
 
 from miscal.discovery.summary import Summary
 from miscal.report.drawing import Scale
-from miscal.report.groups import Group, all_rows, class_groups, curves_of, fitted_range, groups_of
+from miscal.report.groups import Group, all_rows, curves_of, first_groups, fitted_range
 from miscal.report.opening import opening
 from miscal.report.source import Source
 from miscal.report.texts import few_words
@@ -28,13 +28,13 @@ def answer(source: Source) -> dict[str, Any]:
 
 def first_screen(summary: Summary) -> dict[str, Any]:
     """Return the three lines and both pictures of a run."""
-    groups = [*groups_of(summary), *class_groups(summary)]
+    groups = first_groups(summary)
     first = [replace(one, name=few_words(one.name, NAME_WORDS)) for one in groups[:SHOWN]]
     lines = (summary.answer.headline, summary.answer.reason, summary.answer.action)
     words = ALL_WORDS + max(0, LINE_WORDS - sum(len(one.split()) for one in lines)) // GIVEN
     while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:
         first.pop()
-    rows = [one for one in (*first, all_rows(summary)) if one is not None]
+    rows = [one for one in (all_rows(summary), *first) if one is not None]
     curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
     return {
         **opening(summary.answer),
