@@ -283,7 +283,7 @@ def test_the_first_screen_has_three_lines_and_names_that_do_not_collide(summary,
         for line in (told.answer.headline, told.answer.reason, told.answer.action):
             assert line in shown.alt_text
         ticks = forest.get_yticklabels()
-        assert "1027.75" in ticks[1].get_text().replace("\n", " ")
+        assert "1027.75" in ticks[2].get_text().replace("\n", " ")
         assert_apart([*ticks, *forest.texts, *ticks_of(forest), forest.xaxis.label], figure)
         assert_apart(curves.texts, figure)
     pyplot.close("all")
