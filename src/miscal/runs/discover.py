@@ -63,8 +63,8 @@ def discover(
     >>> defaulted = rng.random(300) < risk + np.where(region == "south", 0.28, -0.28)
     >>> loans = {"risk": risk, "defaulted": defaulted, "region": region}
     >>> found = miscal.discover(loans, probability="risk", event="defaulted", evidence="test", n_jobs=1)
-    >>> found.findings["columns"].to_list()
-    [['region']]
+    >>> found.findings["group"].to_list()
+    ['region = north']
     >>> found.correct({"risk": [0.5], "region": ["south"]})["corrected"].item() > 0.6
     True
     """
