@@ -213,7 +213,8 @@ def _reason(found: Monitoring) -> str:
     if found.alarm or not parts:
         return f"{_span(level.rows).capitalize()}: {_promise(level, found)}."
     holds = sum(one.state == HOLDS for one in parts)
-    return f"All rows: {_promise(level, found)}. Of {_count(len(parts), 'part')} of them it holds in {holds or 'none'}."
+    known = f"Of {_count(len(parts), 'part')} of them it is known to hold in {holds or 'none'}"
+    return f"All rows: {_promise(level, found)}. {known}."
 
 
 def _span(rows: RowsOfLooks) -> str:
