@@ -56,7 +56,7 @@ def discovered(files):
 def test_terminal_and_page_tell_of_people_and_judge(discovered, files):
     assert "People would approve" in discovered.out
     # whether the length is told as a part of its range or as a trend depends on how rows are dealt
-    assert re.search(r"less often on rows with (higher )?words in answer,? at", " ".join(discovered.out.split()))
+    assert re.search(r"On rows with (higher )?words in answer,? at", " ".join(discovered.out.split()))
     page = (files / "run" / "report.html").read_text()
     assert 'id="judge"' in page
     assert "over-confident" not in page

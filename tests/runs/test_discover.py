@@ -539,7 +539,7 @@ def test_the_drawings_of_a_run(found, tmp_path):
         drawn = [run.plot.map(), run.plot.field("region"), run.plot.decisions(), run.plot.reliability(corrected=True)]
         assert all(one.alt_text for one in drawn)
         whole = run.plot()
-        assert [one.number for one in whole.groups] == [*range(1, len(run.summary.findings) + 1), 0]
+        assert [one.number for one in whole.groups] == [*range(len(run.summary.findings) + 1)]
         assert run.summary.answer.reason in whole.alt_text
         pyplot.close("all")
     with pytest.raises(InputError, match="did you mean 'region'"):

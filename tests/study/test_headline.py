@@ -57,7 +57,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(words):
         assert ("is best calibrated of 3 models" in lines.headline) == (ranks == "ahead")
         assert ("tie for the first place" in lines.headline) == (ranks in ("tie of two", "tie of all"))
         assert lines.reason.startswith("They fail together") == shared
-        assert ("Correct them all" in lines.action) == (saved == "helps")
+        assert ("Use the correction of all pairs" in lines.action) == (saved == "helps")
         assert ("Leave them uncorrected" in lines.action) == (saved in ("no gain", "harms"))
         assert ("Not finished" in lines.action) == (planned == 40)
         check_terminal(study_lines(found, "auto", lines))
@@ -67,7 +67,7 @@ def test_what_is_said_of_one_data_set():
     lines = headline_of(board("ahead"), "auto", ANSWERS, 3)
     assert lines.headline == "a is best calibrated of 3 models: its errors cost 0.010 of log loss."
     assert lines.reason.startswith("They fail together, topic = law: accuracy 15 points lower than at equal confidence")
-    assert lines.action == "Correct them all: log loss falls beyond chance."
+    assert lines.action == "Use the correction of all pairs: log loss falls beyond chance."
     assert headline_of(board(), "auto", ANSWERS, 3).headline == "1 of 3 pairs promises too much: a, by 10 points."
 
 

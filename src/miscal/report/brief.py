@@ -10,6 +10,7 @@ from miscal.base.number_wording import spoken
 from miscal.base.shown import WIDTH
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Summary
+from miscal.discovery.wording import rate_sentence
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, first_groups
 from miscal.report.opening import aligned, filled, one_line, opening_lines
@@ -116,6 +117,10 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
         yield "counted by", f"{units.unit}: {units.n_units:,} units, {wide}"
+    if summary.weights is not None and (column := summary.weights.column) is not None:
+        yield "weighted by", f"{column}: means as precise as those of {summary.weights.n_effective:,.0f} equal rows"
+    if summary.judge is not None:
+        yield "people", rate_sentence(summary.judge)
     left_out = [one.name for one in summary.columns if one.left_out is not None and one.leak is None]
     if left_out:
         more = f" and {len(left_out) - MOST_LEFT_OUT} more" if len(left_out) > MOST_LEFT_OUT else ""

@@ -118,10 +118,11 @@ def _action(tables: Tables, method: str, n_planned: int) -> str:
         which, whose = ("it", "") if known.height == 1 else ("them", f" of any of {count_of(known.height, 'pair')}")
         said = f"Leave {which} uncorrected: correcting does not lower the log loss{whose} beyond chance."
     elif known.height == 1:
-        said = "Correct it: log loss falls beyond chance."
+        said = "Use the correction: log loss falls beyond chance."
     else:
-        which = "them all" if helped == known.height else f"{helped} of {count_of(known.height, 'pair')}"
-        said = f"Correct {which}: log loss falls beyond chance{f'; in {harmed} it rises' if harmed else ''}."
+        which = "all pairs" if helped == known.height else f"{helped} of {count_of(known.height, 'pair')}"
+        rises = f"; in {harmed} it rises" if harmed else ""
+        said = f"Use the correction of {which}: log loss falls beyond chance{rises}."
     if failed:
         said += f" Mend {count_of(failed, 'failure')}, and run again."
     elif n < n_planned:
