@@ -13,7 +13,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.discovery.wording import confusion_sentence, verdict_of
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings.conditions import Trend, phrase
+from miscal.findings.conditions import Cut, Trend, phrase
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
@@ -24,6 +24,8 @@ WIDE = 0.05
 """Distance of the mean probability from the outcomes that is said first, before what is hidden. Not tuned."""
 LITTLE = 0.55
 """Upper limit of the area under the ROC curve below which the probability is said to tell nothing. Not tuned."""
+FAINT = 0.005
+"""A lower limit of the hidden error below half a point is called nearly right. Not tuned."""
 OF_EQUAL_SIGN = 0.5
 """A group is shown as promise against outcome where their difference is at least so large a part of what is hidden;
 else as outcome against that of rows of equal probability."""
@@ -76,7 +78,7 @@ def _plain(summary: Summary, words: Vocabulary) -> str:
         return f"The model answers {answer} in {plain.one_answer_n:,} of {summary.n:,} rows."
     if low is not None and high is not None and (low <= 0.5 or high < LITTLE):
         return _begin(f"{words.ranked.format('hardly above')} {area}.")
-    wide = abs(says - true) >= WIDE and abs(says - true) > 2 * _limit(summary) and _proven(summary)
+    wide = abs(says - true) >= WIDE and abs(says - true) > _limit(summary) and _proven(summary)
     return averages if wide else ""
 
 
@@ -87,6 +89,8 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     if proof.located and (low := _limit(summary)):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
+        if low < FAINT:
+            return f"{things} are nearly right: off by at least {size} {points} where no reliability diagram shows it."
         return f"{things} are off by at least {size} {points} on average where no reliability diagram shows it."
     if many:
         groups = "a group" if many == 1 else f"{many} groups"
@@ -139,7 +143,8 @@ def named_first(summary: Summary, words: Vocabulary) -> Finding:
 
     Else the first one, which is about the strongest, but a group that is off as a whole before one along a column.
     """
-    shifts = [one for one in summary.findings if one.effect != SLOPE] or list(summary.findings)
+    known = [one for one in summary.findings if not isinstance(one.condition, Cut)] or list(summary.findings)
+    shifts = [one for one in known if one.effect != SLOPE] or known
     says, true = _averages(summary)
     alike = [one for one in shifts if promised(one) and one.residual * (true - says) > 0]
     if alike and _plain(summary, words):
