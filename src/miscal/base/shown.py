@@ -236,6 +236,18 @@ def _plotted(diagram: Diagram) -> str:
     return "\n".join(lines)
 
 
+def first_words(text: str, most: int) -> str:
+    """Return the first words of a text, with dots where it has more.
+
+    Examples
+    --------
+    >>> first_words("humid afternoons in spring", 2), first_words("humid  afternoons", 2)
+    ('humid afternoons …', 'humid afternoons')
+    """
+    words = text.split()
+    return " ".join(words if len(words) <= most else [*words[:most], "…"])
+
+
 def wrapped(text: str, indent: int = 12) -> list[str]:
     """Wrap a sentence to lines, all but the first of them indented; words and paths are never broken.
 

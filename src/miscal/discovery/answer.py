@@ -6,7 +6,8 @@ Lines are chosen by rule from the numbers of the summary: plain facts of all row
 from __future__ import annotations
 
 from miscal.base.json_values import clean_text
-from miscal.base.number_wording import lower_limit, spoken
+from miscal.base.number_wording import lower_limit, round_up, spoken
+from miscal.base.shown import first_words
 from miscal.base.vocabulary import LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
@@ -46,12 +47,6 @@ def worded(summary: Summary) -> Summary:
     return summary.model_copy(update={"answer": answer_of(summary), "verdict": clean_text(verdict_of(summary))})
 
 
-def named(finding: Finding, most: int = MOST_WORDS) -> str:
-    """Return what the rows of a finding are called in a sentence, cut where it is long."""
-    words = finding.phrase.split()
-    return " ".join(words if len(words) <= most else [*words[:most], "…"])
-
-
 def promised(finding: Finding) -> bool:
     """Whether the group is off by itself, and not only beside rows of equal probability."""
     return finding.residual * (finding.hidden.value or 0.0) > 0 and abs(finding.residual) >= OF_EQUAL_SIGN * abs(
@@ -78,7 +73,7 @@ def _plain(summary: Summary, words: Vocabulary) -> str:
         return f"The model answers {answer} in {plain.one_answer_n:,} of {summary.n:,} rows."
     if low is not None and high is not None and (low <= 0.5 or high < LITTLE):
         return _begin(f"{words.ranked.format('hardly above')} {area}.")
-    wide = abs(says - true) >= WIDE and abs(says - true) > _limit(summary) and _proven(summary)
+    wide = abs(says - true) >= WIDE and abs(says - true) > summary.certificate.hidden.low and _proven(summary)
     return averages if wide else ""
 
 
@@ -86,7 +81,7 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     """Say how large the hidden error is, or the visible one; or what would have been found."""
     proof, many = summary.certificate, len(summary.findings)
     things = _begin(words.probabilities)
-    if proof.located and (low := _limit(summary)):
+    if proof.located and (low := summary.certificate.hidden.low):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
         if low < FAINT:
@@ -122,7 +117,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         whole = [one for one in found if one[1].effect != SLOPE and not isinstance(one[1].condition, Trend)]
         name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
-        return f"On {named(one)}, {promise} ({one.n:,} rows)."
+        return f"On {first_words(one.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
     proof = summary.certificate
     if proof.claims_hidden:
         off = [one for one in summary.hidden_regimes if one.confirmed.hidden and one.hidden and one.hidden.value]
@@ -154,7 +149,7 @@ def named_first(summary: Summary, words: Vocabulary) -> Finding:
 
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    group = named(finding)
+    group = first_words(finding.phrase, MOST_WORDS)
     if finding.effect == SLOPE and finding.lower is not None and finding.upper is not None:
         says, comes = words.heads[1], words.heads[0]
         thirds = (
@@ -203,10 +198,10 @@ def _correction(summary: Summary) -> str:
         return f"Use the correction: {losses} on rows that it has not seen{but}."
     if high is not None and high < 0:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
-    more = 4 * summary.n
+    more = round_up(4 * summary.n)
     if summary.findings or summary.certificate.claims_hidden:
-        return f"Do not use the correction yet: no gain beyond chance. Label about {_round(more)} rows."
-    return f"Keep it as it is: nothing was found to correct. About {_round(more)} rows would show errors half as large."
+        return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows."
+    return f"Keep it as it is: nothing was found to correct. About {more} rows would show errors half as large."
 
 
 def _apart(before: float, after: float) -> str:
@@ -235,12 +230,8 @@ def _averages(summary: Summary) -> tuple[float, float]:
 
 def _proven(summary: Summary) -> bool:
     """Whether all rows together are off beyond chance, as a reliability diagram shows."""
-    smece, low = summary.global_.smece, (summary.certificate.lower_bound_total.interval or (None, None))[0]
-    return bool(low) or (smece.p_value is not None and smece.p_value < SIGNIFICANCE)
-
-
-def _limit(summary: Summary) -> float:
-    return (summary.certificate.lower_bound_hidden.interval or (0.0, None))[0] or 0.0
+    smece = summary.global_.smece
+    return summary.certificate.total.low > 0 or (smece.p_value is not None and smece.p_value < SIGNIFICANCE)
 
 
 def _would_have_shown(summary: Summary) -> float | None:
@@ -265,12 +256,6 @@ def _telling(names: tuple[str, ...]) -> str:
     return (
         f"Column{'s' if len(names) > 1 else ''} {' and '.join(names)} tell{'' if len(names) > 1 else 's'} the outcome"
     )
-
-
-def _round(rows: int) -> str:
-    """Write a number of rows with two digits that count."""
-    step = 10 ** max(0, len(str(rows)) - 2)
-    return f"{-(-rows // step) * step:,}"
 
 
 def _begin(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import decimal, lower_limit, percent, significant
+from miscal.base.number_wording import decimal, lower_limit, percent, round_up, significant
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.power import DetectablePlace
@@ -269,8 +269,7 @@ def fate_words(fate: str | None, rows_needed: int | None) -> str:
     """
     if fate != NOT_KNOWN or rows_needed is None:
         return fate or ""
-    step = 10 ** max(0, len(str(rows_needed)) - 2)
-    return f"{fate}, it would take about {-(-rows_needed // step) * step:,} rows"
+    return f"{fate}, it would take about {round_up(rows_needed)} rows"
 
 
 def together_words(finding: Finding, findings: Sequence[Finding]) -> str:

@@ -11,8 +11,8 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.answer import harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
-from miscal.findings.conditions import Cut, Trend
-from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.conditions import Cut
+from miscal.findings.ledger import Finding
 from miscal.report.drawing import Scale, path, round_ticks
 
 STATES = ("raw", "corrected")
@@ -24,18 +24,14 @@ APART = 13.0
 """Least distance of the names of two curves, in units of the drawing."""
 HIGHEST, LOWEST = 10.0, 314.0
 """Where the name of a curve stands at most and at least, in the same units."""
-ELSEWHERE = 0.05
-"""Distance of rows of equal probability from the promise from which on they are drawn, too. Not tuned."""
 
 
 @dataclass(frozen=True)
 class Group:
     """A finding, or all rows: what was promised, what happened, what the correction says.
 
-    `number` is the finding's, from 1, and 0 of all rows and of single classes; `elsewhere` is what happened in rows of
-    equal probability, `hidden` the number by which it was found. `colour` is that of its curve, empty where it has
-    none. `along` says that it was found by how the outcome runs along the probability or a column, and not by its mean.
-    `note` stands beside its name.
+    `number` is the finding's, from 1, and 0 of all rows and of single classes; `hidden` is the number by which it was
+    found. `colour` is that of its curve, empty where it has none. `note` stands beside its name.
     """
 
     number: int
@@ -44,11 +40,8 @@ class Group:
     predicted: float
     happened: Measure
     corrected: float | None
-    elsewhere: float | None
     hidden: Measure
-    sign: str
     colour: str
-    along: bool
     note: str = ""
 
     @property
@@ -60,11 +53,9 @@ class Group:
 
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
-    places = range(len(summary.findings[:most]))
-    if places:
-        # the group that the three lines name has a curve
-        first = summary.findings.index(named_first(summary, vocabulary(summary.kind)))
-        places = sorted(places, key=lambda place: place != first)
+    # the group that the three lines name has a curve
+    first = _first(summary)
+    places = sorted(range(len(summary.findings[:most])), key=lambda place: place != first)
     drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
@@ -75,10 +66,16 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
 def first_groups(summary: Summary) -> list[Group]:
     """Return the findings of a run and of its classes, the one that the three lines name before the others."""
     groups = groups_of(summary)
-    if groups:
-        first = summary.findings.index(named_first(summary, vocabulary(summary.kind)))
-        groups.insert(0, groups.pop(first))
+    first = _first(summary)
+    groups.sort(key=lambda one: one.number - 1 != first)
     return [*groups, *class_groups(summary)]
+
+
+def _first(summary: Summary) -> int | None:
+    """Return the place of the finding that the three lines name; None where there is none."""
+    if not summary.findings:
+        return None
+    return summary.findings.index(named_first(summary, vocabulary(summary.kind)))
 
 
 def class_groups(summary: Summary) -> list[Group]:
@@ -102,11 +99,8 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         predicted=one.confidence,
         happened=one.happened,
         corrected=one.corrected,
-        elsewhere=one.expected if abs(one.visible) >= ELSEWHERE else None,
         hidden=one.before,
-        sign=one.sign,
         colour=colour,
-        along=one.effect == SLOPE or isinstance(one.condition, Trend),
         note="worse when corrected" if harmed(one) else "",
     )
 
@@ -125,8 +119,8 @@ def all_rows(summary: Summary) -> Group | None:
     rows = 0 if ours is None else sum(ours.n)
     corrected = sum(f * n for f, n in zip(ours.confidence, ours.n, strict=True)) / rows if ours and rows else None
     measures = {"happened": whole.accuracy, "hidden": Measure(value=None)}
-    said = {"predicted": whole.confidence.value, "corrected": corrected, "elsewhere": None, "sign": "good"}
-    return Group(number=0, name="all rows", n=rows or summary.n, colour="all", along=False, **measures, **said)
+    said = {"predicted": whole.confidence.value, "corrected": corrected}
+    return Group(number=0, name="all rows", n=rows or summary.n, colour="all", **measures, **said)
 
 
 def fitted_range(values: Sequence[float], least: float = 0.02) -> tuple[float, float]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from miscal.base.shown import first_words
 from miscal.report.formatting import MINUS, count, finite
 
 #: Longer lists are cut to their first values, with their full length stated.
@@ -39,12 +40,9 @@ def few_words(text: Any, most: int) -> str:
     >>> few_words("coasts (84 % are cities)", 3)
     'coasts'
     """
-    words = str(text).split()
-    if len(words) <= most:
-        return " ".join(words)
-    first = " ".join(words[:most])
+    first = first_words(str(text), most)
     before, bracket, inside = first.rpartition(" (")
-    return before if bracket and ")" not in inside else f"{first} …"
+    return before if first.endswith(" …") and bracket and ")" not in inside else first
 
 
 def first_sentence(text: str) -> tuple[str, str]:

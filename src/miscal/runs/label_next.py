@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from miscal.base.arrays import column_of
 from miscal.base.errors import InputError
 from miscal.base.files import check_target, write_new
+from miscal.base.shown import first_words
 from miscal.base.vocabulary import Kind
 from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.outcomes import blank
@@ -91,8 +92,7 @@ class LabelPlan:
         most = max(self.findings, key=lambda one: one.chosen, default=None)
         reason = "The run has no finding in these rows: labels go where outcomes are least certain, and at random."
         if most is not None:
-            words = most.description.split()
-            name = " ".join(words if len(words) <= MOST_WORDS else [*words[:MOST_WORDS], "…"])
+            name = first_words(most.description, MOST_WORDS)
             reason = f"Most of a finding, {name}: {most.chosen:,} of {most.n:,} rows."
         return Answer(
             headline=f"Label {chosen:,} of {n:,} rows: {shows}.",

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from miscal.base.shown import first_words
 from miscal.discovery.answer import spoken
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import in_points
@@ -90,8 +91,7 @@ def _reason(tables: Tables, method: str, words: StudyVocabulary) -> str:
     several = bool(of_method(tables["pairs"], method, LEARNED)["dataset"].is_duplicated().any())
     if found:
         one = max(found, key=lambda line: abs(line.reported[0]))
-        effect, group = one.reported[0], one.finding["description"].split()
-        name = " ".join(group if len(group) <= MOST_WORDS else [*group[:MOST_WORDS], "…"])
+        effect, name = one.reported[0], first_words(one.finding["description"], MOST_WORDS)
         side = "lower" if effect < 0 else "higher"
         size = in_points(abs(effect))
         beside = f"than at equal {words.probability} ({one.agreement})"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from miscal.base.shown import Shown, SignedBar
+from miscal.base.shown import Shown, SignedBar, first_words
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.answer import spoken
 from miscal.discovery.summary_parts import Answer
@@ -165,13 +165,11 @@ def _closer(group: GroupPair, pair: RunPair) -> str | None:
 
 def _name(text: str) -> str:
     """Return a run's name as it stands in a sentence."""
-    words = text.split()
-    return cut(" ".join(words[:2]) + (" …" if len(words) > 2 else ""), LONGEST)
+    return cut(first_words(text, 2), LONGEST)
 
 
 def _group(group: GroupPair) -> str:
-    words = group.description.split()
-    return " ".join(words if len(words) <= MOST_WORDS else [*words[:MOST_WORDS], "…"])
+    return first_words(group.description, MOST_WORDS)
 
 
 # --- what is printed ----------------------------------------------------------------------------------------------

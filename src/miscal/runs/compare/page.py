@@ -174,8 +174,8 @@ def _row(name: str, n: int, note: str, says: Measure, happened: Measure, colour:
     if says.value is None or happened.value is None:
         return None
     return Group(
-        number=0, name=name, n=n, predicted=says.value, happened=happened, corrected=None, elsewhere=None,
-        hidden=Measure(value=None), sign="good", colour=colour, along=False, note=short(note, 40),
+        number=0, name=name, n=n, predicted=says.value, happened=happened, corrected=None,
+        hidden=Measure(value=None), colour=colour, note=short(note, 40),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent, round_up, upper_limit
-from miscal.base.shown import Diagram, Shown, ShowsItself, fact_lines, wrapped
+from miscal.base.shown import Diagram, Shown, ShowsItself, fact_lines, first_words, wrapped
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import MOST_WORDS, spoken
 from miscal.discovery.summary_parts import Answer
@@ -205,8 +205,7 @@ def _reason(found: Monitoring) -> str:
     broken = [one for one in parts if one.state == BROKEN and one.rows.observed is not None]
     if broken:
         worst = max(broken, key=lambda one: abs(one.rows.value.value or 0.0))
-        words = (worst.phrase or worst.about).split()
-        name = " ".join(words if len(words) <= MOST_WORDS else [*words[:MOST_WORDS], "…"])
+        name = first_words(worst.phrase or worst.about, MOST_WORDS)
         return f"Farthest off, {name}: {_promise(worst, found)}."
     if level.rows.observed is None:
         return "There are no rows yet."

@@ -117,11 +117,8 @@ def compared_groups(document: Monitoring) -> list[Group]:
             predicted=of.corrected or 0.0,
             happened=_happened(of),
             corrected=of.raw,
-            elsewhere=None,
             hidden=of.value,
-            sign="good",
             colour="broken" if one.state == BROKEN else "",
-            along=False,
             note=one.state,
         )
         for one, of in rows
