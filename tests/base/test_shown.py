@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.base.shown import Diagram, Shown, SignedBar
+from miscal.base.shown import Shown, SignedBar
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(2)">&lt;b&gt; \x1b[31m \ud800'
 
@@ -45,8 +45,7 @@ def parsed(text):
 
 def filled(text, times=1):
     bars = tuple(SignedBar(text, value, text) for value in (-0.2, 0.1, 0.0)) * times
-    diagram = Diagram(text, (0.2, 0.9), (0.1, 1.0), (text, text), joined=True)
-    return Shown(text, (text,), (text,) * times, bars, ((text, text),) * times, diagram)
+    return Shown(text, (text,), (text,) * times, bars, ((text, text),) * times)
 
 
 @settings(max_examples=100)
@@ -72,8 +71,3 @@ def test_nothing_is_large_or_comes_from_elsewhere():
     small = filled("x" * 100_000, times=4).html()
     assert len(small) < 100_000
     assert not re.search(r"https?:|url\(|@import|<link|<script", shown.html())
-
-
-def test_a_level_stands_where_it_is():
-    flat = Diagram("c", (0.5,), (0.2,), ("one",), level=1.0)
-    assert Shown("t", diagram=flat).text().splitlines()[-1] == "       one  " + "." * 10 + "o" + "." * 39 + "|"

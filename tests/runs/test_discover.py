@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import fields, replace
 from html import escape
+from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 
@@ -26,8 +27,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.run import GivenRows, RunContent
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
-from miscal.report.brief import brief_lines
-from miscal.report.printed import shown_run
+from miscal.report.brief import brief_lines, brief_markdown
 from miscal.runs.discover import read_rows
 from miscal.runs.given import put_together
 from miscal.runs.settings import DiscoverySettings
@@ -518,8 +518,8 @@ def test_names_and_values_of_a_user_are_escaped(found):
     answer = summary.answer.model_copy(update=dict.fromkeys(("headline", "reason", "action"), hostile))
     changed = {"findings": (finding,), "alarms": (hostile,), "warnings": (hostile,), "answer": answer}
     told = summary.model_copy(update=changed)
-    assert "<script" not in shown_run(told).html()
-    assert hostile in shown_run(told).text()
+    assert "<script" not in brief_markdown(told, Path("run"))
+    assert hostile in "\n".join(brief_lines(told, None))
     page = miscal.Run(replace(found.content, summary=told))._repr_html_()
     assert "<script" not in page
     assert escape(hostile) in page

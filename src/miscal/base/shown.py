@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST = 24
-"""Bars and facts that are shown, and points on a terminal; more belong on a page of their own."""
+"""Bars and facts that are shown; more belong on a page of their own."""
 LONGEST = 600
 """Characters of one sentence or fact that are shown, so that no column of a user's can make a notebook large."""
 WIDTH = 100
 """Columns that sentences are wrapped to."""
-_INDENT, _PLOT = 12, 51
+_INDENT = 12
 
 # both can be told from a white and from a black ground, and from each other by those who see few colours
 _NEGATIVE, _POSITIVE = "#d9622b", "#3b86c8"
@@ -32,8 +32,6 @@ _STYLE = f"""<style>
   color: inherit; background: none; white-space: normal; font-weight: inherit; min-width: 7em; max-width: 46em; }}
 .miscal-shown th {{ opacity: .7; white-space: nowrap; }}
 .miscal-shown svg {{ display: block; overflow: visible; }}
-.miscal-shown figure {{ margin: .6em 0; }}
-.miscal-shown figcaption {{ opacity: .7; font-size: 12px; }}
 </style>"""
 
 _ACTIVE = re.compile(r"[\\`*_\[\]<>|~&$^]")
@@ -52,26 +50,6 @@ class SignedBar:
     about: str
     value: float
     words: str
-
-
-@dataclass(frozen=True)
-class Diagram:
-    """Points in the unit square beside the line on which they would lie, or below which they would stay.
-
-    `caption` is a sentence; `labels` stand before the points on a terminal. The line is the diagonal, or lies at the
-    height `level`; `joined` points are joined in their order.
-    """
-
-    caption: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    labels: tuple[str, ...]
-    level: float | None = None
-    joined: bool = False
-
-    def reference(self, x: float) -> float:
-        """Height of the line at a place."""
-        return x if self.level is None else self.level
 
 
 @dataclass(frozen=True)
@@ -94,7 +72,6 @@ class Shown:
     sentences: tuple[str, ...] = ()
     bars: tuple[SignedBar, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
-    diagram: Diagram | None = None
 
     def text(self) -> str:
         """Return it as lines for a terminal."""
@@ -104,10 +81,7 @@ class Shown:
         shown = [(_short(about), _short(said)) for about, said in _some(self.facts)]
         facts = fact_lines(shown, max([_INDENT, *(len(about) + 2 for about, _ in shown)]))
         blocks = [wrapped(_short(self.title), 0), alarms, sentences, bars, facts]
-        written = ["\n".join(block) for block in blocks if block]
-        if self.diagram is not None:
-            written.append(_plotted(self.diagram))
-        return "\n\n".join(written)
+        return "\n\n".join("\n".join(block) for block in blocks if block)
 
     def html(self) -> str:
         """Return it as HTML that stands by itself: escaped, without programs, readable on light and dark grounds."""
@@ -120,13 +94,12 @@ class Shown:
             *(f'<p class="alarm"><b>Alarm.</b> {_safe(one)}</p>' for one in self.alarms),
             *(f"<p>{_safe(one)}</p>" for one in self.sentences),
             _table(bars),
-            "" if self.diagram is None else _drawn(self.diagram),
             _table(facts),
         ]
         return f'<div class="miscal-shown">{"".join(parts)}</div>'
 
     def markdown(self) -> str:
-        """Return it as GitHub-flavoured markdown, for an issue or the summary of a job, but for its diagram.
+        """Return it as GitHub-flavoured markdown, for an issue or the summary of a job.
 
         Examples
         --------
@@ -207,33 +180,6 @@ def _bar(one: SignedBar, largest: float) -> str:
         f'<rect x="{x}" y="3" width="{width}" height="10" fill="{colour}"/>'
         '<path d="M50 0V16" stroke="currentColor" stroke-opacity=".5"/></svg>'
     )
-
-
-def _drawn(diagram: Diagram) -> str:
-    """Draw a diagram as a square of 150 pixels."""
-    place = [(round(4 + 142 * x, 1), round(146 - 142 * y, 1)) for x, y in zip(diagram.x, diagram.y, strict=True)]
-    level = None if diagram.level is None else round(146 - 142 * diagram.level, 1)
-    line = "M4 146L146 4" if level is None else f"M4 {level}H146"
-    path = "M" + "L".join(f"{x} {y}" for x, y in place) if diagram.joined and len(place) > 1 else ""
-    dots = "".join(f'<circle cx="{x}" cy="{y}" r="3.5" fill="{_POSITIVE}"/>' for x, y in place)
-    return (
-        f'<figure><svg width="150" height="150" viewBox="0 0 150 150" role="img" aria-label="{_safe(diagram.caption)}">'
-        '<rect x="4" y="4" width="142" height="142" fill="none" stroke="currentColor" stroke-opacity=".3"/>'
-        f'<path d="{line}" stroke="currentColor" stroke-opacity=".5" stroke-dasharray="4 3" fill="none"/>'
-        f'<path d="{path}" stroke="{_POSITIVE}" fill="none"/>{dots}</svg>'
-        f"<figcaption>{_safe(diagram.caption)}</figcaption></figure>"
-    )
-
-
-def _plotted(diagram: Diagram) -> str:
-    """Draw a diagram in characters, a line for each point: o is the point, | the line."""
-    lines = wrapped(_short(f"{diagram.caption} Here o is a point, and | stands on that line."), 0)
-    for x, y, label in list(zip(diagram.x, diagram.y, diagram.labels, strict=True))[-MOST:]:
-        row = ["."] * _PLOT
-        for at, mark in ((diagram.reference(x), "|"), (y, "o")):
-            row[round(min(max(at, 0.0), 1.0) * (_PLOT - 1))] = mark
-        lines.append(f"{_short(label):>{_INDENT - 2}}  {''.join(row)}")
-    return "\n".join(lines)
 
 
 def first_words(text: str, most: int) -> str:

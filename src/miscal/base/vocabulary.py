@@ -81,6 +81,7 @@ class Vocabulary:
     stated: str
     unequal: Mapping[str, str]
     meanings: Mapping[str, str]
+    ends: Mapping[str, str]
     together: str
     far: Mapping[str, str]
     ranked: str
@@ -213,6 +214,10 @@ _ANSWERS = Vocabulary(
         "another answer or of one class)",
         "outcome column": "is 1 where that answer is right",
     },
+    ends={
+        "lowest": "rows estimated furthest below others of equal confidence",
+        "highest": "rows estimated furthest above others of equal confidence",
+    },
     together="the answers to one question or the visits of one patient",
     far={"over": "The model is far too sure", "under": "The model is far too unsure"},
     ranked="confidence ranks right answers {} wrong ones",
@@ -295,6 +300,10 @@ _EVENTS = Vocabulary(
         "column": "is the predicted probability that the event happens (not that it does not, and not that of another "
         "event)",
         "outcome column": "is 1 where that event happened",
+    },
+    ends={
+        "lowest": "rows estimated furthest below others of equal risk",
+        "highest": "rows estimated furthest above others of equal risk",
     },
     together="the flights of one day or the visits of one patient",
     far={"over": "The risk is far over-predicted", "under": "The risk is far under-predicted"},
@@ -379,6 +388,10 @@ _JUDGES = Vocabulary(
         "of 1.5).",
         "column": "is the judge's score, higher where the judge approves more",
         "outcome column": "is 1 where people approve",
+    },
+    ends={
+        "lowest": "answers estimated furthest below others of equal score",
+        "highest": "answers estimated furthest above others of equal score",
     },
     together="the answers to one question or the verdicts of one person",
     far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},

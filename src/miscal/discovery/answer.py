@@ -21,12 +21,17 @@ from miscal.findings.verdict import in_points
 
 MOST_WORDS = 10
 """Words of a group's name in a sentence; tables hold the whole name."""
+HARMED_WORDS = 6
+"""Words of the name of a group that the correction makes worse."""
 WIDE = 0.05
 """Distance of the mean probability from the outcomes that is said first, before what is hidden. Not tuned."""
 LITTLE = 0.55
 """Upper limit of the area under the ROC curve below which the probability is said to tell nothing. Not tuned."""
 FAINT = 0.005
 """A lower limit of the hidden error below half a point is called nearly right. Not tuned."""
+TRIFLE = 0.001
+"""A gain of the log loss below this is no reason to use a correction. Not tuned."""
+HIDDEN = "hidden in a reliability diagram of all rows"
 OF_EQUAL_SIGN = 0.5
 """A group is shown as promise against outcome where their difference is at least so large a part of what is hidden;
 else as outcome against that of rows of equal probability."""
@@ -84,17 +89,16 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     if proof.located and (low := summary.certificate.hidden.low):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
-        if low < FAINT:
-            return f"{things} are nearly right: off by at least {size} {points} where no reliability diagram shows it."
-        return f"{things} are off by at least {size} {points} on average where no reliability diagram shows it."
+        nearly, on_average = ("nearly right: ", "") if low < FAINT else ("", " on average")
+        return f"{things} are {nearly}off by at least {size} {points}{on_average}, {HIDDEN}."
     if many:
         groups = "a group" if many == 1 else f"{many} groups"
-        return f"{things} are off in {groups}, which no reliability diagram shows."
+        return f"{things} are off in {groups}, {HIDDEN}."
     if summary.classes is not None and summary.classes.findings:
         many = len(summary.classes.findings)
         return f"Probabilities of classes are off in {many} group{'s' if many > 1 else ''} of rows."
     if proof.claims_hidden:
-        return f"At equal {words.probability}, {words.how_often} depends on the inputs; no diagram shows it."
+        return f"At equal {words.probability}, {words.how_often} depends on the inputs; a reliability diagram hides it."
     smece = summary.global_.smece
     if _proven(summary) and smece.value:
         return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
@@ -126,7 +130,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
             often = LESS_OR_MORE["over" if one.hidden.value < 0 else "under"]
             compared = f"{often} than at equal {words.probability}, by {in_points(abs(one.hidden.value))}"
             return f"In {spoken(one.share)} of the rows {words.comes_true()} {compared}."
-        return "No single group was confirmed on its own; more rows would tell where."
+        return "Spread over the inputs: no single group was confirmed on its own."
     tested = 0 if summary.findings_method is None else summary.findings_method.candidates
     if tested:
         return f"Of {tested:,} groups tested, none differs from {words.equal_rows()} beyond chance."
@@ -147,9 +151,24 @@ def named_first(summary: Summary, words: Vocabulary) -> Finding:
     return shifts[0]
 
 
+def group_name(finding: Finding, words: Vocabulary) -> str:
+    """Return what a finding is called: an end of the field by its end, a trend by the end that its numbers are of."""
+    if isinstance(finding.condition, Cut):
+        return words.ends[finding.condition.end]
+    return finding.condition.upper_end.words if isinstance(finding.condition, Trend) else finding.description
+
+
+def _rows_of(finding: Finding, words: Vocabulary) -> str:
+    """Return its rows, in the middle of a sentence."""
+    if isinstance(finding.condition, Cut):
+        return words.ends[finding.condition.end]
+    whole = finding.effect != SLOPE and isinstance(finding.condition, Trend)
+    return phrase(finding.condition.upper_end) if whole else finding.phrase
+
+
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
-    group = first_words(finding.phrase, MOST_WORDS)
+    group = first_words(_rows_of(finding, words), MOST_WORDS)
     if finding.effect == SLOPE and finding.lower is not None and finding.upper is not None:
         says, comes = words.heads[1], words.heads[0]
         thirds = (
@@ -157,9 +176,6 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
             for one in (finding.upper, finding.lower)
         )
         return f"On {group}: {'; '.join(thirds)}."
-    if isinstance(finding.condition, Trend):
-        # its rows are those of the upper end
-        group = phrase(finding.condition.upper_end)
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     if promised(finding):
         return words.promise.format(rows=group, probability=says, rate=true, n=f"{finding.n:,}")
@@ -177,14 +193,14 @@ def _action(summary: Summary, words: Vocabulary) -> str:
     units = summary.units
     if units is not None and units.n_units < EVIDENCE_DEFAULTS.least_units:
         return f"Give rows of more units: {units.n_units} are too few. If rows are independent, use --group none."
-    advised = _correction(summary)
+    advised = _correction(summary, words)
     if summary.leaks:
-        names = " ".join(", ".join(summary.leaks).split()[:6])
+        names = first_words(", ".join(summary.leaks), 4)
         advised += f" Left out: {names} ({'tell' if len(summary.leaks) > 1 else 'tells'} the outcome)."
     return advised
 
 
-def _correction(summary: Summary) -> str:
+def _correction(summary: Summary, words: Vocabulary) -> str:
     """Say whether to use the correction."""
     raw, ours = summary.correction.get("raw"), summary.correction.get("miscal")
     saved = summary.gains["raw"].log_loss if "raw" in summary.gains else None
@@ -193,15 +209,32 @@ def _correction(summary: Summary) -> str:
     losses = f"log loss {_apart(raw.all.log_loss, ours.all.log_loss)}"
     low, high = saved.interval or (None, None)
     if low is not None and low > 0:
-        worse = sum(map(harmed, summary.findings))
-        but = f"; {worse} group{'s get' if worse > 1 else ' gets'} worse" if worse else ""
-        return f"Use the correction: {losses} on rows that it has not seen{but}."
+        if saved.value < TRIFLE:
+            return f"Correct only if small errors matter: {losses} on rows that it has not seen."
+        but = _but(summary, words)
+        # the columns that are left out follow, and there is room for so much
+        return f"Use the correction: {losses}{'' if but and summary.leaks else ' on unseen rows'}{but}."
     if high is not None and high < 0:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
     more = round_up(4 * summary.n)
     if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows."
     return f"Keep it as it is: nothing was found to correct. About {more} rows would show errors half as large."
+
+
+def _but(summary: Summary, words: Vocabulary) -> str:
+    """Name the largest group that the correction makes worse; empty where it makes none worse."""
+    worse = sorted(filter(harmed, summary.findings), key=lambda one: -one.n)
+    if not worse:
+        return ""
+    name = group_name(worse[0], words).partition(" (")[0]
+    name = first_words(name, HARMED_WORDS // (2 if summary.leaks else 1))
+    more = len(worse) - 1
+    others = f" and {more} more" if more else ""
+    if more or summary.leaks or worse[0].corrected is None:
+        return f", but not for {name}{others}"
+    happened = f"{words.heads[0]} {spoken(worse[0].accuracy)}"
+    return f", but not for {name} (corrected {spoken(worse[0].corrected)}, {happened})"
 
 
 def _apart(before: float, after: float) -> str:

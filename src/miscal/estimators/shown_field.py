@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from miscal.base.shown import Diagram, Shown
+from miscal.base.shown import Shown
 
-_PLACES = tuple(k / 10 for k in range(1, 10))
-"""Confidences at which the global map is drawn."""
 _MAPS = {
     "identity": "none: confidences are taken as they are",
     "temperature": "temperature scaling",
@@ -38,8 +36,6 @@ def shown_field(field: Any) -> Shown:
         title,
         sentences=(local if field.structure_ else none,),
         facts=(*_facts(field),),
-        # the identity would be a line on a line
-        diagram=None if field.global_map_.name == "identity" else _global_map(field.global_map_),
     )
 
 
@@ -51,10 +47,3 @@ def _facts(field: Any) -> list[tuple[str, str]]:
         ("global map", _MAPS.get(field.global_map_.name, field.global_map_.name)),
         ("candidates", f"{len(field.selection_):,} compared, see selection_"),
     ]
-
-
-def _global_map(fitted: Any) -> Diagram:
-    corrected = tuple(float(one) for one in fitted.apply(list(_PLACES)))
-    labels = tuple(f"{one:.0%}" for one in _PLACES)
-    caption = "The global map: what it makes of confidences from 10 to 90 %. On the dashed line it changes nothing."
-    return Diagram(caption, _PLACES, corrected, labels, joined=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from miscal.base.number_wording import spoken
-from miscal.base.shown import WIDTH
+from miscal.base.shown import WIDTH, escaped, markdown_table
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.discovery.summary import Summary
 from miscal.discovery.wording import rate_sentence
@@ -52,21 +52,24 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     return [*lines, "", *(one_line(about, said, dots) for about, said in facts)]
 
 
+def brief_markdown(summary: Summary, folder: Path) -> str:
+    """Write a run as GitHub-flavoured markdown: its three lines, every group, and what to know of them."""
+    answer, words = summary.answer, vocabulary(summary.kind)
+    groups = [one for one in (all_rows(summary), *first_groups(summary)) if one is not None]
+    rows = [(one.name, *_cells(one, " ".join(_size(one, words)))) for one in groups]
+    facts = [*_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
+    said = "\n".join(f"- **{escaped(about)}**: {escaped(text)}" for about, text in facts)
+    table = markdown_table(_heads(words), rows, numbers=range(1, 6))
+    lines = (f"### {escaped(answer.headline)}", escaped(answer.reason), f"**{escaped(answer.action)}**")
+    return "\n\n".join((*lines, table, said))
+
+
 def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True) -> list[str]:
     """Write groups as a table: rows, what was promised, what happened, what is hidden with its interval, corrected."""
     groups = list(groups)
     reach = max((abs(one.hidden.value or 0.0) for one in groups), default=0.0) or 1.0
-    heads = ("group", "rows", words.heads[1], words.heads[0], "hidden", "corrected")
-    numbers = [
-        (
-            f"{one.n:,}",
-            spoken(one.predicted),
-            spoken(one.happened.value or 0.0),
-            "" if one.hidden.value is None else _hidden(one, reach, words, bars),
-            "" if one.corrected is None else spoken(one.corrected),
-        )
-        for one in groups
-    ]
+    heads = _heads(words)
+    numbers = [_cells(one, _hidden(one, reach, words, bars)) for one in groups]
     wide = sum(2 + max(map(len, column)) for column in zip(heads[1:], *numbers, strict=True))
     dots, empty = "…" if bars else "...", ("",) * len(heads[1:])
     rows = []
@@ -76,19 +79,36 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
     return aligned(heads, rows)
 
 
-def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
-    """Draw a bar from the middle, and write the number with the farther half of its interval."""
-    value = group.hidden.value or 0.0
-    low, high = group.hidden.interval or (None, None)
-    long = max(1, round(_BLOCKS * abs(value) / reach))
-    bar = ("█" if bars else "#") * long
-    drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
-    size = in_points(abs(value), words.digits).split()[0]
-    number = f"{'-' if value < 0 else '+'}{size}"
+def _heads(words: Vocabulary) -> tuple[str, ...]:
+    return "group", "rows", words.heads[1], words.heads[0], "hidden", "corrected"
+
+
+def _cells(group: Group, hidden: str) -> tuple[str, ...]:
+    """Write the numbers of a group beside its name."""
+    corrected = "" if group.corrected is None else spoken(group.corrected)
+    return f"{group.n:,}", spoken(group.predicted), spoken(group.happened.value or 0.0), hidden, corrected
+
+
+def _size(group: Group, words: Vocabulary) -> list[str]:
+    """Write what is hidden, and the farther half of its interval, as far as they are known."""
+    value, (low, high) = group.hidden.value, group.hidden.interval or (None, None)
+    if value is None:
+        return []
+    number = f"{'-' if value < 0 else '+'}{in_points(abs(value), words.digits).split()[0]}"
     if low is None or high is None:
-        return f"{drawn} {number:>4}{'':{5 if bars else 6}}"
-    half = in_points(max(value - low, high - value), words.digits).split()[0]
-    return f"{drawn} {number:>4} {'±' if bars else '+-'} {half:<3}"
+        return [number]
+    return [number, f"± {in_points(max(value - low, high - value), words.digits).split()[0]}"]
+
+
+def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
+    """Draw what is hidden as a bar from the middle, and write it."""
+    if not (size := _size(group, words)):
+        return ""
+    value = group.hidden.value or 0.0
+    bar = ("█" if bars else "#") * max(1, round(_BLOCKS * abs(value) / reach))
+    drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
+    written = f"{drawn} {size[0]:>4} {''.join(size[1:]):<5}"
+    return written if bars else f"{written.replace('±', '+-'):<{len(written) + 1}}"
 
 
 def _warnings(summary: Summary) -> list[tuple[str, str]]:

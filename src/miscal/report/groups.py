@@ -8,10 +8,9 @@ from itertools import pairwise
 
 from miscal.base.document import Measure
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.answer import harmed, named_first
+from miscal.discovery.answer import group_name, harmed, named_first, promised
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
-from miscal.findings.conditions import Cut
 from miscal.findings.ledger import Finding
 from miscal.report.drawing import Scale, path, round_ticks
 
@@ -22,6 +21,8 @@ NAMED = 26
 """Characters of a curve's name."""
 APART = 13.0
 """Least distance of the names of two curves, in units of the drawing."""
+FEW = 20
+"""Rows of a bin below which a curve passes it over."""
 HIGHEST, LOWEST = 10.0, 314.0
 """Where the name of a curve stands at most and at least, in the same units."""
 
@@ -31,7 +32,8 @@ class Group:
     """A finding, or all rows: what was promised, what happened, what the correction says.
 
     `number` is the finding's, from 1, and 0 of all rows and of single classes; `hidden` is the number by which it was
-    found. `colour` is that of its curve, empty where it has none. `note` stands beside its name.
+    found. `colour` is that of its curve, empty where it has none. `equal` is what happened in rows of equal
+    probability, of a group that is off beside these alone. `note` stands beside its name.
     """
 
     number: int
@@ -42,24 +44,26 @@ class Group:
     corrected: float | None
     hidden: Measure
     colour: str
+    equal: float | None = None
     note: str = ""
 
     @property
     def ends(self) -> list[float]:
         """Every number that a picture has to hold."""
-        known = (self.predicted, self.happened.value, self.corrected, *(self.happened.interval or ()))
+        known = (self.predicted, self.happened.value, self.corrected, self.equal, *(self.happened.interval or ()))
         return [one for one in known if one is not None]
 
 
 def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     """Return the findings of a run in their order, the first with colours of their own."""
     # the group that the three lines name has a curve
-    first = _first(summary)
+    first, words = _first(summary), vocabulary(summary.kind)
     places = sorted(range(len(summary.findings[:most])), key=lambda place: place != first)
     drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
-        _group(one, place + 1, _name(one), colours.get(place, "")) for place, one in enumerate(summary.findings[:most])
+        _group(one, place + 1, group_name(one, words), colours.get(place, ""))
+        for place, one in enumerate(summary.findings[:most])
     ]
 
 
@@ -84,13 +88,6 @@ def class_groups(summary: Summary) -> list[Group]:
     return [_group(one, 0, f"class {name}: {one.description}", "") for name, one in named]
 
 
-def _name(one: Finding) -> str:
-    """Return what a finding is called: an end of the field by its end, not by what it is made of."""
-    if isinstance(one.condition, Cut):
-        return f"rows with the {one.condition.end} estimate"
-    return one.description
-
-
 def _group(one: Finding, number: int, name: str, colour: str) -> Group:
     return Group(
         number=number,
@@ -101,6 +98,7 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         corrected=one.corrected,
         hidden=one.before,
         colour=colour,
+        equal=None if promised(one) else one.expected,
         note="worse when corrected" if harmed(one) else "",
     )
 
@@ -190,9 +188,10 @@ def drawn_curves(
 
 
 def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> Curve:
-    bins = [
-        one for one in zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=True) if one[-1]
-    ]
+    numbers = zip(curve.confidence, curve.accuracy, curve.low, curve.high, curve.n, strict=True)
+    every = [one for one in numbers if one[-1]]
+    # a value that few rows have would be drawn as a spike
+    bins = known if len(known := [one for one in every if one[-1] >= FEW]) > 1 else every
     low, high = ([(x.inside(one[0]), y.inside(one[side])) for one in bins] for side in (2, 3))
     end = x.inside(bins[-1][0]), y.inside(bins[-1][1])
     if len(name) > NAMED:

@@ -1,14 +1,13 @@
-"""What a run shows of itself on a terminal, in a notebook and in markdown: one view, in the same words."""
+"""All that a run says of itself on a terminal, with --verbose, and the words of a finding."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.number_wording import percent, spoken
-from miscal.base.shown import Diagram, Shown, SignedBar, fact_lines, wrapped
+from miscal.base.shown import fact_lines, wrapped
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
@@ -19,7 +18,6 @@ from miscal.findings.conditions import Trend
 from miscal.findings.decisions import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.verdict import fate_words, in_points, interval_of_size, rises, says, together_words
-from miscal.report import formatting
 from miscal.report.formatting import MINUS, bounds, decimals_for, finite, points, size
 from miscal.report.row_wording import (
     counted_by,
@@ -38,46 +36,30 @@ MOST_FINDINGS, MOST_MODELS, MOST_CLASSES, MOST_COLUMNS = 5, 5, 3, 20
 Facts = list[tuple[str, str]]
 """What something is about, in a word, and what is said of it."""
 
-_LOW = 0.5
-"""Largest probability below which a diagram ends above it, and not at 1."""
-
-
-def shown_run(summary: Summary, path: Path | None = None) -> Shown:
-    """Return the alarms, the verdict, the strongest findings, facts and a reliability diagram of a run in a folder."""
-    words = vocabulary(summary.kind)
-    found = summary.findings[:MOST_FINDINGS]
-    return Shown(
-        title=f"Run on {summary.n:,} rows{'' if path is None else f', in {path}'}",
-        alarms=tuple(summary.alarms),
-        sentences=first_sentence(summary.verdict),
-        bars=tuple(
-            SignedBar(one.description, one.before.value or 0.0, finding_words(one, words, summary.findings))
-            for one in found
-        ),
-        facts=(
-            *_more_findings(summary),
-            *_classes(summary.classes),
-            *_judge(summary.judge),
-            *_regimes(summary, words),
-            *_correction(summary),
-            *_decisions(summary, words),
-            *_rows(summary),
-            # an alarm among the warnings has been shown first
-            *(("warning", warning) for warning in summary.warnings if warning not in summary.alarms),
-        ),
-        diagram=_reliability(summary, words),
-    )
-
 
 def summary_lines(summary: Summary, out: Path) -> list[str]:
-    """Write what a run found as lines for a terminal, and where in its folder the report is."""
-    shown = shown_run(summary)
-    findings = [(f"finding {place}", f"{one.about}: {one.words}") for place, one in enumerate(shown.bars, start=1)]
+    """Write all that a run found as lines for a terminal, and where in its folder the report is."""
+    words, found = vocabulary(summary.kind), summary.findings
+    facts = [
+        *(
+            (f"finding {place}", f"{one.description}: {finding_words(one, words, found)}")
+            for place, one in enumerate(found[:MOST_FINDINGS], start=1)
+        ),
+        *_more_findings(summary),
+        *_classes(summary.classes),
+        *_judge(summary.judge),
+        *_regimes(summary, words),
+        *_correction(summary),
+        *_decisions(summary, words),
+        *_rows(summary),
+        # an alarm among the warnings has been shown first
+        *(("warning", warning) for warning in summary.warnings if warning not in summary.alarms),
+    ]
     return [
-        *(line for alarm in shown.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
-        *(line for sentence in shown.sentences for line in wrapped(sentence, indent=0)),
+        *(line for alarm in summary.alarms for line in (*wrapped(f"ALARM       {alarm}"), "")),
+        *(line for sentence in first_sentence(summary.verdict) for line in wrapped(sentence, indent=0)),
         "",
-        *fact_lines([*findings, *shown.facts]),
+        *fact_lines(facts),
         # a path is never broken: it is there to be copied
         f"report      {out / 'report.html'}",
     ]
@@ -263,19 +245,3 @@ def _read_as(column: ColumnReading) -> str:
     """Say what a column was read as, and its role."""
     blanks = f", {column.missing:,} blank" if column.missing else ""
     return f"{column.read_as} of {column.levels:,} values{blanks}{f', {column.role}' if column.role else ''}"
-
-
-def _reliability(summary: Summary, words: Vocabulary) -> Diagram | None:
-    curve = summary.curves.all.raw
-    if curve is None:
-        return None
-    bins = [one[:2] for one in zip(curve.confidence, curve.accuracy, curve.n, strict=True) if one[-1]]
-    top = max((value for one in bins for value in one), default=1.0)
-    # ends at a round number of hundredths, or of their tenths
-    step = 0.1 if top > 0.1 else 0.01
-    end = 1.0 if top > _LOW else max(math.ceil(top / step - 1e-9) * step, 1e-3)
-    most = formatting.percent(end, 0 if end >= 0.01 else 1)
-    axes = f"{words.rate} against {words.probability}, both from 0 to {most}"
-    caption = f"Reliability: {axes}. On the dashed line they are equal."
-    x, y = (tuple(one[k] / end for one in bins) for k in (0, 1))
-    return Diagram(caption, x, y, tuple(formatting.percent(one[0], 0 if end >= 0.1 else 1) for one in bins))

@@ -15,7 +15,7 @@ from miscal.base.arrays import is_frame, value_list
 from miscal.base.errors import InputError
 from miscal.base.files import write_new
 from miscal.base.frames import FrameKind
-from miscal.base.shown import Shown, ShowsItself
+from miscal.base.shown import ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.data.readers.class_columns import class_names
 from miscal.discovery.run import RunContent, read_run
@@ -65,12 +65,6 @@ class Run(ShowsItself):
         """Hold a run; :func:`miscal.discover` and :func:`miscal.load` make one."""
         self._content, self._frames = content, frames or FrameKind()
         self._scratch: Path | None = None
-
-    def shown(self) -> Shown:
-        """Return what it shows of itself in a notebook and on a terminal."""
-        from miscal.report.printed import shown_run
-
-        return shown_run(self.summary, self.path)
 
     def __repr__(self) -> str:
         from miscal.report.brief import brief_lines

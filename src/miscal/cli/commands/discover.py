@@ -81,8 +81,8 @@ def run_discovery(
         found = write_run(make, out, overwrite=overwrite, reads=reads)
         progress(Progress("report", 1.0, time.monotonic() - start))
 
-    from miscal.report.brief import brief_lines
-    from miscal.report.printed import shown_run, summary_lines
+    from miscal.report.brief import brief_lines, brief_markdown
+    from miscal.report.printed import summary_lines
 
     place = Path(out)
     form.print(
@@ -90,5 +90,5 @@ def run_discovery(
             summary_lines(found.summary, place) if verbose else brief_lines(found.summary, place, bars=draws_blocks())
         ),
         found.summary.to_json,
-        lambda: shown_run(found.summary, place).markdown(),
+        lambda: brief_markdown(found.summary, place),
     )

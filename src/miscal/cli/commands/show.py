@@ -36,8 +36,8 @@ def command(
         raise InputError("give one of --by COL, --class NAME and --columns")
     if by is None and name is None:
         from miscal.discovery.summary import read_summary
-        from miscal.report.brief import brief_lines
-        from miscal.report.printed import column_lines, shown_run, summary_lines
+        from miscal.report.brief import brief_lines, brief_markdown
+        from miscal.report.printed import column_lines, summary_lines
 
         summary, folder = read_summary(run_dir), Path(run_dir)
         lines = (
@@ -47,7 +47,7 @@ def command(
             if verbose
             else brief_lines(summary, folder, every=True, bars=draws_blocks())
         )
-        form.print(lambda: lines, summary.to_json, lambda: shown_run(summary, folder).markdown())
+        form.print(lambda: lines, summary.to_json, lambda: brief_markdown(summary, folder))
         return
     from miscal.runs.show import class_lines, class_markdown, show, show_class, table_lines, table_markdown
 

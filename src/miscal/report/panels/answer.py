@@ -18,6 +18,8 @@ SHOWN, LEAST = 6, 3
 NAME_WORDS, ALL_WORDS, LINE_WORDS, GIVEN = 8, 26, 72, 3
 """Words of a group's name there, and of all names where the three lines have 72: the screen holds 200 with everything
 else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
+CHANGED = 0.0005
+"""A correction that moves no group by as much has no column and no switch."""
 STATES = {"raw": "as it is", "corrected": "corrected"}
 
 
@@ -35,6 +37,8 @@ def first_screen(summary: Summary) -> dict[str, Any]:
     while len(first) > LEAST and sum(len(one.name.split()) for one in first) > words:
         first.pop()
     rows = [one for one in (all_rows(summary), *first) if one is not None]
+    changed = any(one.corrected is not None and abs(one.corrected - one.predicted) >= CHANGED for one in rows)
+    rows = rows if changed else [replace(one, corrected=None) for one in rows]
     curves = curves_of(summary, groups, (46.0, 352.0), (318.0, 10.0))
     return {
         **opening(summary.answer),
@@ -46,6 +50,7 @@ def first_screen(summary: Summary) -> dict[str, Any]:
         "total": len(groups),
         "shown": len(first),
         "listed_at": "findings" if summary.findings else "classes",
+        "changed": changed,
         "states": STATES,
     }
 

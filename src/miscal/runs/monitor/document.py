@@ -8,7 +8,7 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent, round_up, upper_limit
-from miscal.base.shown import Diagram, Shown, ShowsItself, fact_lines, first_words, wrapped
+from miscal.base.shown import Shown, ShowsItself, fact_lines, first_words, wrapped
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import MOST_WORDS, spoken
 from miscal.discovery.summary_parts import Answer
@@ -157,26 +157,11 @@ class Monitoring(ShowsItself, Document):
     def shown(self) -> Shown:
         """Return what it shows of itself: its three lines, and how far outcomes were off after each look."""
         lines = (self.answer.headline, self.answer.reason, self.answer.action)
-        (level,) = self.asked(LEVEL)
-        values = [one.value or 0.0 for one in level.course]
-        low, high = min(*values, 0.0), max(*values, 0.0)
-        height = lambda value: (value - low) / (high - low or 1.0)  # noqa: E731
-        n = len(values)
-        course = Diagram(
-            f"Outcomes less corrected {vocabulary(self.kind).probabilities}, of all rows so far, after each look; the "
-            "dashed line is none.",
-            tuple((k + 0.5) / n for k in range(n)),
-            tuple(height(value) for value in values),
-            tuple(f"look {k}" for k in range(1, n + 1)),
-            level=height(0.0),
-            joined=True,
-        )
         return Shown(
-            title=f"Monitor of {self.run} after {_count(n, 'look')}",
+            title=f"Monitor of {self.run} after {_count(len(self.asked(LEVEL)[0].course), 'look')}",
             alarms=lines[:1] if self.alarm else (),
             sentences=lines[1:] if self.alarm else lines,
             facts=tuple(_facts(self)),
-            diagram=course,
         )
 
 
