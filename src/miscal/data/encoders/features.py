@@ -283,6 +283,8 @@ _TEXT = {"ordered": "category"}
 
 def blank_rows(series: pl.Series) -> np.ndarray:
     """Find rows without a value, bool (n,)."""
+    if series.null_count() == 0:  # many columns without blanks are soonest read so
+        return np.isnan(series.to_numpy()) if series.dtype.is_float() else np.zeros(len(series), dtype=bool)
     blank = series.is_null()
     return (blank | series.is_nan().fill_null(True) if series.dtype.is_float() else blank).to_numpy()
 

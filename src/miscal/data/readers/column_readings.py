@@ -14,7 +14,7 @@ from miscal.base.arrays import column_of
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
 from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
-from miscal.data.encoders.features import embedding_columns
+from miscal.data.encoders.features import blank_rows, embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.kinds.date import STROKED
@@ -55,14 +55,19 @@ def read_columns(
     """  # noqa: E501
     readings: list[ColumnReading] = []
     coordinates = embedding_columns(frame, names)
+    kept: dict[tuple[pl.DataType, int], list[str]] = {}
     for name in names:
-        reading = _reading(column_of(frame, name), name, chosen=name in chosen)
+        series = column_of(frame, name)
+        reading = _reading(series, name, chosen=name in chosen)
         if name in coordinates and reading.read_as == NumberColumn.type:
             reading = replace(reading, read_as=COORDINATE)
-        if reading.left_out is None and name not in chosen:
-            before = _same_before(frame, name, readings)
-            if before is not None:
+        if reading.left_out is None and series.dtype not in (pl.List, pl.Array):
+            alike = kept.setdefault(_content_key(series), [])
+            same = (before for before in alike if name not in chosen and column_of(frame, before).equals(series))
+            if (before := next(same, None)) is not None:
                 reading = replace(reading, left_out=f"it is the same as {before!r}")
+            else:
+                alike.append(name)
         readings.append(reading)
     return tuple(readings)
 
@@ -103,9 +108,8 @@ def stroked_dates(frame: pl.DataFrame, readings: Sequence[ColumnReading]) -> tup
 
 def _reading(series: pl.Series, name: str, *, chosen: bool) -> ColumnReading:
     kind = kind_of(series)
-    known = series.drop_nulls()
-    if series.dtype.is_float():
-        known = known.drop_nans()
+    missing = blank_rows(series)
+    known = series.filter(pl.Series(~missing)) if missing.any() else series
     distinct = 0 if series.dtype.is_nested() or series.dtype == pl.Object else known.n_unique()
     blanks = len(series) - len(known)
     read_as = "other" if kind is None else "boolean" if series.dtype == pl.Boolean else kind.type
@@ -133,15 +137,10 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
     return None
 
 
-def _same_before(frame: pl.DataFrame, name: str, readings: Sequence[ColumnReading]) -> str | None:
-    """Name an earlier column that holds the same numbers or texts."""
-    series = column_of(frame, name)
-    for one in readings:
-        other = column_of(frame, one.name)
-        comparable = one.left_out is None and other.dtype == series.dtype and other.dtype not in (pl.List, pl.Array)
-        if comparable and other.equals(series.rename(other.name)):
-            return one.name
-    return None
+def _content_key(series: pl.Series) -> tuple[pl.DataType, int]:
+    """Type and a sum of hashes: alike of equal columns, so that each is compared with few others."""
+    values = series.cast(pl.String) if series.dtype in (pl.Categorical, pl.Enum) else series
+    return series.dtype, int(values.hash().to_numpy().sum(dtype=np.uint64))
 
 
 ROWS_OF_A_LEVEL = 10

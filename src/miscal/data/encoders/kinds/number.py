@@ -112,7 +112,8 @@ def as_numbers(series: pl.Series) -> np.ndarray:
     """Read numbers and truth values as float64, NaN where blank."""
     import polars as pl
 
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    numbers = series.cast(pl.Float64)
+    return (numbers.fill_null(np.nan) if numbers.null_count() else numbers).to_numpy()
 
 
 def binned(values: np.ndarray, edges: tuple[float, ...], blank: bool) -> np.ndarray:
