@@ -215,8 +215,8 @@ _ANSWERS = Vocabulary(
         "outcome column": "is 1 where that answer is right",
     },
     ends={
-        "lowest": "rows estimated furthest below others of equal confidence",
-        "highest": "rows estimated furthest above others of equal confidence",
+        "lowest": "rows furthest below others of equal confidence (estimated)",
+        "highest": "rows furthest above others of equal confidence (estimated)",
     },
     together="the answers to one question or the visits of one patient",
     far={"over": "The model is far too sure", "under": "The model is far too unsure"},
@@ -302,8 +302,8 @@ _EVENTS = Vocabulary(
         "outcome column": "is 1 where that event happened",
     },
     ends={
-        "lowest": "rows estimated furthest below others of equal risk",
-        "highest": "rows estimated furthest above others of equal risk",
+        "lowest": "rows furthest below others of equal risk (estimated)",
+        "highest": "rows furthest above others of equal risk (estimated)",
     },
     together="the flights of one day or the visits of one patient",
     far={"over": "The risk is far over-predicted", "under": "The risk is far under-predicted"},
@@ -390,8 +390,8 @@ _JUDGES = Vocabulary(
         "outcome column": "is 1 where people approve",
     },
     ends={
-        "lowest": "answers estimated furthest below others of equal score",
-        "highest": "answers estimated furthest above others of equal score",
+        "lowest": "answers furthest below others of equal score (estimated)",
+        "highest": "answers furthest above others of equal score (estimated)",
     },
     together="the answers to one question or the verdicts of one person",
     far={"over": "The judge is far too lenient", "under": "The judge is far too strict"},

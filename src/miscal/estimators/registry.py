@@ -22,6 +22,7 @@ from miscal.estimators.input_profile import InputProfile
 ESTIMATORS = {
     "auto": "miscal.estimators.auto.estimator:AutoField",
     "paper": "miscal.estimators.paper.field:PaperField",
+    "shifts": "miscal.estimators.shifts:ShiftField",
 }
 """Name of a method: the module and the class that meets :class:`miscal.estimators.registry.Estimator`."""
 
