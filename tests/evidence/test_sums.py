@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from miscal.evidence.conditional import permutation_p_value, strata
 from miscal.evidence.limits.agreement import count_p_value
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
-from miscal.evidence.sums import bernoulli_sums, near_normal
+from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, near_normal
 
 NORMAL_RATIO = EVIDENCE_DEFAULTS.normal_ratio
 
@@ -129,3 +129,23 @@ def test_limit_where_the_outcome_was_certain(limit_of):
     y[:6] = 1
     limit = limit_of(y, np.ones(6_000), centre, settings=EvidenceSettings(n_draws=999))
     assert 0 < limit < 6 / 6_000
+
+
+@pytest.mark.parametrize("most", [0.5, 0.05])
+def test_the_saddlepoint_is_the_exact_tail_but_for_half_a_step(most):
+    rng = np.random.default_rng(2)
+    p = most * rng.random(4_000)
+    centre, deviation = p.sum(), np.sqrt(np.sum(p * (1 - p)))
+    for z in (-1.0, 0.5, 1.6, 3.0):
+        count = int(centre + z * deviation)
+        exact = (count_p_value(p, count) + count_p_value(p, count + 1)) / 2
+        assert bernoulli_tail(np.ones(len(p)), p, count - centre) == pytest.approx(exact, rel=0.01)
+
+
+def test_the_saddlepoint_agrees_with_draws_of_unequal_weights_and_noise():
+    rng = np.random.default_rng(3)
+    w, p = rng.normal(size=2_000), rng.beta(1, 20, 2_000)
+    drawn = bernoulli_sums(w, p, 20_000, rng) + rng.normal(0, 5, 20_000)
+    for share in (0.3, 0.05):
+        above = float(np.quantile(drawn, 1 - share))
+        assert bernoulli_tail(w, p, above, 25.0) == pytest.approx(share, rel=5 * np.sqrt((1 / share - 1) / 20_000))

@@ -46,10 +46,14 @@ class EvidenceSettings:
     n_draws: int = 1_999
     """Draws behind the hidden limit and p-value; the smallest p-value is 1 / 2,000. Not tuned."""
     drawn_rows: int = 5_000
-    """Up to so many rows everything is drawn; above, only sums that are not near to normal (time against exactness)."""
+    """Up to so many rows everything is drawn; above, only sums that few rows decide (time against exactness)."""
     normal_ratio: float = 0.03
     """Largest sum E|part|^3 / variance^1.5 that counts as near to normal (speed against size). A skewness as large as
     this makes a normal p-value of 0.05 one of 0.051, and of 0.001 one of 0.0011 (first Edgeworth term)."""
+    saddlepoint_weights: float = 400.0
+    """Variance of a sum, in squares of its largest weight, from which its tail is read off the saddlepoint, not drawn
+    (speed against size): half a step is then at most 1/40 of the standard deviation, half of the Monte-Carlo error of
+    1,999 draws at 5 %. Not tuned."""
     keys_in_memory: int = 1 << 16
     """Sort keys that a block of shuffles holds (memory against calls). Not tuned."""
     draws_in_memory: int = 1 << 19
@@ -57,9 +61,9 @@ class EvidenceSettings:
     least_octave: int = -40
     """Probabilities below 2**-40 are drawn in one group: finer groups would save nothing. Not tuned."""
     drawn_halvings: int = 12
-    """Bisection steps of a limit from draws: 1 / 4,096, finer than their Monte-Carlo error. Not tuned."""
+    """Halvings of the range of a limit from draws: 1 / 4,096, finer than their Monte-Carlo error. Not tuned."""
     halvings: int = 20
-    """Bisection steps of a limit without draws: one part in a million. Not tuned."""
+    """Halvings of the range of a limit without draws: one part in a million. Not tuned."""
 
     # E[y | f] and the strata of near-equal confidence.
     stratum_rows: int = 8

@@ -6,7 +6,8 @@ shuffles, whose parts are the products of the pairs, Bolthausen, Z. Wahrsch. ver
 small for some of the parts, these may be replaced by one normal variable whatever the others are: adding an
 independent variable to two others brings their laws no further apart. The others are drawn, exactly.
 
-Of squares of dependent normal numbers the tail is known by the saddlepoint (:func:`chi_squares_p_value`).
+The tail of a sum of many rows, near to normal or not, and that of squares of dependent normal numbers are known by the
+saddlepoint (:func:`bernoulli_tail`, :func:`chi_squares_p_value`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import chdtrc, log_ndtr
+from scipy.special import chdtrc, expit, log_ndtr, logit
 
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
@@ -95,6 +96,51 @@ def _hits(trials: int, probability: float, rng: np.random.Generator) -> Ints:
         gaps = np.minimum(rng.geometric(probability, size), trials + 1)  # one so long ends it; their sum stays in range
         at = np.r_[at, at[-1] + np.cumsum(gaps)]
     return at[1 : np.searchsorted(at, trials)]
+
+
+_FARTHEST_TILT = 200.0
+"""In standard deviations of the sum: beyond it, every outcome is 0 or 1 for all practical purposes."""
+
+
+def bernoulli_tail(weight: Floats, probability: Floats, above: float, variance: float = 0.0) -> float:
+    """P(sum weight * (y - probability) + noise >= above), y ~ Bernoulli(probability) independent, by the saddlepoint.
+
+    The tail is that of the standard normal law at w + log(u / w) / w, with the usual two numbers of the saddlepoint
+    (Lugannani and Rice, 1980; Barndorff-Nielsen, 1986). Where all weights are alike the sum has steps, of which it
+    counts the one at `above` by half: its error is then up to half a step, in standard deviations of the sum.
+
+    Takes weight (n,); probability (n,) in [0, 1]; variance: of the noise, which is normal and independent. Returns
+    float in (0, 1).
+
+    Examples
+    --------
+    >>> half = np.full(100, 0.5)
+    >>> round(bernoulli_tail(np.ones(100), half, 10.0), 4)  # exact, with half of the step at 60: 0.0230
+    0.0227
+    """
+    inner = (weight != 0) & (probability > 0) & (probability < 1)
+    weight, chance = weight[inner], probability[inner]
+    spread = float(np.sqrt(np.sum(weight**2 * chance * (1 - chance)) + variance))
+    if spread == 0:
+        return 1.0 if above <= 0 else np.finfo(float).tiny
+    if abs(above) < _NEAR_MEAN * spread:
+        above = -_NEAR_MEAN * spread
+    odds, middle = logit(chance), float(weight @ chance)
+
+    def left(tilt: float) -> float:
+        t = tilt / spread
+        return float(weight @ expit(odds + t * weight)) - middle + variance * t - above
+
+    if left(-_FARTHEST_TILT) >= 0 or left(_FARTHEST_TILT) <= 0:
+        # the sum is at the end of what it can be: the normal law of a wider sum is no smaller
+        return float(np.exp(log_ndtr(-above / spread)))
+    t = float(brentq(left, -_FARTHEST_TILT, _FARTHEST_TILT, xtol=1e-9)) / spread
+    tilted = expit(odds + t * weight)
+    generating = float(np.sum(np.log1p(chance * np.expm1(t * weight)))) - t * middle + variance * t**2 / 2
+    w = np.sign(t) * np.sqrt(max(2 * (t * above - generating), 0.0))
+    u = t * np.sqrt(float(np.sum(weight**2 * tilted * (1 - tilted))) + variance)
+    star = w + np.log(u / w) / w if abs(w) > _NEAR_MEAN else w
+    return float(np.clip(np.exp(log_ndtr(-star)), np.finfo(float).tiny, 1.0))
 
 
 _LEAST = 1e-9

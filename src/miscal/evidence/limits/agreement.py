@@ -96,7 +96,7 @@ def agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng: np.rand
     p_value = together(0.0)
     if p_value >= alpha:
         return Bound(value, 0.0, p_value)
-    return Bound(value, largest_rejected(lambda size: together(size) < alpha, settings.halvings), p_value)
+    return Bound(value, largest_rejected(together, alpha, settings.halvings), p_value)
 
 
 def _size_p_value(block: Agreement, size: float, settings: EvidenceSettings) -> float:
@@ -197,10 +197,10 @@ def agreement_limit(
     if dependent_p_value(probability, count, effect, settings) >= alpha:
         return 0.0
 
-    def rejects(height: float) -> bool:
-        return dependent_p_value(np.maximum(probability, height), count, effect, settings) < alpha
+    def p_value(height: float) -> float:
+        return dependent_p_value(np.maximum(probability, height), count, effect, settings)
 
-    low = largest_rejected(rejects, settings.halvings, low=float(probability.min()))
+    low = largest_rejected(p_value, alpha, settings.halvings, low=float(probability.min()))
     return float(np.mean(np.maximum(probability, low) - probability))
 
 
@@ -286,4 +286,4 @@ def weighted_agreement_bound(rows: LabelledRows, settings: EvidenceSettings, rng
     if p_value >= alpha:
         return Bound(value, 0.0, p_value)
     halvings = settings.drawn_halvings if drawn else settings.halvings
-    return Bound(value, largest_rejected(lambda error: test(error) < alpha, halvings), p_value)
+    return Bound(value, largest_rejected(test, alpha, halvings), p_value)

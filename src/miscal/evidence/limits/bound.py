@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from miscal.evidence.conditional import ranked
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
-from miscal.evidence.sums import bernoulli_sums, near_normal
+from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, near_normal
 
 Floats = NDArray[np.float64]
 Tail = Callable[[Floats], float]
@@ -40,20 +40,46 @@ NOTHING_CLAIMED = Bound(0.0, 0.0, 1.0)
 """The bound where the field claims nothing: there is nothing to test."""
 
 
-def largest_rejected(rejects: Callable[[float], bool], halvings: int, *, low: float = 0.0, high: float = 1.0) -> float:
-    """Bisect for the size at which a test stops to reject.
+_FARTHEST_SCORE = 8.0
+"""Standard score of p-values near 0 or 1 in the search for a limit."""
 
-    Takes rejects: whether a size is rejected; halvings: steps: the answer is within (high - low) / 2 ** halvings.
-    Returns float: The largest size found that is rejected, or `low`.
+
+def largest_rejected(
+    p_value: Callable[[float], float], alpha: float, halvings: int, *, low: float = 0.0, high: float = 1.0
+) -> float:
+    """Find the size at which a test stops to reject, by false position on the scores of p-values (Illinois).
+
+    Scores are nearly straight in the size, so that a few tests are enough; a bisection needs one for each halving.
+
+    Takes p_value: of a size, rising with it; alpha: a size is rejected if its p-value is at most this, as that of `low`
+    is taken to be; halvings: the answer is within (high - low) / 2 ** halvings. Returns float: The largest size found
+    that is rejected, or `low`.
 
     Examples
     --------
-    >>> round(largest_rejected(lambda size: size < 0.3, 20), 5)
+    >>> round(largest_rejected(lambda size: size / 6, 0.05, 20), 5)
     0.3
     """
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rejects(middle) else (low, middle)
+    least, reach = (high - low) / 2**halvings, float(ndtri(alpha))
+
+    def score(size: float) -> float:
+        with np.errstate(divide="ignore"):
+            return float(np.clip(ndtri(p_value(size)), -_FARTHEST_SCORE, _FARTHEST_SCORE)) - reach
+
+    below, beyond = score(low), score(high)
+    if beyond <= 0:
+        return high
+    moved, slow = 0, False
+    while (width := high - low) > least:
+        # an end that stays counts half of its score, and after a step that gained little comes a halving
+        share = 0.5 if slow else below / (below - beyond)
+        size = min(max(low + share * width, low + least / 2), high - least / 2)
+        now = score(size)
+        if now <= 0:
+            low, below, beyond = size, now, beyond / 2 if moved < 0 else beyond
+        else:
+            high, beyond, below = size, now, below / 2 if moved > 0 else below
+        moved, slow = -1 if now <= 0 else 1, high - low > width / 2 and not slow
     return low
 
 
@@ -96,7 +122,7 @@ def tail_of(
 
         return drawn_tail
     # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
-    seed = int(rng.integers(1 << 62))
+    seed, heaviest = int(rng.integers(1 << 62)), float(np.abs(weight).max(initial=0.0))
     stated = weight**2 * centre * (1 - centre)
 
     def tail(p: Floats) -> float:
@@ -107,6 +133,9 @@ def tail_of(
         above = observed - float(weight @ (p - centre))
         if normal.all() and spread > 0:
             return float(ndtr((rounding - above) / spread))
+        if variance.sum() + missing >= settings.saddlepoint_weights * heaviest**2:
+            more = spread**2 - variance[normal].sum()
+            return bernoulli_tail(weight, p, above, max(0.0, float(more)))
         again = np.random.default_rng(seed)
         sums = bernoulli_sums(weight[~normal], p[~normal], n_draws, again, settings)
         return ranked(sums + spread * again.standard_normal(n_draws), above, rounding, tie)

@@ -271,14 +271,14 @@ def common_limit(
     shares of the rows, the same shift means different sizes, and their mean may be above E|h|.) The p-values of the two
     weights are combined by :func:`~miscal.evidence.blocks.either`, as each is blind to sizes beyond its reach.
 
-    Above 5,000 rows only those are drawn whose sum is not near enough to normal
-    (:func:`~miscal.evidence.sums.near_normal`); the sum of the others is taken as normal, its variance that under the
-    shift or that under `expected`, the larger (where p is spread around it, that under `expected` is).
+    Above 5,000 rows, rows whose sum is near enough to normal (:func:`~miscal.evidence.sums.near_normal`) are taken as
+    normal, with the variance under the shift or that under `expected`, the larger (where p is spread around it, that
+    under `expected` is). The tail is then read off the saddlepoint; where few rows decide the sum, the others are drawn.
 
-    The same random numbers serve every size that the bisection tries (common random numbers). With a uniform number
-    for each row, every outcome is monotone in the shift, so the estimated tail is too and the bisection finds its one
-    crossing. With fresh numbers at each step, noise would decide every step near the crossing. Above 5,000 rows the
-    draws start from the same seed, which keeps most of that.
+    The same random numbers serve every size that is tried (common random numbers). With a uniform number for each row,
+    every outcome is monotone in the shift, so the estimated tail is too and the search finds its one crossing. With
+    fresh numbers at each step, noise would decide every step near the crossing. Above 5,000 rows draws start from the
+    same seed, which keeps most of that.
 
     Takes blocks: in the order in which they were tested. Returns float >= 0: 0 if it is not rejected that there is
     nothing.
@@ -301,7 +301,7 @@ def common_limit(
         return 0.0
     halvings = settings.drawn_halvings if drawn else settings.halvings
     # no size above the estimate is rejected, and the steps are small where that is
-    return largest_rejected(lambda size: together(size) <= alpha, halvings, high=max(0.0, _estimate(blocks, settings)))
+    return largest_rejected(together, alpha, halvings, high=max(0.0, _estimate(blocks, settings)))
 
 
 def _size_test(

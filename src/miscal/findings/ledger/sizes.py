@@ -24,6 +24,7 @@ from scipy.special import expit, log_ndtr, logit, ndtri
 from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
+from miscal.evidence.sums import bernoulli_tail
 from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.residuals import proportion_interval
 
@@ -36,7 +37,6 @@ _STAYING = 0.02
 """Rows that move by less than this part of the farthest stay: they are many, and change next to nothing."""
 _FARTHEST = 15.0
 """Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
-_FARTHEST_TILT = 200.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -387,7 +387,7 @@ def trend_size(rows: LabelledRows, trend: TrendRows, test: GroupTest) -> Measure
 
 
 def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) -> float:
-    """Two-sided p-value of a weighted sum of residuals, by the saddlepoint of Lugannani and Rice (1980).
+    """Two-sided p-value of a weighted sum of residuals, by the saddlepoint.
 
     A normal law is too sure of far tails where outcomes are nearly all alike.
 
@@ -402,22 +402,5 @@ def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) 
     True
     """
     chance = np.clip(expected, RAREST, 1 - RAREST)
-    odds, total = logit(chance), float(factors @ (correct - chance))
-    spread = float(np.sqrt(np.sum(factors**2 * chance * (1 - chance))))
-    if abs(total) < 1e-3 * spread:
-        return 1.0
-
-    def left(tilt: float) -> float:
-        return float(factors @ (expit(odds + tilt * factors / spread) - chance)) - total
-
-    if left(-_FARTHEST_TILT) >= 0 or left(_FARTHEST_TILT) <= 0:
-        # the sum is at the end of what it can be: the normal law of a wider sum is no smaller
-        return float(2 * np.exp(log_ndtr(-abs(total) / spread)))
-    tilt = brentq(left, -_FARTHEST_TILT, _FARTHEST_TILT, xtol=1e-9) / spread
-    tilted = expit(odds + tilt * factors)
-    generating = float(np.sum(np.log1p(chance * np.expm1(tilt * factors)))) - tilt * float(factors @ chance)
-    w = np.sign(tilt) * np.sqrt(max(2 * (tilt * total - generating), 0.0))
-    u = tilt * np.sqrt(float(np.sum(factors**2 * tilted * (1 - tilted))))
-    # the mean of w and u in the exponent, which never leaves [0, 1] (Barndorff-Nielsen, 1986)
-    star = w + np.log(u / w) / w if abs(w) > 1e-3 else w
-    return float(np.clip(2 * np.exp(log_ndtr(-abs(star))), np.finfo(float).tiny, 1.0))
+    total = float(factors @ (correct - chance))
+    return min(1.0, 2 * bernoulli_tail(np.sign(total) * factors, chance, abs(total)))
