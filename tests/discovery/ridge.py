@@ -18,6 +18,7 @@ class RidgeField:
     folds_keep_choices: ClassVar = False
     chooses_on_validation: ClassVar = False
     sees_columns: ClassVar = True
+    learns_places: ClassVar = True
     most_rows_in_threads: ClassVar = 0
     structure_: ClassVar = True
     settings_: ClassVar = {"ridge": np.float64(1.0)}

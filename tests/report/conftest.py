@@ -204,8 +204,8 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "p_value_total": 0.0002,
         },
         "answer": {
-            "headline": "Confidences are off by at least 9 points on average, hidden in a reliability diagram of all "
-            "rows.",
+            "headline": "Confidences are off by at least 9 points on average, beyond what a reliability diagram of all "
+            "rows shows.",
             "reason": "On rows with subject = law the model says 70 % and is right 30 % of the time (120 rows).",
             "action": "Use the correction: log loss 0.640 to 0.520 on rows that it has not seen.",
         },

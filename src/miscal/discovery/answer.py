@@ -19,7 +19,7 @@ from miscal.findings.ledger import SLOPE, Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
 
-MOST_WORDS = 10
+MOST_WORDS = 8
 """Words of a group's name in a sentence; tables hold the whole name."""
 HARMED_WORDS = 6
 """Words of the name of a group that the correction makes worse."""
@@ -27,11 +27,11 @@ WIDE = 0.05
 """Distance of the mean probability from the outcomes that is said first, before what is hidden. Not tuned."""
 LITTLE = 0.55
 """Upper limit of the area under the ROC curve below which the probability is said to tell nothing. Not tuned."""
-FAINT = 0.005
-"""A lower limit of the hidden error below half a point is called nearly right. Not tuned."""
+FAINT = 0.01
+"""A lower limit of the hidden error below one point is called nearly right, or groups are named first. Not tuned."""
 TRIFLE = 0.001
 """A gain of the log loss below this is no reason to use a correction. Not tuned."""
-HIDDEN = "hidden in a reliability diagram of all rows"
+HIDDEN = "beyond what a reliability diagram of all rows shows"
 OF_EQUAL_SIGN = 0.5
 """A group is shown as promise against outcome where their difference is at least so large a part of what is hidden;
 else as outcome against that of rows of equal probability."""
@@ -86,7 +86,8 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     """Say how large the hidden error is, or the visible one; or what would have been found."""
     proof, many = summary.certificate, len(summary.findings)
     things = _begin(words.probabilities)
-    if proof.located and (low := summary.certificate.hidden.low):
+    low = proof.hidden.low if proof.located else 0.0
+    if low and (low >= FAINT or not many):
         size = f"{int(100 * low + 1e-9)}" if low >= 0.01 else lower_limit(low)
         points = "point" if size == "1" else "points"
         nearly, on_average = ("nearly right: ", "") if low < FAINT else ("", " on average")
@@ -107,7 +108,7 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     found_from = _would_have_shown(summary)
     if found_from is None:
         return f"No miscalibration was found, and {summary.n:,} rows are too few to show any."
-    return f"No miscalibration was found; an average of about {in_points(found_from)} would have shown."
+    return f"No miscalibration was found; {summary.n:,} rows would have shown about {in_points(found_from)} on average."
 
 
 def _reason(summary: Summary, words: Vocabulary) -> str:
@@ -177,9 +178,12 @@ def finding_sentence(finding: Finding, words: Vocabulary) -> str:
         )
         return f"On {group}: {'; '.join(thirds)}."
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
+    low, high = finding.happened.interval or (None, None)
+    between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}, "
+    sure = f"{between}{finding.n:,}"
     if promised(finding):
-        return words.promise.format(rows=group, probability=says, rate=true, n=f"{finding.n:,}")
-    return words.elsewhere.format(rows=group, rate=true, expected=spoken(finding.expected), n=f"{finding.n:,}")
+        return words.promise.format(rows=group, probability=says, rate=true, n=sure)
+    return words.elsewhere.format(rows=group, rate=true, expected=spoken(finding.expected), n=sure)
 
 
 def _action(summary: Summary, words: Vocabulary) -> str:
@@ -218,7 +222,7 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
     more = round_up(4 * summary.n)
     if summary.findings or summary.certificate.claims_hidden:
-        return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows."
+        return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows in all."
     return f"Keep it as it is: nothing was found to correct. About {more} rows would show errors half as large."
 
 

@@ -35,10 +35,13 @@ from miscal.discovery.several_classes import run_classes
 from miscal.discovery.summarise import summarise
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
-from miscal.estimators.registry import make_estimator, uses_device
+from miscal.estimators.registry import estimator_class, make_estimator, uses_device
 from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
+
+QUICK = "quick: no field was learned; without quick there are parts of regimes, and the full correction"
+"""What a run without a field leaves out, and how to have it."""
 
 
 @global_random_kept()
@@ -96,6 +99,8 @@ def discover(
         size = _sample_size(triples, evaluation, sample)
         triples, order, warnings = prepare(triples, evaluation, seed)
         warnings += unseen_columns(triples, method)
+        if not estimator_class(method).learns_places:
+            warnings += (QUICK,)
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
     with clock.stage("field") as part, progress_to(part.tell):
@@ -195,6 +200,8 @@ def _check_settings(
 
 def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:
     estimate = rows.estimate
+    if not estimator_class(rows.model.method).learns_places:
+        return Subregimes((), np.full(len(rows.triples), None))
     # The learned geometry has seen the outcomes of the rows it was learned from. Where these are evaluated, parts are
     # cut on what their outcomes had no part in: the inputs and the honest field itself.
     honest = np.column_stack([estimate.delta, estimate.hidden])

@@ -127,6 +127,8 @@ class Estimator(Protocol):
         from 'train' rows alone; else it uses both alike.
     sees_columns : bool
         Whether it sees the columns that stand beside an embedding, and the levels of categories.
+    learns_places : bool
+        Whether it learns where in the inputs the error lies, so that its regimes have parts; else it names them itself.
     most_rows_in_threads : int
         Up to so many rows several fits run in threads of this process, since other processes would take longer to
         start than they save; 0 where fits cannot run side by side in one process.
@@ -148,6 +150,7 @@ class Estimator(Protocol):
     folds_keep_choices: ClassVar[bool]
     chooses_on_validation: ClassVar[bool]
     sees_columns: ClassVar[bool]
+    learns_places: ClassVar[bool]
     most_rows_in_threads: ClassVar[int]
     selection_: list[dict[str, Any]]
     global_map_: Calibrator

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+
+import numpy as np
 
 from miscal.base.document import Measure
 from miscal.base.vocabulary import vocabulary
-from miscal.discovery.answer import group_name, harmed, named_first, promised
+from miscal.discovery.answer import group_name, harmed, named_first
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
+from miscal.findings.conditions import Cut
 from miscal.findings.ledger import Finding
 from miscal.report.drawing import Scale, path, round_ticks
 
@@ -19,12 +21,12 @@ CURVES = 3
 """Findings with a curve of their own beside that of all rows."""
 NAMED = 26
 """Characters of a curve's name."""
-APART = 13.0
-"""Least distance of the names of two curves, in units of the drawing."""
+LETTER, CLEAR = 6.6, 13.0
+"""Width of a letter of it, and how far it stands from lines and other names at best, in units of the drawing."""
+NARROW = 0.5
+"""Range of the probabilities, as a part of that of the outcomes, up to which each has an axis of its own."""
 FEW = 20
 """Rows of a bin below which a curve passes it over."""
-HIGHEST, LOWEST = 10.0, 314.0
-"""Where the name of a curve stands at most and at least, in the same units."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Group:
 
     `number` is the finding's, from 1, and 0 of all rows and of single classes; `hidden` is the number by which it was
     found. `colour` is that of its curve, empty where it has none. `equal` is what happened in rows of equal
-    probability, of a group that is off beside these alone. `note` stands beside its name.
+    probability. `note` stands beside its name.
     """
 
     number: int
@@ -59,6 +61,7 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
     # the group that the three lines name has a curve
     first, words = _first(summary), vocabulary(summary.kind)
     places = sorted(range(len(summary.findings[:most])), key=lambda place: place != first)
+    places.sort(key=lambda place: isinstance(summary.findings[place].condition, Cut))
     drawn = [place for place in places if has_curve(summary, place + 1)][:CURVES]
     colours = {place: f"g{rank}" for rank, place in enumerate(drawn, start=1)}
     return [
@@ -68,11 +71,24 @@ def groups_of(summary: Summary, most: int | None = None) -> list[Group]:
 
 
 def first_groups(summary: Summary) -> list[Group]:
-    """Return the findings of a run and of its classes, the one that the three lines name before the others."""
-    groups = groups_of(summary)
+    """Return the findings of a run and of its classes, those without a name last.
+
+    First comes the one that the three lines name, then the others by how far they are off beside rows of equal
+    probability.
+    """
     first = _first(summary)
-    groups.sort(key=lambda one: one.number - 1 != first)
-    return [*groups, *class_groups(summary)]
+    place = lambda one: (one.number - 1 != first, _nameless(summary, one), -abs(one.hidden.value or 0.0))  # noqa: E731
+    return [*sorted(groups_of(summary), key=place), *class_groups(summary)]
+
+
+def named_groups(summary: Summary) -> list[Group]:
+    """Return the first groups without those that have no name, if any has one."""
+    groups = first_groups(summary)
+    return [one for one in groups if not _nameless(summary, one)] or groups
+
+
+def _nameless(summary: Summary, group: Group) -> bool:
+    return bool(group.number) and isinstance(summary.findings[group.number - 1].condition, Cut)
 
 
 def _first(summary: Summary) -> int | None:
@@ -98,7 +114,7 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         corrected=one.corrected,
         hidden=one.before,
         colour=colour,
-        equal=None if promised(one) else one.expected,
+        equal=one.expected,
         note="worse when corrected" if harmed(one) else "",
     )
 
@@ -147,18 +163,21 @@ class Curve:
     name: str
     line: str
     band: str
-    x: float
-    y: float
-    anchor: str
+    points: Sequence[tuple[float, float]]
+    x: float = 0.0
+    y: float = 0.0
+    wide: float = 0.0
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The curves of all rows and of the largest findings between two axes of one range."""
+    """The curves of all rows and of the largest findings between two axes; the diagonal lies between `ends`."""
 
     x: Scale
     y: Scale
-    ticks: tuple[float, ...]
+    x_ticks: tuple[float, ...]
+    y_ticks: tuple[float, ...]
+    ends: tuple[float, float]
     states: dict[str, tuple[Curve, ...]]
 
 
@@ -178,13 +197,18 @@ def drawn_curves(
 ) -> Curves:
     """Draw reliability curves, each with its colour, its name and what it is in each state, on axes that fit them."""
     shown = [curve for _, _, pair in named for curve in pair.values() if curve is not None]
-    low, high = fitted_range([end for one in shown for end in (*one.confidence, *one.accuracy)])
-    across, up = Scale(low, high, *x), Scale(low, high, *y)
+    says = fitted_range([end for one in shown for end in one.confidence])
+    comes = fitted_range([end for one in shown for end in one.accuracy])
+    if says[1] - says[0] > NARROW * (comes[1] - comes[0]):
+        # one range for both, in which the diagonal goes from corner to corner
+        says = comes = fitted_range([*says, *comes])
+    across, up = Scale(*says, *x), Scale(*comes, *y)
     states = {}
     for state in STATES:
         known = [(colour, name, curve) for colour, name, pair in named if (curve := pair.get(state)) is not None]
-        states[state] = _placed([_curve(*one, across, up) for one in known])
-    return Curves(across, up, tuple(round_ticks(low, high, 4)), states)
+        states[state] = _placed([_curve(*one, across, up) for one in known], across, up)
+    ends = max(says[0], comes[0]), min(says[1], comes[1])
+    return Curves(across, up, tuple(round_ticks(*says, 4)), tuple(round_ticks(*comes, 4)), ends, states)
 
 
 def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> Curve:
@@ -193,29 +217,35 @@ def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> C
     # a value that few rows have would be drawn as a spike
     bins = known if len(known := [one for one in every if one[-1] >= FEW]) > 1 else every
     low, high = ([(x.inside(one[0]), y.inside(one[side])) for one in bins] for side in (2, 3))
-    end = x.inside(bins[-1][0]), y.inside(bins[-1][1])
     if len(name) > NAMED:
         name = short_name if len(short_name := name.partition(" (")[0]) <= NAMED else f"{name[: NAMED - 1]}…"
-    inside = end[0] > x.start + 0.55 * (x.stop - x.start)
-    return Curve(
-        colour=colour,
-        name=name,
-        line=path((x.inside(one[0]), y.inside(one[1])) for one in bins),
-        band=f"{path([*low, *reversed(high)])}Z",
-        x=end[0] - 6 if inside else end[0] + 6,
-        y=end[1] - 6,
-        anchor="end" if inside else "start",
-    )
+    points = [(x.inside(one[0]), y.inside(one[1])) for one in bins]
+    return Curve(colour, name, path(points), f"{path([*low, *reversed(high)])}Z", points)
 
 
-def _placed(curves: list[Curve]) -> tuple[Curve, ...]:
-    """Move names apart, so that each can be read, and keep them on the drawing."""
-    order = sorted(range(len(curves)), key=lambda place: curves[place].y)
-    heights = {place: max(HIGHEST, curves[place].y) for place in order}
-    for above, below in pairwise(order):
-        heights[below] = max(heights[below], heights[above] + APART)
-    lowest = LOWEST
-    for place in reversed(order):
-        heights[place] = min(heights[place], lowest)
-        lowest = heights[place] - APART
-    return tuple(replace(one, y=round(heights[place], 2)) for place, one in enumerate(curves))
+def _placed(curves: list[Curve], x: Scale, y: Scale) -> tuple[Curve, ...]:
+    """Put each name at the point of its curve where it is clear of all curves and of the names before it."""
+    placed: list[Curve] = []
+    for one in curves:
+        wide = LETTER * len(one.name) / 2
+        free = []
+        # from the right, where a reader looks for a name
+        for at, (across, up) in enumerate(reversed(one.points)):
+            beside = wide + 7
+            for right, below in ((0, -8), (0, 15), (beside, 4), (-beside, 4)):
+                middle = min(max(across + right, x.start + wide), x.stop - wide)
+                height = min(max(up + below, y.stop + 4), y.start - 3)
+                lines = (_clear(other.points, middle, height - 4, wide) for other in curves)
+                names = (abs(other.y - height) for other in placed if abs(other.x - middle) < wide + other.wide)
+                free.append((min(*lines, *names, CLEAR), -at, middle, height))
+        _, _, across, up = max(free)
+        placed.append(replace(one, x=round(across, 1), y=round(up, 1), wide=wide))
+    return tuple(placed)
+
+
+def _clear(points: Sequence[tuple[float, float]], x: float, y: float, wide: float) -> float:
+    """Return the least distance in height of a line from a name that is centred at x and y."""
+    places = np.linspace(x - wide, x + wide, 9)
+    inside = places[(places >= points[0][0]) & (places <= points[-1][0])]
+    heights = np.interp(inside, *np.array(points).T)
+    return float(np.abs(heights - y).min(initial=CLEAR))

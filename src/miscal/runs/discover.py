@@ -100,7 +100,9 @@ def check_method(settings: DiscoverySettings) -> None:
     if settings.option and settings.method != "paper":
         paper = argument("method", "paper")
         raise InputError(f"{argument('option')} is for settings of {paper}: leave it out, or add {paper}")
-    make_estimator(settings.method, options=settings.option or None, device=settings.device)
+    if settings.quick and settings.method != "auto":
+        raise InputError(f"{argument('quick', True)} has an estimator of its own: leave {argument('method')} out")
+    make_estimator(settings.estimator, options=settings.option or None, device=settings.device)
 
 
 def read_rows(source: Any, settings: DiscoverySettings, **columns: Any) -> Triples:
@@ -108,7 +110,7 @@ def read_rows(source: Any, settings: DiscoverySettings, **columns: Any) -> Tripl
     from miscal.data.readers import naming_alone, read_triples
     from miscal.estimators.registry import estimator_class
 
-    if not estimator_class(settings.method).sees_columns:
+    if not estimator_class(settings.estimator).sees_columns:
         # the paper counts rows
         columns["group"] = "none" if columns.get("group", "auto") == "auto" else columns["group"]
         columns |= naming_alone(columns.get("metadata", ()), columns.get("names_only", ()))

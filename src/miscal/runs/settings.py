@@ -47,6 +47,11 @@ class DiscoverySettings:
     """Settings of a discovery."""
 
     method: Literal["auto", "paper"] = parameter("How to estimate the field: our method, or the paper's.", "auto")
+    quick: bool = parameter(
+        "In seconds: the named findings, and a correction that can be read (a map of the confidence, and a shift for "
+        "each of a few groups) instead of the field.",
+        False,
+    )
     option: Mapping[str, Any] | None = parameter(
         "Setting of --method paper instead of its default; may be repeated. min_mass=1: rows with hardly any "
         "neighbour get the estimate by the confidence alone. stop_hopeless=true: stop settings that cannot catch up, "
@@ -114,4 +119,12 @@ class DiscoverySettings:
     def of_discovery(self) -> dict[str, Any]:
         """Return them as :func:`miscal.discovery.discover.discover` calls them."""
         renamed = {"option": "options", "map": "map_method"}
-        return {renamed.get(name, name): value for name, value in vars(self).items()} | {"options": self.option or None}
+        named = {renamed.get(name, name): value for name, value in vars(self).items() if name != "quick"}
+        # t-SNE would take longer than all the rest
+        layout = "pca" if self.quick and self.map == "auto" else self.map
+        return named | {"method": self.estimator, "map_method": layout, "options": self.option or None}
+
+    @property
+    def estimator(self) -> str:
+        """The name of the estimator that is meant."""
+        return "shifts" if self.quick else self.method

@@ -238,6 +238,7 @@ class AutoField:
     folds_keep_choices: ClassVar[bool] = False
     chooses_on_validation: ClassVar[bool] = False
     sees_columns: ClassVar[bool] = True
+    learns_places: ClassVar[bool] = True
     most_rows_in_threads: ClassVar[int] = AUTO.most_rows_in_threads
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:

@@ -104,6 +104,7 @@ class PaperField:
     folds_keep_choices: ClassVar[bool] = True
     chooses_on_validation: ClassVar[bool] = True
     sees_columns: ClassVar[bool] = False
+    learns_places: ClassVar[bool] = True
     # torch draws from one stream for all threads
     most_rows_in_threads: ClassVar[int] = 0
     structure_: ClassVar[bool] = True

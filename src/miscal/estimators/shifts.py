@@ -1,0 +1,332 @@
+"""The readable estimator: one map of the confidence, and one shift of the log-odds for each of a few groups of rows.
+
+A group is a level of a column, or the rows on one side of a cut through its values. Groups are found one after the
+other: the one that stands out most beside the map and the groups before it (the score test of logistic regression, with
+a variance that counts units) is added for as long as it stands out beyond chance among all groups tried, and the shifts
+of all are fitted again together. Cuts are quantiles, so that no group knows an outcome before it is chosen.
+
+It corrects less well than "auto" does, and takes seconds: what it learned can be read, and written as one expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import norm
+
+from miscal.base.checks import drawn_seed
+from miscal.base.errors import InputError
+from miscal.base.folds import assign_folds
+from miscal.base.state_folder import under, with_prefix
+from miscal.base.threads import one_thread
+from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
+from miscal.calibration.global_map import crossfit_global_map
+from miscal.calibration.metrics.scores import log_losses
+from miscal.data.splits import in_canonical_order
+from miscal.data.triples import Triples
+from miscal.estimators.estimate import Correction, FieldEstimate
+
+Floats = NDArray[np.float64]
+
+MOST_GROUPS = 12
+"""Groups that have a shift: more of them nobody reads."""
+CUTS = 15
+"""Cuts through the values of a column, at most. Not tuned."""
+LEVEL = 0.05
+"""Chance that a group is added where none differs, over all groups tried (Bonferroni)."""
+RIDGE = 1.0
+"""Precision of a shift before its rows are looked at: it is N(0, 1) in log-odds. Not tuned."""
+LEAST_ROWS = 20
+_TRIED, _STEPS = 20, 25
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A group of rows and its shift: rows where a column of X is `at`, or where it is at least `at`.
+
+    `shift`, in log-odds: negative where the model is over-confident. `error`: its standard error, which counts units.
+    """
+
+    column: int
+    at: float
+    level: bool
+    n: int
+    shift: float = 0.0
+    error: float = 0.0
+
+    def rows(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Mark the rows of the group, (n,)."""
+        x = X[:, self.column]
+        # as single precision, in which X is: a cut is a value of the rows learned from
+        return x == np.float32(self.at) if self.level else x >= np.float32(self.at)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Columns of X as cells, counted from 0: levels, or stretches between cuts; with the groups that they make.
+
+    `code`, int64 (d, n). `at`: of each column the level of each cell, or the cut at which each cell but the first one
+    begins.
+    """
+
+    code: NDArray[np.int64]
+    at: list[NDArray[np.floating]]
+    column: list[int]
+    level: list[bool]
+
+    @classmethod
+    def of(cls, rows: Triples) -> _Cells:
+        """Cut the columns of rows, of which those of one value make no group."""
+        layout, X = rows.layout, rows.X
+        first_level = X.shape[1] if layout is None else layout.places + layout.numbers
+        moments = () if layout is None else layout.moments
+        code, at, column, level = [], [], [], []
+        for j in range(X.shape[1]):
+            is_level = j >= first_level
+            values = np.unique(X[:, j]) if is_level else _cuts(X[:, j])
+            if j in moments or len(values) < 1 + is_level:
+                continue
+            code.append(np.searchsorted(values, X[:, j], side="left" if is_level else "right"))
+            at.append(values)
+            column.append(j)
+            level.append(is_level)
+        return cls(np.array(code, np.int64).reshape(-1, len(X)), at, column, level)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups that are tried."""
+        return sum(map(len, self.at))
+
+    def sums(self, values: Floats) -> Floats:
+        """Sum values (n,) over the rows of every group, (n_groups,)."""
+        parts = []
+        for code, at, level in zip(self.code, self.at, self.level, strict=True):
+            cells = np.bincount(code, values, minlength=len(at) + (not level))
+            parts.append(cells if level else np.cumsum(cells[::-1])[::-1][1:])
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def group(self, number: int) -> tuple[Shift, NDArray[np.bool_]]:
+        """Return a group by its number, and its rows."""
+        for code, at, column, level in zip(self.code, self.at, self.column, self.level, strict=True):
+            if number < len(at):
+                inside = code == number if level else code > number
+                return Shift(column, float(at[number]), level, int(inside.sum())), inside
+            number -= len(at)
+        raise IndexError(number)
+
+
+def _cuts(x: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return values at which the rows at least so large are some and not all, spread evenly over the rows."""
+    values, counts = np.unique(x, return_counts=True)
+    if len(values) <= CUTS + 1:
+        return values[1:]
+    # the value at which each further sixteenth of the rows begins
+    reached = np.searchsorted(np.cumsum(counts), len(x) * np.arange(1, CUTS + 1) / (CUTS + 1), side="right")
+    return np.unique(values[reached[reached > 0]])
+
+
+def _found(
+    cells: _Cells, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64]
+) -> Iterator[tuple[list[Shift], float]]:
+    """Add the groups that stand out, one after the other, and fit the shifts of all; with z of the last one added."""
+    threshold = float(norm.isf(LEVEL / 2 / max(1, cells.n_groups)))
+    chosen: list[Shift] = []
+    inside = np.zeros((0, len(y)), bool)
+    ridge: list[float] = []
+    left = np.full(cells.n_groups, True)
+    shift = np.zeros(len(y))
+    while len(chosen) < MOST_GROUPS and left.any():
+        p = expit(offset + shift)
+        residual, information = weight * (y - p), weight * p * (1 - p)
+        seen, known, all_known = cells.sums(residual), cells.sums(information), information.sum()
+        rest = known * (1 - known / all_known)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.abs(seen - residual.sum() * known / all_known) / np.sqrt(rest)
+        z = np.where(left & (rest > 1e-9 * all_known), z, 0.0)
+        # ties within rounding go to the first one, whatever the order of sums
+        order = np.argsort(-np.round(z, 9), kind="stable")[:_TRIED]
+        for number in order[z[order] > threshold]:
+            one, rows = cells.group(int(number))
+            scores = (rows - known[number] / all_known) * residual
+            spread = float(np.sqrt((np.bincount(unit, scores) ** 2).sum()))
+            left[number] = False
+            if spread > 0 and abs(scores.sum()) / spread > threshold:
+                break
+        else:
+            return
+        chosen.append(one)
+        inside = np.vstack([inside, rows])
+        # information is of so many times fewer units
+        ridge.append(RIDGE * max(1.0, spread**2 / rest[number]))
+        sizes, errors = _fitted(inside.astype(np.float64), y, offset, weight, unit, np.array(ridge))
+        chosen = [Shift(c.column, c.at, c.level, c.n, s, e) for c, s, e in zip(chosen, sizes, errors, strict=True)]
+        shift = np.array(sizes) @ inside
+        yield chosen, abs(float(scores.sum())) / spread
+
+
+def _fitted(
+    inside: Floats, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64], ridge: Floats
+) -> tuple[list[float], list[float]]:
+    """Fit shifts of groups (k, n) together by Newton steps; return them with standard errors that count units."""
+    size, p = np.zeros(len(inside)), expit(offset)
+    for _ in range(_STEPS):
+        slope = inside @ (weight * (y - p)) - ridge * size
+        bend = (inside * (weight * p * (1 - p))) @ inside.T + np.diag(ridge)
+        step = np.linalg.solve(bend, slope)
+        size = size + np.clip(step, -2.0, 2.0)
+        p = expit(offset + size @ inside)
+        if np.abs(step).max() < 1e-10:
+            break
+    scores = np.array([np.bincount(unit, one * weight * (y - p)) for one in inside])
+    inverse = np.linalg.inv(bend)
+    error = np.sqrt(np.diag(inverse @ (scores @ scores.T) @ inverse))
+    return size.tolist(), error.tolist()
+
+
+class ShiftField:
+    """A global map and shifts of a few groups; see :mod:`miscal.estimators.shifts`.
+
+    Parameters
+    ----------
+    random_state : int or numpy.random.Generator, default 0
+        Of the folds by which the global map is chosen.
+    n_jobs : int, optional
+        Part of the protocol; a fit is one process whatever it says.
+
+    Attributes
+    ----------
+    shifts_ : tuple of Shift
+        In the order in which they were found.
+    n_rows_ : int
+        Rows learned from.
+    selection_, global_map_, structure_, settings_
+        As in :class:`miscal.estimators.registry.Estimator`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, f = rng.normal(size=(600, 2)).astype(np.float32), np.full(600, 0.5)
+    >>> y = (rng.random(600) < np.where(X[:, 0] > 0, 0.9, 0.1)).astype(int)
+    >>> field = ShiftField().fit(Triples.of(X, confidence=f, correct=y))
+    >>> np.sign(field.estimate(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([0.5, 0.5])).delta)
+    array([-1.,  1.])
+    """
+
+    folds_keep_choices: ClassVar[bool] = False
+    chooses_on_validation: ClassVar[bool] = False
+    sees_columns: ClassVar[bool] = True
+    learns_places: ClassVar[bool] = False
+    # fits are short, and processes would take longer to start
+    most_rows_in_threads: ClassVar[int] = 1_000_000
+
+    def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
+        self.random_state, self.n_jobs = random_state, n_jobs
+
+    @one_thread()
+    def fit(self, rows: Triples) -> ShiftField:
+        """Fit on all rows of positive weight; their split is not looked at."""
+        if rows.weight is not None:
+            rows = rows.take(np.flatnonzero(rows.weight > 0))
+        if len(rows) < LEAST_ROWS:
+            raise InputError(f"too few rows: got {len(rows)} of positive weight; at least {LEAST_ROWS} are needed")
+        rows, _ = in_canonical_order(rows)
+        folds = assign_folds(rows.units, 5, np.random.default_rng(drawn_seed(self.random_state)))
+        y = rows.correct.astype(np.float64)
+        maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        unit = np.unique(rows.units, return_inverse=True)[1].ravel()
+        # log-odds of other folds: those of the map's own rows would hide a part of what groups are off by
+        found = list(_found(_Cells.of(rows), y, maps.log_odds[maps.chosen], weight, unit))
+        shifts, z = found[-1][0] if found else [], [last for _, last in found]
+        losses = {
+            name: float(np.average(log_losses(y, expit(odds)), weights=weight)) for name, odds in maps.log_odds.items()
+        }
+        told = [{"name": f"global map: {name}", "log_loss": loss} for name, loss in losses.items()]
+        self._keep(maps.map, tuple(shifts), len(rows), told, maps.chosen, z)
+        return self
+
+    def _keep(
+        self, chosen_map: Calibrator, shifts: tuple[Shift, ...], n_rows: int, told: list, name: str, z: list[float]
+    ) -> None:
+        self.global_map_, self.shifts_, self.n_rows_ = chosen_map, shifts, n_rows
+        self.structure_ = bool(shifts)
+        groups = [{"name": f"shift {number}", "z": one} for number, one in enumerate(z, start=1)]
+        self.selection_ = [
+            {"log_loss": None, "z": None}
+            | one
+            | {"chosen": one["name"] == f"global map: {name}" or "shift" in one["name"]}
+            for one in [*told, *groups]
+        ]
+        self.settings_ = {"global_map": name, "shifts": len(shifts)}
+        self._told = told, name, z
+
+    def for_folds(self) -> ShiftField:
+        """Return the estimator of a fold: every choice is made again."""
+        return ShiftField(random_state=self.random_state)
+
+    def shift(self, X: np.ndarray) -> Floats:
+        """Sum the shifts of the groups that rows are in, float64 (n,)."""
+        return sum((one.shift * one.rows(X) for one in self.shifts_), np.zeros(len(X)))
+
+    def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:
+        """Estimate the field: `corrected` = sigmoid(logit g(f) + shifts), in [0, 1]."""
+        base = np.clip(self.global_map_.apply(confidence), 0.0, 1.0)
+        shift = self.shift(X)
+        corrected = np.where(shift == 0, base, expit(logit(base) + shift))
+        variance = sum((one.error**2 * one.rows(X) for one in self.shifts_), np.zeros(len(X)))
+        return FieldEstimate(
+            delta=corrected - confidence,
+            mass=np.full(len(X), float(self.n_rows_)),
+            supported=np.full(len(X), True),
+            visible=base - confidence,
+            hidden=corrected - base,
+            corrected=corrected,
+            coordinates=self.transform(X),
+            standard_error=corrected * (1 - corrected) * np.sqrt(variance),
+        )
+
+    def correct(self, X: np.ndarray, confidence: np.ndarray) -> Correction:
+        """Correct confidences, as :meth:`estimate` does."""
+        found = self.estimate(X, confidence)
+        return Correction(found.delta, found.corrected, found.supported, found.mass)
+
+    def delta(self, X: np.ndarray, confidence: np.ndarray | None) -> np.ndarray:
+        """Estimate delta alone, float64 (n,), in [-f, 1 - f]; the confidence is needed."""
+        if confidence is None:
+            raise InputError(
+                'confidence is missing: the field of method="shifts" depends on it. Pass confidence=, one number per '
+                "row"
+            )
+        return self.estimate(X, confidence).delta
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """Place rows by the groups that they are in, float64 (n, k)."""
+        return np.column_stack([np.zeros(len(X)), *(one.shift * one.rows(X) for one in self.shifts_)])
+
+    def mass(self, X: np.ndarray) -> np.ndarray:
+        """Rows learned from: every one of them counts, float64 (n,)."""
+        return np.full(len(X), float(self.n_rows_))
+
+    def neighbours(self, X: np.ndarray, n: int = 10) -> tuple[np.ndarray, np.ndarray]:
+        """Refuse: shifts have no kernel."""
+        raise InputError('method="shifts" has no kernel, and so no rows that weigh most')
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return everything learned: JSON values, and arrays."""
+        told, name, z = self._told
+        content = {"map": self.global_map_.name, "shifts": [asdict(one) for one in self.shifts_], "rows": self.n_rows_}
+        return content | {"told": told, "chosen": name, "z": z}, with_prefix("global_map", self.global_map_.state())
+
+    @classmethod
+    def from_state(cls, content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> ShiftField:
+        """Rebuild a fitted field from what :meth:`state` returned."""
+        field = cls()
+        chosen = CALIBRATORS[content["map"]].from_state(under("global_map", arrays))
+        shifts = tuple(Shift(**one) for one in content["shifts"])
+        field._keep(chosen, shifts, int(content["rows"]), content["told"], content["chosen"], content["z"])
+        return field
