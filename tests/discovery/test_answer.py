@@ -162,7 +162,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         ({"plain": "copies"}, "action", "every row 3 times"),
         ({"leak": True}, "action", "refunded"),
         ({}, "headline", "off by at least 4 points on average, beyond what a reliability diagram of all rows shows."),
-        ({}, "reason", "On rows with subject = law the model says 70 % and is right 30 % of the time (22 to 38 %, 120 rows)."),
+        ({}, "reason", "the model says 70 % and is right 30 % of the time (22 to 38 %, 120 rows)."),
         ({}, "action", "Use the correction: log loss 0.500 to 0.500 on unseen rows."),
         ({"found": "against the average"}, "reason", "is right 68 % of the time, at equal confidence elsewhere 93 %"),
         ({"found": "slope"}, "reason", "says 90 %, right 61 %; says 60 %, right 58 %"),

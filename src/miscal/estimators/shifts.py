@@ -88,7 +88,7 @@ class _Cells:
         code, at, column, level = [], [], [], []
         for j in range(X.shape[1]):
             is_level = j >= first_level
-            values = np.unique(X[:, j]) if is_level else _cuts(X[:, j])
+            values = np.unique(X[:, j]) if is_level else _cuts(X[:, j], rows.weight)
             if j in moments or len(values) < 1 + is_level:
                 continue
             code.append(np.searchsorted(values, X[:, j], side="left" if is_level else "right"))
@@ -120,13 +120,14 @@ class _Cells:
         raise IndexError(number)
 
 
-def _cuts(x: NDArray[np.floating]) -> NDArray[np.floating]:
+def _cuts(x: NDArray[np.floating], weight: Floats | None) -> NDArray[np.floating]:
     """Return values at which the rows at least so large are some and not all, spread evenly over the rows."""
-    values, counts = np.unique(x, return_counts=True)
+    values, place = np.unique(x, return_inverse=True)
+    mass = np.cumsum(np.bincount(place, weight))
     if len(values) <= CUTS + 1:
         return values[1:]
     # the value at which each further sixteenth of the rows begins
-    reached = np.searchsorted(np.cumsum(counts), len(x) * np.arange(1, CUTS + 1) / (CUTS + 1), side="right")
+    reached = np.searchsorted(mass, mass[-1] * np.arange(1, CUTS + 1) / (CUTS + 1), side="right")
     return np.unique(values[reached[reached > 0]])
 
 

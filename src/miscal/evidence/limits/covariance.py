@@ -273,7 +273,8 @@ def common_limit(
 
     Above 5,000 rows, rows whose sum is near enough to normal (:func:`~miscal.evidence.sums.near_normal`) are taken as
     normal, with the variance under the shift or that under `expected`, the larger (where p is spread around it, that
-    under `expected` is). The tail is then read off the saddlepoint; where few rows decide the sum, the others are drawn.
+    under `expected` is). The tail is then read off the saddlepoint; where few rows decide the sum, the others are
+    drawn.
 
     The same random numbers serve every size that is tried (common random numbers). With a uniform number for each row,
     every outcome is monotone in the shift, so the estimated tail is too and the search finds its one crossing. With

@@ -10,7 +10,7 @@ from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import Summary
 from miscal.report.displays.display import colours, literal, percent_axis, wrapped
 from miscal.report.drawing import Scale
-from miscal.report.groups import APART, Curve, Group, all_rows, curves_of, fitted_range, groups_of
+from miscal.report.groups import Curve, Group, all_rows, curves_of, fitted_range, named_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +20,6 @@ MOST = 8
 
 _SIDE = 320.0
 """Units of the drawing in which the names of curves are placed, as on the page."""
-_TOP = 14.0
-"""Where a name stands at most, so that its letters lie below the frame."""
 _FEWEST = 5
 """Groups that there is room for at least, so that two do not stand at either end of the axes."""
 _COLUMNS = (52, 112, 168)
@@ -47,7 +45,7 @@ class OverviewDisplay:
 
     def __init__(self, summary: Summary) -> None:
         self.summary, self._words = summary, vocabulary(summary.kind)
-        self.groups = [one for one in (all_rows(summary), *groups_of(summary, MOST)) if one is not None]
+        self.groups = [one for one in (all_rows(summary), *named_groups(summary)[:MOST]) if one is not None]
         happened, predicted = self._words.heads
         answer = summary.answer
         each = " ".join(
@@ -84,18 +82,19 @@ class OverviewDisplay:
         pairs |= {one.colour: self.summary.curves.findings[one.number - 1] for one in self.groups if one.number}
         drawn = curves_of(self.summary, [one for one in self.groups if one.number], (0.0, _SIDE), (_SIDE, 0.0))
         shown = [] if drawn is None else drawn.states["raw"]
-        low, high = (0.0, 1.0) if drawn is None else (drawn.x.low, drawn.x.high)
+        whole = (0.0, 1.0)
+        across, up, ends = (
+            (whole,) * 3 if drawn is None else ((drawn.x.low, drawn.x.high), (drawn.y.low, drawn.y.high), drawn.ends)
+        )
         for one in shown:
             curve = pairs[one.colour].raw
             wide = 3 if one.colour == "all" else 1.8
             ax.plot(curve.confidence, curve.accuracy, color=colour[one.colour], lw=wide)
             ax.fill_between(curve.confidence, curve.low, curve.high, color=colour[one.colour], alpha=0.08, lw=0)
-        height = _TOP - APART
-        for one in sorted(shown, key=lambda one: one.y):
-            height = max(one.y, height + APART)
-            _name(ax, one, height, colour)
-        ax.plot([low, high], [low, high], ls=":", lw=1, color=colour["muted"])
-        ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1, anchor="N")
+        for one in shown:
+            _name(ax, one, colour)
+        ax.plot(ends, ends, ls=":", lw=1, color=colour["muted"])
+        ax.set(xlim=across, ylim=up, box_aspect=1, anchor="N")
         ax.set(xlabel=f"{self._words.heads[1]}, %", ylabel=f"{self._words.heads[0]}, %")
         percent_axis(ax.xaxis)
         percent_axis(ax.yaxis)
@@ -110,6 +109,8 @@ class OverviewDisplay:
             ax.plot([one.predicted, one.happened.value], [place, place], color=own, lw=1.6)
             ax.plot(one.predicted, place, "o", mfc=ax.get_facecolor(), mec=own, ms=7)
             ax.plot(one.happened.value, place, "o", color=own, ms=7)
+            if one.equal is not None:
+                ax.plot(one.equal, place, "D", color=colour["muted"], ms=4)
             if one.corrected is not None:
                 ax.plot(one.corrected, place, "|", color=colour["muted"], ms=14)
             _numbers(ax, place, one, own, colour)
@@ -118,7 +119,8 @@ class OverviewDisplay:
         happened, predicted = self._words.heads
         ax.set_ylim(max(len(rows), _FEWEST) - 0.4, -0.6)
         ax.set_xlim(*fitted_range([end for one in rows for end in one.ends] or [0.0, 1.0]))
-        ax.set_xlabel(f"○ {predicted}   ● {happened}   | corrected, %")
+        equal = f"   ◆ others of equal {self._words.probability}" if any(one.equal is not None for one in rows) else ""
+        ax.set_xlabel(f"○ {predicted}   ● {happened}   | corrected{equal}, %")
         for at, head in zip(_COLUMNS, (predicted, happened, "corrected"), strict=True):
             text = "\n".join(textwrap.wrap(head, 9))
             ax.annotate(text, (1, 1), xytext=(at, 0), xycoords="axes fraction", textcoords="offset points", ha="right",
@@ -129,14 +131,14 @@ class OverviewDisplay:
             ax.spines[side].set_visible(False)
 
 
-def _name(ax: Axes, curve: Curve, height: float, colour: dict[str, str]) -> None:
-    """Write the name of a curve at its end, where the page has it."""
+def _name(ax: Axes, curve: Curve, colour: dict[str, str]) -> None:
+    """Write the name of a curve where the page has it."""
     from matplotlib.patheffects import withStroke
 
     across, up = Scale(0.0, _SIDE, 0.0, 1.0), Scale(_SIDE, 0.0, 0.0, 1.0)
     ax.text(
-        across(curve.x), up(height), literal(curve.name), transform=ax.transAxes, color=colour[curve.colour],
-        ha={"end": "right", "start": "left"}.get(curve.anchor, "center"), va="baseline", fontsize="small",
+        across(curve.x), up(curve.y), literal(curve.name), transform=ax.transAxes, color=colour[curve.colour],
+        ha="center", va="baseline", fontsize="small",
         fontweight="bold", path_effects=[withStroke(linewidth=3, foreground=ax.get_facecolor())],
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from miscal.report.texts import few_words
 
 SHOWN, LEAST = 6, 3
 """Groups of the first screen at most, and at least; the list below has all."""
-NAME_WORDS, ALL_WORDS, LINE_WORDS, GIVEN = 8, 26, 72, 3
+NAME_WORDS, ALL_WORDS, LINE_WORDS, GIVEN = 8, 22, 72, 3
 """Words of a group's name there, and of all names where the three lines have 72: the screen holds 200 with everything
 else. Of the words that the lines leave, a third are given to names, since each name brings numbers."""
 CHANGED = 0.0005
