@@ -29,7 +29,7 @@ Array = NDArray[np.floating]
 # rows of a tile against the whole bank, and queries and bank rows of a tile of the readout: 1 MB, which stays near the
 # processor
 TILE = 256
-_READ_TILE = (256, 1_024)
+READ_TILE = (256, 1_024)
 # error that sums over nodes are allowed, in shares of the mass, where the shift is at most this
 _NODE_ERROR, _NODE_SHIFT = 1e-6, 4.0
 
@@ -178,7 +178,7 @@ class _Reader:
     def _sums(self, z: Array, *, squared: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sum K columns and, where `squared`, K^2 columns over the bank, (n, c + 2) each."""
         left = exponent_factors(z, z, 1.0)[0]
-        height, width = _READ_TILE
+        height, width = READ_TILE
         sums, squares = np.zeros((2, len(z), self.columns.shape[1]))
         buffer = np.empty(height * width, np.float32)
         for j in range(0, self.right.shape[1], width):
