@@ -32,7 +32,7 @@ def logistic_data(n=400, p=3, seed=0):
 
 def coefficients(A, y, offset, penalty, weight=None, max_steps=60):
     weights = np.ones((1, len(y))) if weight is None else weight[None]
-    return RidgeFits(A.astype(np.float32), y, offset, weights).descend(penalty, max_steps).coefficients[0]
+    return RidgeFits(A.T.astype(np.float32), y, offset, weights).descend(penalty, max_steps).coefficients[0]
 
 
 @pytest.mark.promise("V6")
@@ -52,8 +52,8 @@ def test_the_fit_ends_at_the_minimum(seed):
     def objective(b):
         return negative_log_likelihood(y, offset + A @ b).sum() + 1.5 * b @ b
 
-    # a step that gains under 0.001 nats ends the search
-    assert objective(found) < minimize(objective, np.zeros(3), tol=1e-10).fun + 0.002
+    # a step that promises under 0.01 nats ends the search
+    assert objective(found) < minimize(objective, np.zeros(3), tol=1e-10).fun + 0.02
 
 
 def test_weight_two_is_a_repeated_row():
@@ -78,7 +78,7 @@ def test_fits_side_by_side_reach_the_minimum_that_each_reaches_alone(p):
     # with 200 columns the rows left out hold directions that the other rows do not
     A, y, offset = logistic_data(n=240, p=p)
     A, left_out = (A / np.sqrt(p)).astype(np.float32), np.arange(240) % 4 == np.arange(4)[:, None]
-    fits = RidgeFits(A, y, offset, np.where(left_out, 0.0, 1.0))
+    fits = RidgeFits(A.T, y, offset, np.where(left_out, 0.0, 1.0))
     for penalty in (100.0, 10.0, 1.0, 0.1):
         fits.descend(penalty)
         for b, out in zip(fits.coefficients, left_out, strict=True):

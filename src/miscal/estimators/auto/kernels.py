@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from miscal.estimators.auto.distances import Placed, gaussian_of, squared_distances
+from miscal.estimators.auto.distances import Distances, Placed, gaussian_of, squared_distances
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
 from miscal.estimators.auto.ridge import BestOfPath, RidgeFits, negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-_TILE = 8192
+# rows of a tile, and distances that several kernels share, 32 MB: beyond, each computes its own
+_TILE = 2048
+_SHARED = 1 << 23
 
 
 def gaussian_gram(A: Array, B: Array, sigma: float) -> NDArray[np.float32]:
@@ -90,11 +92,15 @@ class KernelRecipe:
         """Kernel between stacked rows, (n, m)."""
         if self.refined:
             return gaussian_gram(A, B, self.bandwidth)
-        K = gaussian_gram(A[:, :-1], B[:, :-1], self.bandwidth)
-        if self.view in ("none", "line"):
-            return K
-        u = gaussian_gram(A[:, -1:], B[:, -1:], AUTO.confidence_bandwidth)
-        return K * (AUTO.alone_share + u) + np.float32(AUTO.alone_share) * u
+        return self._crossed(gaussian_gram(A[:, :-1], B[:, :-1], self.bandwidth), A[:, -1:], B[:, -1:])
+
+    def _crossed(self, K: NDArray[np.float32], seen: Array, theirs: Array) -> NDArray[np.float32]:
+        """Cross a kernel of the inputs (n, m), which is overwritten, with that of the confidence seen."""
+        if self.view not in ("none", "line"):
+            u = gaussian_gram(seen, theirs, AUTO.confidence_bandwidth)
+            K *= AUTO.alone_share + u
+            K += np.multiply(u, np.float32(AUTO.alone_share), out=u)
+        return K
 
     def linear_columns(self, seen: Array, start: Array) -> NDArray[np.float32]:
         """Unsmoothed columns: 1, the confidence seen, start / 3; a kernel without a view sees 1 alone, (n, 3)."""
@@ -102,12 +108,15 @@ class KernelRecipe:
         parts = [np.ones(len(seen)), sees * seen, sees * start / AUTO.offset_scale]
         return np.stack(parts, 1).astype(np.float32)
 
-    def crossfit(self, rows: LearningRows) -> CrossFitted:
-        """Fit with the penalty of the smallest out-of-fold log loss."""
+    def crossfit(self, rows: LearningRows, distances: Distances | None = None) -> CrossFitted:
+        """Fit with the penalty of the smallest out-of-fold log loss.
+
+        Takes distances: those of the inputs, which several kernels share; of all rows at once.
+        """
         columns, start = self.columns(rows.at), rows.at.start(self.from_raw)
         base = columns[rows.landmarks]
         whitening = _whitening(self.gram(base, base))
-        features = _features(self, columns, start, base, whitening)
+        features = self._features(columns, start, base, whitening, distances)
         fold = np.unique(rows.folds, return_inverse=True)[1]
         # a fit without each fold, and one of all rows
         weights = np.concatenate([fold != np.arange(fold.max() + 1)[:, None], np.ones((1, len(fold)))])
@@ -125,6 +134,23 @@ class KernelRecipe:
         settings = {"penalty": penalty, "bandwidth": self.bandwidth}
         return CrossFitted(member, start - rows.at.offset + shift, settings)
 
+    def _features(
+        self, columns: Array, start: Array, base: Array, whitening: Array, distances: Distances | None
+    ) -> NDArray[np.float32]:
+        """Whitened kernels to the landmarks and the unsmoothed columns, (m + 3, n)."""
+        m, across = len(base), np.ascontiguousarray(whitening.T)
+        known = None if distances is None else distances.to(Placed(base[:, :-1]))
+        features = np.empty((m + 3, len(columns)), np.float32)
+        for i in range(0, len(columns), _TILE):
+            tile = slice(i, i + _TILE)
+            if known is None:
+                K = self.gram(columns[tile], base)
+            else:
+                K = self._crossed(gaussian_of(known[tile], self.bandwidth), columns[tile, -1:], base[:, -1:])
+            np.matmul(across, K.T, out=features[:m, tile])
+        features[m:] = (self.linear_columns(columns[:, -1], start) * _LINEAR_SCALE).T
+        return features
+
 
 def _whitening(gram: Array) -> NDArray[np.float32]:
     """Map of kernels to the landmarks to features whose inner product is the kernel, upper triangular (m, m)."""
@@ -137,17 +163,6 @@ def _whitening(gram: Array) -> NDArray[np.float32]:
 
 # whitened features have prior variance 1; the unsmoothed columns are scaled to that
 _LINEAR_SCALE = np.float32(np.sqrt(AUTO.linear_variance))
-
-
-def _features(recipe: KernelRecipe, columns: Array, start: Array, base: Array, whitening: Array) -> NDArray[np.float32]:
-    m = len(base)
-    # (n, m + 3): the only large array here
-    features = np.empty((len(columns), m + 3), np.float32)
-    for i in range(0, len(columns), _TILE):
-        tile = slice(i, i + _TILE)
-        np.matmul(recipe.gram(columns[tile], base), whitening, out=features[tile, :m])
-    features[:, m:] = recipe.linear_columns(columns[:, -1], start) * _LINEAR_SCALE
-    return features
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +254,8 @@ def first_scores(rows: LearningRows) -> dict[str, Fit]:
         middle, joint = AUTO.few_columns_bandwidths[1], AUTO.few_columns_joint_bandwidth
         recipes.append(KernelRecipe("kernel of columns", middle, of="numbers"))
         recipes.append(KernelRecipe("kernel of columns and confidence", joint, "level", of="numbers"))
-    return {one.name: one.crossfit for one in recipes}
+    shared = Distances(rows.at.inputs.x) if len(rows) * len(rows.landmarks) <= _SHARED else None
+    return {one.name: partial(one.crossfit, distances=shared if one.of == "x" else None) for one in recipes}
 
 
 def refined_scores(rows: LearningRows) -> dict[str, Fit]:

@@ -42,27 +42,26 @@ def negative_log_likelihood(correct: Array, logit: Array) -> Array:
 def normal_matrix(features: Array, offset: Array, weight: Array | None = None) -> NDArray[np.float32]:
     """Curvature of the likelihood at the offset, sum_i w_i v_i phi_i phi_i' with v no less than 0.02.
 
-    Takes features (n, p); offset (n,); weight (n,). Returns ndarray of shape (p, p), float32.
+    Takes features (p, n); offset (n,); weight (n,). Returns ndarray of shape (p, p), float32.
 
     Examples
     --------
     >>> import numpy as np
-    >>> normal_matrix(np.ones((4, 1), np.float32), np.zeros(4))
+    >>> normal_matrix(np.ones((1, 4), np.float32), np.zeros(4))
     array([[1.]], dtype=float32)
     """
-    total = np.zeros((features.shape[1],) * 2, np.float32)
-    for i in range(0, len(features), _BLOCK_ROWS):
-        part, start = features[i : i + _BLOCK_ROWS], expit(offset[i : i + _BLOCK_ROWS])
+    total = np.zeros((len(features),) * 2, np.float32)
+    for i in range(0, len(offset), _BLOCK_ROWS):
+        part, start = features[:, i : i + _BLOCK_ROWS], expit(offset[i : i + _BLOCK_ROWS])
         w = 1.0 if weight is None else weight[i : i + _BLOCK_ROWS]
         # the root of the weight goes into both factors, so that the product is symmetric
-        root = np.sqrt(w * np.maximum(start * (1 - start), _LEAST_VARIANCE)).astype(np.float32)
-        part = part * root[:, None]
-        total += part.T @ part
+        part = part * np.sqrt(w * np.maximum(start * (1 - start), _LEAST_VARIANCE)).astype(np.float32)
+        total += part @ part.T
     return total
 
 
-# nats that a step must gain to be worth another, and the shortest step that is tried
-_LEAST_GAIN, _SHORTEST_STEP = 1e-3, 0.03
+# nats that a step must gain: far less than what tells penalties apart; and the shortest step that is tried
+_LEAST_GAIN, _SHORTEST_STEP = 1e-2, 0.03
 
 
 class RidgeFits:
@@ -75,8 +74,9 @@ class RidgeFits:
 
     Parameters
     ----------
-    features : ndarray of shape (n, p), float32
-        In units of the prior scale of their coefficients.
+    features : ndarray of shape (p, n), float32
+        In units of the prior scale of their coefficients. A feature's values lie side by side in memory: the products
+        with a few rows of weights take two thirds of the time that they take the other way round.
     correct : ndarray of shape (n,), 0 or 1
     offset : ndarray of shape (n,)
         Log-odds that the shift is added to.
@@ -97,7 +97,7 @@ class RidgeFits:
         self._offset, self._weights = offset.astype(np.float32), weights.astype(np.float32)
         share = float(weights.sum() / (len(weights) * largest.sum()))
         self._curvature = normal_matrix(features, offset, largest).astype(np.float64) * share
-        self.coefficients = np.zeros((len(weights), features.shape[1]), np.float32)
+        self.coefficients = np.zeros((len(weights), len(features)), np.float32)
         self.shifts = np.zeros(weights.shape, np.float32)
 
     def descend(self, penalty: float, max_steps: int = 8) -> RidgeFits:
@@ -113,9 +113,14 @@ class RidgeFits:
         going = np.arange(len(b))
         best, residual = self._look(going, b, z, penalty)
         for _ in range(max_steps):
-            gradient = residual @ self._features - penalty * b[going]
+            gradient = (self._features @ residual.T).T - penalty * b[going]
             step = cho_solve(factor, gradient.T, check_finite=False).T.astype(np.float32)
-            move = step @ self._features.T
+            # what the curvature promises; most fits end here, before the shifts are computed
+            worth = np.einsum("kp,kp->k", gradient, step) / 2 >= _LEAST_GAIN
+            if not worth.any():
+                break
+            going, best, step = going[worth], best[worth], step[worth]
+            move = step @ self._features
             # the shifts are linear in the step: one product serves every halving
             size, failing = np.ones(len(going), np.float32), np.arange(len(going))
             found, residual = best.copy(), np.empty_like(move)
@@ -164,8 +169,8 @@ class BestOfPath:
     Examples
     --------
     >>> path = BestOfPath()
-    >>> [path.ends(loss, place) for place, loss in enumerate([0.6, 0.5, 0.7, 0.8])], path.best
-    ([False, False, False, True], 1)
+    >>> [path.ends(loss, place) for place, loss in enumerate([0.6, 0.5, 0.7])], path.best
+    ([False, False, True], 1)
     """
 
     def __init__(self) -> None:

@@ -22,11 +22,9 @@ from miscal.estimators.auto.settings import AUTO
 if TYPE_CHECKING:
     from lightgbm import Dataset
 
-# shallow trees, slow steps, half the columns and two thirds of the rows at a time: the usual choice for a weak signal;
-# set by hand
+# shallow trees of half the columns and two thirds of the rows at a time: the usual choice for a weak signal; set by hand
 _LIGHTGBM = {
     "objective": "binary",
-    "learning_rate": 0.05,
     "num_leaves": 8,
     "max_depth": 3,
     "lambda_l2": 5.0,
@@ -191,7 +189,8 @@ def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False)
     """
     fold, start = np.unique(rows.folds, return_inverse=True)[1], rows.at.start(from_raw)
     leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
-    settings = {**_LIGHTGBM, "seed": rows.seed, "min_data_in_leaf": leaf} | ({} if of == ALL else _OF_COLUMNS)
+    settings = {**_LIGHTGBM, "learning_rate": AUTO.tree_rate, "seed": rows.seed, "min_data_in_leaf": leaf}
+    settings |= {} if of == ALL else _OF_COLUMNS
     seen = _Columns(rows, fold, start, tree_columns(rows.at.inputs, of), settings)
     folds = [fold == k for k in range(fold.max() + 1)]
     boosters = [_Boosting(settings, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
