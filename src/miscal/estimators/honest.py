@@ -1,4 +1,8 @@
-"""Estimate the field at rows whose outcome the fit has not seen."""
+"""Estimate the field at rows whose outcome the fit has not seen.
+
+The fits of folds share what depends on inputs and confidences alone (`Estimator.share_inputs`): it is learned once, of
+all rows, and sees no outcome. Blocks of time share nothing, as the inputs of later rows are not there yet.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +66,7 @@ def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | No
     fitted = hasattr(field, "fitted_")
     seed = field.seed_ if hasattr(field, "seed_") else checked_seed(field.random_state)
     folds = _folds(rows, seed, n_folds)
-    estimator = field.fitted_ if fitted else field.unfitted(seed)
+    estimator = (field.fitted_ if fitted else field.unfitted(seed)).share_inputs(rows)
     estimates = _in_parallel(field, rows, _fold_tasks(estimator, rows, folds))
     coordinates = field.fitted_.transform(rows.X) if fitted else np.zeros((len(rows), 0))
     return _assemble(folds, estimates, coordinates)
@@ -122,7 +126,7 @@ def fit_honest(field: MiscalibrationField, rows: Triples) -> FieldEstimate:
     Takes field: fitted by this call. Returns: FieldEstimate: K-fold values, in the order of the rows.
     """
     seed = checked_seed(field.random_state)
-    estimator = field.unfitted(seed)
+    estimator = field.unfitted(seed).share_inputs(rows)
     folds = _folds(rows, seed, None)
     if estimator.folds_keep_choices:
         fitted = estimator.fit(rows)
@@ -153,7 +157,7 @@ def fit_honest_fields(field: MiscalibrationField, rows: Triples, changed: Change
     (True, True)
     """
     seed = checked_seed(field.random_state)
-    estimator, learned = field.unfitted(seed), _learned_from(rows)
+    estimator, learned = field.unfitted(seed).share_inputs(rows), _learned_from(rows)
     folds = _folds(rows, seed, None)
     numbers = np.unique(folds).tolist()
     # the last fold is judged by all the others in either way

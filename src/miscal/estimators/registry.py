@@ -163,6 +163,10 @@ class Estimator(Protocol):
         """Learn the field from rows, of which those of weight 0 count for nothing."""
         ...
 
+    def share_inputs(self, rows: Triples) -> Self:
+        """Return an estimator that has learned of the rows what parts of them may share: nothing of any outcome."""
+        ...
+
     def for_folds(self) -> Self:
         """Return an unfitted estimator for the rows outside a fold, with the choices that folds keep."""
         ...

@@ -11,6 +11,7 @@ from miscal.estimators.auto.clusters import (
     ClusterShifts,
     crossfit_clusters,
     crossfit_shifts,
+    find_centres,
     nearest,
     posterior_shifts,
 )
@@ -34,7 +35,10 @@ def grouped(n=3000, seed=0):
 def learning(x, y, offset, folds, weight=None):
     none = np.zeros((len(x), 0))
     inputs = ScoreInputs(x, x, *np.zeros((2, len(x)), np.float32), none.astype(np.float32), none.astype(np.int32))
-    return LearningRows(Query(inputs, offset, offset), y, np.arange(len(y)), folds, np.arange(1), weight)
+    centres = tuple(find_centres(x, (2, 4, 8, 16), 0)) if len(x) < 10_000 else ()
+    return LearningRows(
+        Query(inputs, offset, offset), y, np.arange(len(y)), folds, np.arange(1), weight, centres=centres
+    )
 
 
 def fitted_shifts(centres, x, y, offset, folds, weight=None):

@@ -1,8 +1,8 @@
 """Shifts by k-means cluster: edges between groups of inputs that smooth kernels blur.
 
-The clusters are found without labels, coarser and finer ones. The shifts of one partition share a prior that the
-clusters themselves teach (empirical Bayes; Kiefer & Wolfowitz, 1956, fitted by EM as in Laird, 1978), so that a cluster
-with few rows borrows from the others, and clusters with nothing wrong agree on a shift of 0.
+The clusters, coarser and finer ones, are found without labels, once for all fits of a run. The shifts of one partition
+share a prior that the clusters themselves teach (empirical Bayes; Kiefer & Wolfowitz, 1956, fitted by EM as in Laird,
+1978), so that a cluster with few rows borrows from the others, and clusters with nothing wrong agree on a shift of 0.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
-# stream of the rows and starts of k-means
-_CENTRES = 98
 _BLOCK_ROWS = 4_096
 
 
@@ -83,13 +81,10 @@ class ClusterMember:
 
 def crossfit_clusters(rows: LearningRows) -> CrossFitted:
     """Fit every partition from every start, out of fold, and average those that the best does not beat by an error."""
-    at, rng = rows.at, np.random.default_rng((rows.seed, _CENTRES))
-    places = at.inputs.components
-    if len(places) > AUTO.centre_rows:
-        places = places[np.sort(rng.choice(len(places), AUTO.centre_rows, replace=False))]
-    # the rows learned from, not those drawn: a cluster needs so many to learn its shift from
-    sizes = [k for k in AUTO.n_clusters if k <= len(rows) // AUTO.least_cluster_rows]
-    partitions = find_centres(places, sizes, int(rng.integers(2**31)))
+    at = rows.at
+    # a cluster needs so many rows to learn its shift from; a table too small for clusters is one, and has one shift
+    fine = [centres for centres in rows.centres if len(centres) <= len(rows) // AUTO.least_cluster_rows]
+    partitions = fine or [at.inputs.components.mean(0, keepdims=True)]
     tried: list[tuple[ClusterShifts, Array, Array]] = []
     # clusters whose shifts are all that is wrong bend the global map: the confidence itself is the other start, unless
     # the identity is the global map

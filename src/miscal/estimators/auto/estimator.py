@@ -22,6 +22,7 @@ The order of the scores is that of :mod:`miscal.estimators.auto.portfolio`, ever
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -38,7 +39,6 @@ from miscal.calibration.global_map import crossfit_global_map
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.auto.distances import find_support
-from miscal.estimators.auto.inputs import fit_scaler
 from miscal.estimators.auto.kernels import WIDE, refined_scores
 from miscal.estimators.auto.local import LOCAL, crossfit_local
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
@@ -47,6 +47,7 @@ from miscal.estimators.auto.portfolio import FIRST_STACK, Portfolio, columns, cr
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
+from miscal.estimators.auto.shared import SharedInputs, learn_shared
 from miscal.estimators.auto.stack import StructureEvidence, stack_out_of_fold, stack_weights, weigh
 from miscal.estimators.estimate import Correction, FieldEstimate, Unlike
 
@@ -63,21 +64,21 @@ def inner_folds(n: int) -> int:
     return AUTO.n_folds if n <= AUTO.many_rows else AUTO.n_folds_of_many
 
 
-def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
+def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None) -> AutoModel:
     """Fit the default estimator.
 
-    Takes rows: all of positive weight, at least 20.
+    Takes rows: all of positive weight, at least 20; shared: what several fits learn of the inputs but once.
     """
-    # one stream: the order of its draws (folds, scaler, landmarks) is part of what a seed means
+    shared = shared or learn_shared(rows, seed)
+    # one stream: the order of its draws (folds, landmarks) is part of what a seed means
     rng = np.random.default_rng(seed)
     groups = rows.units
     folds = assign_folds(groups, inner_folds(len(rows)), rng)
     maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
-    scaler = fit_scaler(rows.X, rows.confidence, rng, rows.layout)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
-    at = Query(scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
+    at = Query(shared.scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
     table = rows.layout is not None and rows.layout.table
-    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, table)
+    learning = LearningRows(at, rows.correct, groups, folds, landmarks, rows.weight, seed, table, shared.centres)
 
     fitted = _fit_scores(learning)
     portfolio, candidates = _combine(learning, fitted, structure=fitted.evidence.structure)
@@ -87,7 +88,7 @@ def fit_auto(rows: Triples, *, seed: int = 0) -> AutoModel:
     ]
     return AutoModel(
         global_map=maps.map,
-        scaler=scaler,
+        scaler=shared.scaler,
         place=fitted.place,
         # kept even where no structure is claimed, since it gives every row its place, mass and neighbours
         local=fitted.geometry,
@@ -201,6 +202,14 @@ def _candidate(
     return ScoreCandidate(name, float(loss), float(proxy), None, chosen, settings or {})
 
 
+def _weighing(rows: Triples) -> Triples:
+    """Rows of positive weight in canonical order: others would still take places among folds, landmarks and bank."""
+    kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
+    if len(kept) < AUTO.least_rows:
+        raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
+    return in_canonical_order(rows.take(kept))[0]
+
+
 class AutoField:
     """Portfolio of logit shifts with a local readout; see :mod:`miscal.estimators.auto.estimator`.
 
@@ -243,6 +252,17 @@ class AutoField:
 
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         self.random_state, self.n_jobs = random_state, n_jobs
+        self._shared: SharedInputs | None = None
+
+    @one_thread()
+    def share_inputs(self, rows: Triples) -> AutoField:
+        """Return a copy for fits to parts of rows, with what depends on inputs and confidences of all of them alone.
+
+        No outcome enters it, so a fit without some rows has not seen their outcomes by it.
+        """
+        field = copy(self)
+        field._shared = learn_shared(_weighing(rows), drawn_seed(self.random_state))
+        return field
 
     @one_thread()
     def fit(self, rows: Triples) -> AutoField:
@@ -250,13 +270,9 @@ class AutoField:
 
         Returns: AutoField: self.
         """
-        # rows of weight 0 would still take places among folds, landmarks and bank
-        kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
-        if len(kept) < AUTO.least_rows:
-            raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
-        rows, _ = in_canonical_order(rows.take(kept))
+        rows = _weighing(rows)
         self.rows_ = rows.row
-        self._keep(fit_auto(rows, seed=drawn_seed(self.random_state)))
+        self._keep(fit_auto(rows, seed=drawn_seed(self.random_state), shared=self._shared))
         return self
 
     def _keep(self, model: AutoModel) -> None:
@@ -267,8 +283,10 @@ class AutoField:
         self.selection_ = [candidate.as_row() for candidate in model.candidates]
 
     def for_folds(self) -> AutoField:
-        """Return the estimator of a fold: every choice is made again."""
-        return AutoField(random_state=self.random_state)
+        """Return the estimator of a fold: every choice is made again, of the inputs that are shared."""
+        field = AutoField(random_state=self.random_state)
+        field._shared = self._shared
+        return field
 
     @one_thread()
     def estimate(self, X: np.ndarray, confidence: np.ndarray) -> FieldEstimate:

@@ -69,6 +69,8 @@ class LearningRows:
     seed : int
     table : bool
         Whether the inputs that place rows are the columns of a table, not an embedding.
+    centres : tuple of ndarray of shape (k, q), float32
+        Of partitions of the rows into clusters, in the leading components.
     """
 
     at: Query
@@ -79,6 +81,7 @@ class LearningRows:
     weight: Array | None = None
     seed: int = 0
     table: bool = False
+    centres: tuple[NDArray[np.float32], ...] = ()
 
     def __len__(self) -> int:
         return len(self.correct)

@@ -22,7 +22,7 @@ from miscal.estimators.auto.settings import AUTO
 if TYPE_CHECKING:
     from lightgbm import Dataset
 
-# shallow trees of half the columns and two thirds of the rows at a time: the usual choice for a weak signal; set by hand
+# shallow trees of half the columns and most rows at a time: the usual choice for a weak signal; set by hand
 _LIGHTGBM = {
     "objective": "binary",
     "num_leaves": 8,

@@ -165,6 +165,10 @@ class PaperField:
         """What was chosen, as JSON values."""
         return {"sigma": self.sigma_, "lambda": self.penalty_, "epoch": self.epoch_, "alpha": self.alpha_}
 
+    def share_inputs(self, rows: Triples) -> PaperField:
+        """Return self: fits share nothing."""
+        return self
+
     def for_folds(self) -> PaperField:
         """Return the estimator of a fold: with the chosen sigma, lambda and number of epochs once there are any."""
         same = {

@@ -1,0 +1,34 @@
+"""Laws of what the fits of one run share."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from miscal.calibration.calibrators import logit
+from miscal.data.triples import Triples
+from miscal.estimators.auto.estimator import AutoField
+from miscal.estimators.auto.shared import learn_shared
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X, f = rng.normal(size=(400, 4)).astype(np.float32), rng.uniform(0.1, 0.9, 400)
+    y = (rng.random(400) < expit(logit(f) + 1.5 * np.sign(X[:, 0]))).astype(float)
+    return Triples.of(X, confidence=f, correct=y)
+
+
+@pytest.mark.promise("V4")
+def test_what_fits_share_holds_no_outcome(rows):
+    ours, theirs = (learn_shared(one, 0) for one in (rows, replace(rows, correct=1 - rows.correct)))
+    for name, held in ours.scaler.state().items():
+        np.testing.assert_array_equal(held, theirs.scaler.state()[name])
+    for one, other in zip(ours.centres, theirs.centres, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_fit_to_all_rows_is_the_same_by_what_is_shared_and_by_its_own(rows):
+    alone, sharing = AutoField().fit(rows), AutoField().share_inputs(rows).for_folds().fit(rows)
+    np.testing.assert_array_equal(alone.delta(rows.X, rows.confidence), sharing.delta(rows.X, rows.confidence))
