@@ -59,9 +59,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "half the rounds at twice the rate": {"tree_rate": 0.1, "tree_rounds": (12, 25, 50, 75, 100)},
     "patience 2": {"patience": 2},
     "250 landmarks": {"landmarks": 250},
-    "half the Adam steps": {"fold_steps": (20, 5), "final_steps": (30, 5)},
-    "batches of 512": {"batch": 512},
-    "centres of 4,000 rows": {"centre_rows": 4_000},
+    "twice the Adam steps": {"fold_steps": (40, 20), "final_steps": (60, 20)},
+    "batches of 1,024": {"batch": 1_024},
     "three partitions": {"n_clusters": (8, 32, 128)},
 }
 """Variants by the constants that are changed."""

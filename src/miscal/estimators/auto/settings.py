@@ -134,13 +134,15 @@ class AutoSettings:
     bank_rows: int = 20_000
     # dimensions of the learned geometry: noise joins with every further one; set by hand
     dimensions: int = 6
-    # batch and rate of Adam; the rate falls by a cosine to 0
-    batch: int = 1_024
+    # batch and rate of Adam; the rate falls by a cosine to 0. The kernel of a batch of 512 stays in the cache: a step
+    # costs a quarter of one of 1,024, with the same log loss left out (`benchmarks/ablation.py`)
+    batch: int = 512
     rate: float = 0.05
     # Adam steps in a fold and in the last fit, with few columns and with many: a wide place starts from a fitted score,
-    # and 40 steps from there fitted the rows too closely (log loss left out 0.003 worse than 10, at 2,000 rows)
-    fold_steps: tuple[int, int] = (40, 10)
-    final_steps: tuple[int, int] = (60, 10)
+    # and 40 steps from there fitted the rows too closely (log loss left out 0.003 worse than 10, at 2,000 rows). With
+    # few columns twice as many change nothing (`benchmarks/ablation.py`)
+    fold_steps: tuple[int, int] = (20, 10)
+    final_steps: tuple[int, int] = (30, 10)
     # rows whose leave-one-out loss compares starts and ridges, with few columns and with many: a weak signal needs
     # many, but a wide place has its signal in the score, and fewer rows tell starts apart
     compared_rows: tuple[int, int] = (10_000, 3_000)
