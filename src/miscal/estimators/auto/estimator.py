@@ -5,7 +5,7 @@
    Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
    for each k-means cluster; of columns with levels, shifts of all levels, shifts and slopes of the groups that stand
-   out, and trees that see the columns alone.
+   out, and trees that see the columns alone; of eight columns or more, steps and slopes of the few that matter.
 3. Refined scores, where there are many columns, none of them with levels, and at least 2,000 rows: kernels over
    (stacked score, confidence, leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it
@@ -43,7 +43,7 @@ from miscal.estimators.auto.kernels import WIDE, refined_scores
 from miscal.estimators.auto.local import LOCAL, crossfit_local
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.model import AutoModel, Placement, ScoreCandidate
-from miscal.estimators.auto.portfolio import FIRST_STACK, Portfolio, columns, crossfit_first, shifts_of
+from miscal.estimators.auto.portfolio import FIRST_STACK, Portfolio, columns, crossfit_first, first_prior, shifts_of
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -115,7 +115,7 @@ class _CrossFittedScores:
 
 def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
     members = crossfit_first(rows)
-    first = _stacked(rows, columns(shifts_of(members)))
+    first = _stacked(rows, columns(shifts_of(members)), first_prior(members))
     # refined kernels measure distances in this unit; a first stack that is all but flat must not be blown up to noise
     scale = max(float(first.std()), 1e-3)
     refining = replace(rows, at=replace(rows.at, first=first / scale))
@@ -156,7 +156,7 @@ def _combine(
     if alone:
         first, final = _only(best, fitted.first), _only(FIRST_STACK, fitted.parts)
     else:
-        first = _weights(rows, shifts_of(fitted.first))
+        first = _weights(rows, shifts_of(fitted.first), first_prior(fitted.first))
         final = _weights(rows, fitted.parts, _prior(fitted))
     final = {name: _trust(rows) * w for name, w in final.items()}
     # a first score counts by way of the first stack: its weight in it, times that of the stack

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,10 @@ class ScoreInputs:
         Columns of a table beside an embedding, scaled like x.
     codes : ndarray of shape (n, c), int32
         Level of each column that has levels; -1 is one that the training rows do not have.
+    given : ndarray of shape (n, d)
+        All columns but those of codes, as they came; not a copy.
+    varying : ndarray of shape (v,), int
+        Those of the columns given that may be learned from: neither constant, nor a moment.
     """
 
     x: NDArray[np.float32]
@@ -46,6 +50,8 @@ class ScoreInputs:
     rank: NDArray[np.float32]
     numbers: NDArray[np.float32]
     codes: NDArray[np.int32]
+    given: NDArray[np.floating] = field(default_factory=lambda: np.zeros((0, 0)))
+    varying: NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def level_counts(self) -> list[int]:
@@ -101,6 +107,8 @@ class Scaler:
             rank.astype(np.float32),
             _single((np.asarray(X[:, places:beside], np.float64) - self.numbers[0]) * self.numbers[1]),
             X[:, beside:].astype(np.int32),
+            X[:, :beside],
+            np.flatnonzero(np.append(self.inverse_sd, self.numbers[1])),
         )
 
     def state(self) -> dict[str, NDArray]:

@@ -10,7 +10,7 @@ While the scores are fitted their shifts are out of fold; afterwards they are to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from miscal.base.state_folder import under, with_prefix
-from miscal.estimators.auto import clusters, kernels, levels, sparse_effects, trees
+from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
 from miscal.estimators.auto.local import LOCAL, LocalMember
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, State
 
@@ -30,8 +30,12 @@ FIRST: tuple[Callable[[LearningRows], dict[str, Fit]], ...] = (
     clusters.scores,
     levels.scores,
     sparse_effects.scores,
+    few_columns.scores,
 )
 """Tell which scores of the first stack serve some rows, by name, in the order of the table of candidates."""
+
+EARNING = frozenset({few_columns.NAME})
+"""Scores that have no weight in the first stack but what they earn: most inputs have nothing for them to find."""
 
 MEMBERS: dict[str, type[Member]] = {
     one.kind: one
@@ -41,6 +45,7 @@ MEMBERS: dict[str, type[Member]] = {
         clusters.ClusterMember,
         levels.LevelMember,
         sparse_effects.SparseMember,
+        few_columns.FewColumnsMember,
         LocalMember,
     )
 }
@@ -63,6 +68,18 @@ def shifts_of(fitted: Mapping[str, CrossFitted]) -> dict[str, Array]:
 def columns(shifts: Mapping[str, Array]) -> NDArray[np.float64]:
     """Shifts side by side, (n, k)."""
     return np.stack(list(shifts.values()), 1)
+
+
+def first_prior(names: Iterable[str]) -> NDArray[np.float64]:
+    """Weights that those of the first stack are drawn to: alike, but for scores that must earn theirs.
+
+    Examples
+    --------
+    >>> first_prior(["kernel", "boosted trees", few_columns.NAME]).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    given = np.array([name not in EARNING for name in names], np.float64)
+    return given / max(given.sum(), 1.0)
 
 
 def weighted(shifts: Mapping[str, Array], weights: Mapping[str, float]) -> NDArray[np.float64]:

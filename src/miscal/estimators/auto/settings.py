@@ -129,6 +129,38 @@ class AutoSettings:
     # rounds of backfitting, half of them before pairs join; set by hand
     sparse_sweeps: int = 5
 
+    # --- steps and slopes of few columns of many: chosen on draws that `benchmarks/sparse.py` does not have ---
+    # fewer columns are seen whole by the other scores; fewer rows find nothing among many columns; set by hand
+    least_many_columns: int = 8
+    least_screened_rows: int = 200
+    # shares of the rows below the steps that columns are screened by, the middle one that of signs; rows that tell them
+    screened_steps: tuple[float, ...] = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)
+    screened_quantile_rows: int = 1_000
+    # values that are screened, rows times columns: time; by then, what is large enough to matter is seen
+    screened_values: int = 100_000_000
+    # columns and pairs of columns that each fold looks at closely: time
+    screened_columns: int = 32
+    screened_pairs: int = 8
+    # operations of all pairs, and rows below which they are not looked for: 1,000 columns of 4,000 rows take .2 s
+    pair_work: int = 4_000_000_000
+    least_pair_scan_rows: int = 1_000
+    # bins of a screened column, whose edges are its steps, and share of the information that a step leaves on each side
+    few_bins: int = 32
+    least_side: float = 0.02
+    # standard deviations beyond which a slope stays where it is
+    slope_reach: float = 3.0
+    # in units of chi-squared, for each factor e in the number of candidates; how many steps of a column differ
+    candidate_charge: float = 2.0
+    steps_to_a_slope: float = 8.0
+    # single terms whose products are candidates, terms in all, and terms without a gain after which none is added
+    multiplied_terms: int = 6
+    most_terms: int = 24
+    few_patience: int = 4
+    # prior precision of a coefficient, Newton steps, and the least variance of an outcome in them
+    few_ridge: float = 10.0
+    few_newton_steps: int = 3
+    least_variance: float = 0.02
+
     # --- local shift ---
     # rows read from: a query costs one kernel weight for each (the paper's bank is of the same size)
     bank_rows: int = 20_000
