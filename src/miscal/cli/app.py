@@ -1,8 +1,8 @@
 """The commands of the command line, and the module of each."""
 
-from collections.abc import Sequence
-from importlib import import_module, metadata
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -26,13 +26,22 @@ COMMANDS = {
 }
 """Command: its module in ``cli.commands``."""
 
+_PLAIN: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
+"""How every application is made."""
+
 
 def run(argv: Sequence[str]) -> object:
     """Parse the arguments and run the command they name.
 
     `argv`: the arguments. Returns an exit status, or None.
     """
-    return build()(list(argv), prog_name="miscal", standalone_mode=False)
+    if argv and argv[0] in COMMANDS:
+        # alone: to import and to build all the others takes longer than a short command does
+        app, name, options = typer.Typer(**_PLAIN), f"miscal {argv[0]}", argv[1:]
+        app.command()(_command(argv[0]))
+    else:
+        app, name, options = build(), "miscal", argv
+    return app(list(options), prog_name=name, standalone_mode=False)
 
 
 def build() -> typer.Typer:
@@ -45,18 +54,14 @@ def build() -> typer.Typer:
     >>> isinstance(build(), typer.Typer)
     True
     """
-    app = typer.Typer(
-        name="miscal",
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        no_args_is_help=False,
-        invoke_without_command=True,
-        callback=_root,
-    )
-    for name, module in COMMANDS.items():
-        app.command(name)(with_options(import_module(f"miscal.cli.commands.{module}").command))
+    app = typer.Typer(name="miscal", no_args_is_help=False, invoke_without_command=True, callback=_root, **_PLAIN)
+    for name in COMMANDS:
+        app.command(name)(_command(name))
     return app
+
+
+def _command(name: str) -> Callable:
+    return with_options(import_module(f"miscal.cli.commands.{COMMANDS[name]}").command)
 
 
 def _root(
@@ -70,6 +75,9 @@ def _root(
     With --debug, every command prints the traceback of an error.
     """
     if version:
+        # it imports a parser of e-mails
+        from importlib import metadata
+
         print(f"miscal {metadata.version('miscal')}")
     elif context.invoked_subcommand is None:
         print(context.get_help())

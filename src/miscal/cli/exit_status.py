@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable
 
 from miscal.base.errors import InternalError, MiscalError
-from miscal.base.files import NO_ROOM, system_error
 from miscal.cli.signals import on_signals
 
 DONE, OUR_FAULT, USERS_TO_FIX, ALARM = 0, 1, 2, 3
@@ -117,6 +116,9 @@ def _fixable(error: BaseException) -> str | None:
         return _usage(error)
     if isinstance(error, MemoryError):
         return "memory ran out: give fewer rows or features, or use a larger machine"
+    # what writes files is imported by what does
+    from miscal.base.files import system_error
+
     cause = system_error(error)
     return _system(cause) if cause else None
 
@@ -129,6 +131,8 @@ def _usage(error: BaseException) -> str:
 
 
 def _system(error: OSError) -> str | None:
+    from miscal.base.files import NO_ROOM
+
     at = f" at {error.filename!s}" if error.filename else ""
     if error.errno in NO_ROOM:
         return f"{error.filename or 'writing'!s}: {NO_ROOM[error.errno]}"
