@@ -153,12 +153,15 @@ def test_what_cannot_be_stored_is_null_in_the_summary(found):
 
 
 def test_a_run_comes_back_and_its_model_corrects(found, data, tmp_path):
-    write_run(found, tmp_path / "run", report=False)
+    written = write_run(found, tmp_path / "run", report=False)
     check_seal(tmp_path / "run")
     run = read_run(tmp_path / "run")
     assert run.table.equals(found.table)
     assert run.map.equals(found.map)
-    assert run.summary.to_json() == found.summary.to_json()
+    assert run.summary.to_json() == written.summary.to_json()
+    # of the map it is written once it is drawn
+    assert (found.summary.map, written.summary.map.n_shown) == (None, len(found.map))
+    assert written.summary.model_copy(update={"map": None, "timing": found.summary.timing}) == found.summary
     kept, saved = (field.estimate(data.X, data.confidence) for field in (found.model.field, run.load_model().field))
     np.testing.assert_array_equal(kept.corrected, saved.corrected)
     with pytest.raises(InputError, match="memory"):

@@ -24,6 +24,7 @@ from miscal.data.columns import Columns
 from miscal.data.readers import open_table
 from miscal.data.readers.where import columns_of
 from miscal.data.triples import Triples
+from miscal.discovery import layout
 from miscal.discovery.run import GivenRows, RunContent
 from miscal.findings.conditions import Frame
 from miscal.findings.ledger import with_features
@@ -274,7 +275,9 @@ def test_the_command_and_python_give_the_same_numbers(found, tmp_path):
 def numbers(run):
     """What a run says of the rows, wherever they came from."""
     content = json.loads(run.summary.to_json())
-    return {name: value for name, value in content.items() if name not in ("timing", "settings", "data", "versions")}
+    # a map is there once it is drawn
+    apart = ("timing", "settings", "data", "versions", "map")
+    return {name: value for name, value in content.items() if name not in apart}
 
 
 # --- what can be done with a run ----------------------------------------------------------------------------------
@@ -289,7 +292,26 @@ def test_tables_are_frames_of_the_kind_that_came_in_with_its_index(found):
     assert found.verdict == found.summary.verdict
 
 
-TABLES = ("findings", "field", "columns", "classes", "class_findings", "decisions")
+def test_the_map_is_drawn_when_it_is_asked_for_and_is_the_one_that_is_saved(found, tmp_path, monkeypatch):
+    drawn, lay_out = [], layout.lay_out
+    monkeypatch.setattr(layout, "lay_out", lambda *points, **how: drawn.append(how) or lay_out(*points, **how))
+    run = miscal.discover(loans(), **EVENT, **QUICK)
+    assert (drawn, run.summary.map) == ([], None)
+    assert repr(run) == repr(found)
+    shown = run.map
+    assert list(shown.columns) == ["row", "x", "y"]
+    assert shown.index.equals(loans().index)
+    assert run.summary.map.n_shown == len(shown)
+    saved = miscal.load(run.save(tmp_path / "run"), frames="pandas")
+    assert len(drawn) == 2  # in each of the two geometries, once
+    assert saved.map.equals(shown.reset_index(drop=True))
+    assert saved.summary == run.summary
+    # and as it is written where nobody has asked for it
+    unasked = miscal_copy(found).save(tmp_path / "unasked")
+    assert pl.read_parquet(unasked / "map.parquet").equals(pl.read_parquet(tmp_path / "run" / "map.parquet"))
+
+
+TABLES = ("findings", "field", "columns", "classes", "class_findings", "decisions", "map")
 
 
 def test_tables_have_a_dozen_columns_with_plain_names_or_all_that_are_stored(found, tmp_path):

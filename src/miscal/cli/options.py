@@ -3,6 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -37,6 +38,13 @@ class Form:
     def __post_init__(self) -> None:
         if self.json and self.markdown:
             raise InputError("give one of --json and --markdown; got both")
+
+    def begin(self, lines: Sequence[str]) -> None:
+        """Print the first lines of a result for people, before the rest is known."""
+        if not (self.json or self.markdown):
+            # what cannot be written is still there when the rest is printed: by then, the work is done
+            with suppress(OSError):
+                print("\n".join(lines), flush=True)
 
     def print(
         self, lines: Callable[[], Sequence[str]], as_json: Callable[[], str], as_markdown: Callable[[], str]

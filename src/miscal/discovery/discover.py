@@ -26,13 +26,14 @@ from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
 from miscal.discovery.evidence import ALL, TEST, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
-from miscal.discovery.layout import MapMethod, check_layout, map_table
+from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedClasses, SavedModel
 from miscal.discovery.several_classes import run_classes
-from miscal.discovery.summarise import summarise
+from miscal.discovery.summarise import first_answer, first_numbers, summarise
+from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
@@ -63,12 +64,14 @@ def discover(
     threshold: float | Sequence[float] = (),
     cost: tuple[float, float] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    answered: Callable[[Answer], None] | None = None,
 ) -> RunContent:
     """Find where a model is over- and under-confident, and test it with outcomes that nothing has seen.
 
     The options are those of :func:`miscal.discover`, which says what each means. Where triples carry a split it is used
     as it is. `progress` is called with a :class:`~miscal.discovery.progress.Progress` as each stage starts and ends,
-    and after every fit of the field.
+    and after every fit of the field; `answered` with the three lines of the answer as soon as they are known: regimes
+    are cut into parts and described, and the map is drawn, after them.
 
     Examples
     --------
@@ -104,7 +107,7 @@ def discover(
         if epsilon is None:
             epsilon = default_epsilon(triples.kind, average(triples.confidence, triples.weight))
     with clock.stage("field") as part, progress_to(part.tell):
-        rows = fit_rows(
+        fitted = fit_rows(
             triples,
             method=method,
             options=options,
@@ -120,43 +123,45 @@ def discover(
     with one_thread():
         settings = replace(LEDGER_DEFAULTS, adjustment=adjustment)
         with clock.stage("regimes") as part:
-            estimate = rows.estimate
+            estimate = fitted.estimate
             regime, hidden_regime = (
                 regimes_of(values, epsilon, estimate.local) for values in (estimate.delta, estimate.hidden)
             )
             words = vocabulary(triples.kind)
             shares = [f"{words.regime(name)} on {percent(np.mean(regime == name))}" for name in ("over", "under")]
             part.found = f"Estimated to be {' and '.join(shares)} of the rows."
-            shown = without_texts(triples) if redact_text else triples
-            parts = [
-                _subregimes(rows, shown, labels, by, seed)
-                for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
-            ]
         with clock.stage("findings") as part:
-            rows, several = run_classes(rows, own_split=own_split, seed=seed, settings=settings)
+            rows, several = run_classes(fitted, own_split=own_split, seed=seed, settings=settings)
             ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several, settings=settings)
             ledger = without_terms(ledger) if redact_text else ledger
             count = "1 finding" if len(ledger.findings) == 1 else f"{len(ledger.findings)} findings"
             strongest = (f"{count}, the strongest: {one.description}." for one in ledger.findings)
             part.found = next(strongest, "No finding.")
-            found = {"regime": regime, "hidden_regime": hidden_regime, "ledger": ledger}
-            rows = replace(rows, triples=shown, subregimes=parts[0], hidden_subregimes=parts[1], **found)
-        with clock.stage("map"):
-            table = field_table(rows)
-            picture, map_info = map_table(rows, table, map_method, seed=seed)
+            shown = without_texts(triples) if redact_text else triples
+            rows = replace(rows, triples=shown, regime=regime, hidden_regime=hidden_regime, ledger=ledger)
+        with clock.stage("answer"):
+            known = first_numbers(rows, seed=seed, several=several)
+        if answered is not None:
+            answered(first_answer(known))
         with clock.stage("measures"):
+            parts = [
+                _subregimes(fitted, shown, labels, by, seed)
+                for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
+            ]
+            rows = replace(rows, subregimes=parts[0], hidden_subregimes=parts[1])
             warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
             if device == "cuda" and not uses_device(method):
                 idle = f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it'
                 warnings = (*warnings, idle)
             summary = summarise(
-                rows, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, map_info=map_info,
-                thresholds=thresholds, several=several,
-            )  # fmt: skip
+                rows, known, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, thresholds=thresholds
+            )
+            table = field_table(rows)
+            picture = Picture.of(rows, table, map_method, seed=seed)
     settings = {**summary.settings, SETTING: redact_text}
     summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
     # in the order that the rows came in
-    table, picture = table[np.argsort(order)], picture.sort("row", maintain_order=True)
+    table = table[np.argsort(order)]
     classes = None if several is None else SavedClasses.of(triples, several.fitted)
     model = SavedModel(
         rows.model.to_saved(),

@@ -20,10 +20,12 @@ a fifth of every fit above, so it is drawn on request only.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -32,11 +34,16 @@ from miscal.base.directions import oriented
 from miscal.base.errors import InputError, argument
 from miscal.base.extras import need
 from miscal.base.json_values import clean_text
+from miscal.base.randomness import global_random_kept
+from miscal.base.threads import one_thread
 from miscal.data.triples import Triples
-from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary import MapInfo
 from miscal.findings.enrichment import written_date
 from miscal.findings.ledger import with_features
+
+if TYPE_CHECKING:
+    from miscal.discovery.fitted_rows import FittedRows
+    from miscal.estimators.field import MiscalibrationField
 
 MAP_FILE = "map.parquet"
 TEXT_LENGTH = 400
@@ -193,34 +200,73 @@ def principal_components(X: np.ndarray, k: int, *, seed: int = 0) -> np.ndarray:
     return scores
 
 
-def map_table(rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed: int) -> tuple[pl.DataFrame, MapInfo]:
-    """Lay the rows out on a plane, by their inputs and by their learned coordinates.
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """The rows that a map shows. The map is drawn when somebody asks for it, as nothing else is computed from it.
 
-    `rows`: all rows of the run. `table`: from :func:`field_table`. `method`: as for
-    :func:`miscal.discovery.layout.lay_out`. `seed`: of the rows shown and of the layout. Returns `map`: the content of
-    ``map.parquet``: positions, field, text, metadata and named inputs of the rows shown; `info`: how it was made.
+    `rows`: those shown. `field`: their values in ``map.parquet``. `coordinates`, float64 (n, k): in the learned
+    geometry; None where `model` has to place them. `method`: as for :func:`lay_out`. `seed`: of the layout. `n_total`:
+    rows that there are.
     """
-    triples = rows.triples
-    # the report takes the texts of examples from the map
-    examples = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
-    examples += [row for finding in rows.ledger.findings for row in finding.rows]
-    shown = np.union1d(shown_rows(len(triples), seed=seed), np.flatnonzero(np.isin(triples.row, examples)))
-    raw = lay_out(triples.places[shown], method=method, seed=seed)
-    # of very many rows no coordinates are kept
-    kept = rows.sample is None
-    coordinates = rows.estimate.coordinates[shown] if kept else rows.model.transform(triples.X[shown])
-    learned = lay_out(coordinates, method=method, seed=seed)
-    picture = table[shown].select(MAP_COLUMNS)
-    explaining = _explaining(triples.take(shown))
-    picture = picture.with_columns(*_positions("raw", raw), *_positions("learned", learned), *explaining)
-    info = MapInfo(
-        file=MAP_FILE,
-        raw_method=raw.method,
-        learned_method=learned.method,
-        n_shown=len(shown),
-        n_total=len(triples),
-    )
-    return picture, info
+
+    rows: Triples
+    field: pl.DataFrame
+    coordinates: np.ndarray | None
+    model: MiscalibrationField
+    method: MapMethod
+    seed: int
+    n_total: int
+
+    @classmethod
+    def of(cls, rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed: int) -> Picture:
+        """Choose what is shown of all rows of a run and of their `table`, by :func:`field_table`."""
+        triples = rows.triples
+        # the report takes the texts of examples from the map
+        examples = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
+        examples += [row for finding in rows.ledger.findings for row in finding.rows]
+        shown = np.union1d(shown_rows(len(triples), seed=seed), np.flatnonzero(np.isin(triples.row, examples)))
+        return cls(
+            rows=triples if len(shown) == len(triples) else triples.take(shown),
+            field=table[shown].select(MAP_COLUMNS),
+            # of very many rows no coordinates are kept
+            coordinates=rows.estimate.coordinates[shown] if rows.sample is None else None,
+            model=rows.model,
+            method=method,
+            seed=seed,
+            n_total=len(triples),
+        )
+
+    @cached_property
+    def drawn(self) -> DrawnMap:
+        """The rows on a plane, by their inputs and by their learned coordinates."""
+        start = time.monotonic()
+        with global_random_kept(), one_thread():
+            coordinates = self.model.transform(self.rows.X) if self.coordinates is None else self.coordinates
+            places = np.ascontiguousarray(self.rows.places)
+            raw, learned = (lay_out(each, method=self.method, seed=self.seed) for each in (places, coordinates))
+            beside = (*_positions("raw", raw), *_positions("learned", learned), *_explaining(self.rows))
+            # in the order that the rows came in
+            table = self.field.with_columns(*beside).sort("row", maintain_order=True)
+        info = MapInfo(
+            file=MAP_FILE,
+            raw_method=raw.method,
+            learned_method=learned.method,
+            n_shown=len(self.rows),
+            n_total=self.n_total,
+        )
+        return DrawnMap(table, info, round(time.monotonic() - start, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnMap:
+    """A map: the content of ``map.parquet``, how it was made, and the seconds that it took.
+
+    The table has positions, field, text, metadata and named inputs of the rows shown.
+    """
+
+    table: pl.DataFrame
+    info: MapInfo
+    seconds: float
 
 
 def _positions(name: str, layout: Layout) -> list[pl.Series]:

@@ -9,18 +9,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-STAGES = ("split", "field", "regimes", "findings", "map", "measures")
-"""The stages of a discovery, in their order. The command adds "reading" before them and "report" after them."""
+STAGES = ("split", "field", "regimes", "findings", "answer", "measures")
+"""The stages of a discovery, in their order. The command adds "reading" before them, "map" and "report" after them."""
 
 _ROWS = (500, 2_000, 12_000, 50_000, 200_000)
 _SECONDS = {
     "split": (0.01, 0.01, 0.02, 0.1, 0.5),
     "field": (4.3, 3.5, 14.0, 50.0, 121.0),
-    "regimes": (0.3, 0.6, 1.0, 1.5, 3.0),
+    "regimes": (0.01, 0.01, 0.01, 0.02, 0.1),
     "findings": (0.02, 0.1, 0.4, 1.0, 4.0),
-    "map": (0.7, 1.4, 1.8, 2.0, 2.0),
-    "measures": (0.8, 1.0, 3.0, 6.0, 15.0),
-    "report": (0.3, 0.3, 0.4, 0.5, 0.7),
+    "answer": (0.4, 0.5, 1.5, 3.0, 8.0),
+    "measures": (0.7, 1.1, 2.5, 4.5, 10.0),
 }
 """Seconds of each stage on two idle cores at these numbers of rows and 384 columns. They only say how long the stages
 are beside each other: how fast this machine is, is learned from the stages that it has done."""
@@ -39,12 +38,12 @@ _LEAST_TIMED = 0.5
 class Progress:
     """How far a discovery has come.
 
-    `stage`: the stage that runs: one of `STAGES`, or "reading" or "report" in the command.
+    `stage`: the stage that runs: one of `STAGES`, or one that the command adds.
     `share`: how much of this stage is done: 0 where it starts, 1 where it has ended. The field tells every fit in
         between, the other stages nothing.
     `seconds`: that this stage has taken so far.
-    `left`: estimate of the seconds until the end of the run; None where nothing is known of it. It rests on the numbers
-        of rows and columns, and from the first fit on, on how long the fits took.
+    `left`: estimate of the seconds until the end of the discovery; None where nothing is known of it. It rests on the
+        numbers of rows and columns, and from the first fit on, on how long the fits took.
     `found`: what the stage found, in a few words; empty before its end and where there is nothing to tell.
     """
 
@@ -119,7 +118,7 @@ class Clock:
         tell(1.0, part.found)
 
     def left(self, name: str, share: float, passed: float) -> float | None:
-        """Estimate the seconds until the end of the run.
+        """Estimate the seconds until the end of the discovery.
 
         `name`: the stage that runs. `share`: how much of it is done, in [0, 1]. `passed`: seconds that it has taken.
         Returns None where the stage has no expected length and has not said how far it is.

@@ -18,6 +18,7 @@ from miscal.data.readers.provenance import EMBEDDINGS_FILE, ROWS_FILE, found_in
 from miscal.data.readers.table import own_parquet
 from miscal.data.triples import FoundUnits, Triples
 from miscal.discovery.evidence import TEST, TIME
+from miscal.discovery.layout import MAP_FILE, Picture
 from miscal.discovery.run_folder import CLASS_FINDINGS_FILE, CLASSES_FILE, COLUMNS_FILE, check_seal, seal
 from miscal.discovery.saved_model import SavedModel, load_clusters, load_model, save_clusters
 from miscal.discovery.summary import Summary, read_summary
@@ -77,7 +78,8 @@ class RunContent:
     `summary`: the numbers, as in ``summary.json``.
     `table`: one row per input row, in order, with the columns of ``field.parquet``. All values are honest. ``delta``
         estimates E[y - f], in [-1, 1]: positive means under-confident.
-    `map`: two-dimensional positions of the rows (a sample, if there are many), for the report.
+    `picture`: the map of the rows (a sample, if there are many), for the report, or what it is drawn from; `summary`
+        says of a map how it was made once it is drawn.
     `findings`, `columns`: ``findings.parquet`` and ``columns.parquet``; the latter without rows where the run was made
         before there was such a file.
     `path`: the folder; None where there is none yet.
@@ -89,7 +91,7 @@ class RunContent:
 
     summary: Summary
     table: pl.DataFrame
-    map: pl.DataFrame
+    picture: pl.DataFrame | Picture
     findings: pl.DataFrame
     columns: pl.DataFrame
     path: Path | None = None
@@ -99,6 +101,19 @@ class RunContent:
     read: Triples | None = None
     kept: GivenRows = GivenRows()
     given: Any = None
+
+    @property
+    def map(self) -> pl.DataFrame:
+        """Two-dimensional positions of the rows, drawn when they are first asked for."""
+        return self.picture.drawn.table if isinstance(self.picture, Picture) else self.picture
+
+    def with_map(self) -> "RunContent":
+        """Return the same run with its map, and with a summary that says how it was made and how long that took."""
+        if not isinstance(self.picture, Picture):
+            return self
+        drawn = self.picture.drawn
+        told = {"map": drawn.info, "timing": {**self.summary.timing, "map": drawn.seconds}}
+        return replace(self, summary=self.summary.model_copy(update=told), picture=drawn.table)
 
     @cached_property
     def tables(self) -> Tables:
@@ -181,12 +196,13 @@ class RunContent:
 
 
 def write_files(found: RunContent, folder: Path) -> None:
-    """Write summary, tables, model and rows that were given in memory into an empty folder, and seal it."""
+    """Write summary, tables, map, model and rows that were given in memory into an empty folder, and seal it."""
+    found = found.with_map()
     # no timestamps and one thread's row groups: the same discovery gives the same bytes
     found.table.write_parquet(folder / "field.parquet", compression="zstd")
     found.findings.write_parquet(folder / "findings.parquet", compression="zstd")
     found.columns.write_parquet(folder / COLUMNS_FILE, compression="zstd")
-    found.map.write_parquet(folder / "map.parquet", compression="zstd")
+    found.map.write_parquet(folder / MAP_FILE, compression="zstd")
     if (classes := found.summary.classes) is not None:
         classes_table(classes).write_parquet(folder / CLASSES_FILE, compression="zstd")
         class_findings_table(classes).write_parquet(folder / CLASS_FINDINGS_FILE, compression="zstd")
@@ -211,7 +227,7 @@ def read_run(folder: str | Path) -> RunContent:
     """
     folder = Path(folder)
     summary = sealed_summary(folder)
-    tables = [own_parquet(folder / name) for name in ("field.parquet", "map.parquet", "findings.parquet")]
+    tables = [own_parquet(folder / name) for name in ("field.parquet", MAP_FILE, "findings.parquet")]
     path = folder / COLUMNS_FILE
     columns = own_parquet(path) if path.exists() else columns_table(())
     return RunContent(summary, *tables, columns=columns, path=folder)

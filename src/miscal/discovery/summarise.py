@@ -12,7 +12,7 @@ import numpy as np
 from miscal.base.json_values import plain
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import vocabulary
-from miscal.calibration.labelled_rows import effect_of_mean
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.metrics.checked_rows import labelled
 from miscal.calibration.metrics.gap import MIN_SLICE_ROWS
 from miscal.data.column_reading import ColumnReading
@@ -21,13 +21,13 @@ from miscal.data.readers.column_readings import READ_COLUMNS
 from miscal.data.triples import SPLITS, Triples
 from miscal.discovery import measurements
 from miscal.discovery.alarms import alarms, copy_alarms, leak_alarms, plain_facts, say_little
-from miscal.discovery.answer import worded
+from miscal.discovery.answer import answer_of, worded
 from miscal.discovery.evidence import ALL, TEST, TIME
 from miscal.discovery.fitted_rows import FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
-from miscal.discovery.summary import Columns, Data, MapInfo, PlaceNumbers, Regime, Selection, Summary
+from miscal.discovery.summary import Columns, Data, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.evidence.blocks import needed
@@ -101,45 +101,77 @@ def _without_hidden(region: Region, name: str) -> Region:
     return region.model_copy(update={name: getattr(region, name).model_copy(update={"hidden": False})})
 
 
+def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = None) -> dict[str, Any]:
+    """Measure what the three lines of the answer say; returns fields of the summary, by their names.
+
+    `rows`: all rows of the run, without their parts. `seed`: of null draws and bootstrap. `several`: what is known of
+    several classes.
+    """
+    triples, evaluated, tested = rows.triples, rows.evaluated, rows.evaluation_rows
+    predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
+    claimed = claim_of(rows, seed=seed)
+    everyone = _everyone(triples)
+    cost = costs(rows.blanked, rows.changed, rows.every, rows.estimate.corrected)
+    read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
+    hidden_regime = rows.hidden_regime[evaluated]
+    return {
+        "kind": triples.kind,
+        "n": len(triples),
+        "plain": plain_facts(everyone, copies(triples), triples.kind, triples.source.get("one_answer")),
+        "global_": measurements.global_numbers(tested, everyone, seed=seed),
+        # smECE is of the whole error, which these regimes are not cut by
+        "hidden_regimes": gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
+        "certificate": claimed,
+        "correction": measurements.comparison(tested, predictions, rows.regime[evaluated]),
+        "gains": measurements.correction_gains(tested, predictions),
+        "findings": rows.ledger.findings,
+        "findings_method": rows.ledger.method,
+        "units": measurements.unit_numbers(tested, triples.counted_by),
+        "data": _data(triples),
+        "columns": tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read),
+        "classes": None if several is None else class_numbers(rows, several),
+        "judge": judge_numbers(rows, seed=seed),
+    }
+
+
+def first_answer(known: dict[str, Any]) -> Answer:
+    """Say in three lines what a run found, as its summary will, of what :func:`first_numbers` returns."""
+    return answer_of(Summary.model_construct(**known))
+
+
 def summarise(
     rows: FittedRows,
+    known: dict[str, Any],
     *,
     seed: int,
     epsilon: float,
     min_rows: int,
     warnings: Sequence[str],
-    map_info: MapInfo,
     thresholds: Thresholds | None = None,
-    several: ClassRun | None = None,
 ) -> Summary:
     """Measure on the evaluation rows what was estimated, and write it down.
 
-    `rows`: all rows of the run. `seed`: of null draws and bootstrap. `epsilon`: Half-width of the band of delta that
-    counts as well calibrated. `min_rows`: the fewest rows of a regime whose gap is measured. `warnings`: what was
-    unusual about the rows and the split. `map_info`: how the map was made. `thresholds`: what was asked of decisions.
-    `several`: what is known of several classes.
+    `rows`: all rows of the run. `known`: what :func:`first_numbers` has measured. `seed`: of null draws and bootstrap.
+    `epsilon`: Half-width of the band of delta that counts as well calibrated. `min_rows`: the fewest rows of a regime
+    whose gap is measured. `warnings`: what was unusual about the rows and the split. `thresholds`: what was asked of
+    decisions. The summary says nothing of a map, which is drawn later.
     """
     thresholds = thresholds or Thresholds()
     triples, evaluated, model, tested = rows.triples, rows.evaluated, rows.model, rows.evaluation_rows
     split = triples.split
-    regime, hidden_regime = rows.regime[evaluated], rows.hidden_regime[evaluated]
+    regime = rows.regime[evaluated]
     supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
     predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
-    claimed, columns = claim_of(rows, seed=seed), plain(triples.source).get("columns", {})
+    claimed, whole = known["certificate"], known["global_"]
+    columns = plain(triples.source).get("columns", {})
     structure = bool(rows.model.structure_)
     regimes = gated_regimes(measurements.regime_numbers(tested, regime, seed=seed), claimed)
-    everyone = labelled(triples.correct, triples.confidence, triples.group, triples.weight)
-    whole = measurements.global_numbers(tested, everyone, seed=seed)
+    everyone = _everyone(triples)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
-    cost = costs(rows.blanked, rows.changed, rows.every, rows.estimate.corrected)
-    read = (ColumnReading(**one) for one in plain(list(triples.source.get(READ_COLUMNS, ()))))
-    readings = tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read)
-    leaking = leak_alarms(readings)
-    copied = copies(triples)
+    leaking = leak_alarms(known["columns"])
     members = [inside[evaluated] for inside in rows.ledger.members]
     summary = Summary(
-        kind=triples.kind,
-        n=len(triples),
+        **known,
         share_extreme=measurements.share_extreme(everyone),
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
@@ -148,8 +180,7 @@ def summarise(
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
         verdict="",
-        plain=plain_facts(everyone, copied, triples.kind, triples.source.get("one_answer")),
-        alarms=(*leaking, *copy_alarms(copied, len(triples)), *alarms(everyone, **named, kind=triples.kind)),
+        alarms=(*leaking, *copy_alarms(copies(triples), len(triples)), *alarms(everyone, **named, kind=triples.kind)),
         warnings=tuple(
             plain(
                 [
@@ -161,22 +192,14 @@ def summarise(
                 ]
             )
         ),
-        global_=whole,
         field=measurements.field_numbers(tested, regime, supported, visible=visible, structure=structure),
         regimes=regimes,
-        # smECE is of the whole error, which these regimes are not cut by
-        hidden_regimes=gated_regimes(measurements.regime_numbers(tested, hidden_regime, seed=None), claimed),
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
-        certificate=claimed,
-        correction=measurements.comparison(tested, predictions, regime),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
-        gains=measurements.correction_gains(tested, predictions),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         subregimes=gated_parts(rows.parts, claimed),
-        findings=rows.ledger.findings,
         accounted_for=rows.ledger.accounted,
         places=_places(rows, regimes),
-        findings_method=rows.ledger.method,
         decisions=decide(
             tested,
             predictions["miscal"],
@@ -185,21 +208,19 @@ def summarise(
             candidates=rows.ledger.method.candidates,
             least=epsilon,
         ),
-        units=measurements.unit_numbers(tested, triples.counted_by),
         over_time=over_time(rows, columns.get("time")),
         weights=measurements.weight_numbers(_weights(rows), columns.get("weight")),
         curves=measurements.curves(tested, predictions["miscal"], regime, members, min_rows=min_rows),
         histogram=measurements.histogram(tested.delta, regime, epsilon),
-        map=map_info,
-        data=_data(triples),
-        columns=readings,
         settings=_settings(triples, model, seed, epsilon, min_rows) | thresholds.chosen,
         versions=_versions(),
         timing={},
-        classes=None if several is None else class_numbers(rows, several),
-        judge=judge_numbers(rows, seed=seed),
     )
     return worded(summary)
+
+
+def _everyone(triples: Triples) -> LabelledRows:
+    return labelled(triples.correct, triples.confidence, triples.group, triples.weight)
 
 
 def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:

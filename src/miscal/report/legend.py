@@ -57,8 +57,9 @@ STAGES = {
     "field": "Learning the field",
     "regimes": "Finding the regimes",
     "corrections": "Fitting the corrections",
-    "map": "Making the map",
+    "answer": "Testing what is claimed",
     "measures": "Measuring the rows",
+    "map": "Making the map",
 }
 
 #: The shades of the field from over- to under-confident, the colours of categories, and those of numbers.

@@ -21,7 +21,7 @@ def write_run(
     reads: Collection[Any] = (),
     looks: Path | None = None,
 ) -> "RunContent":
-    """Write a discovery as a run folder, whole or not at all, and return it.
+    """Write a discovery with its map as a run folder, whole or not at all, and return both.
 
     `found` may be a function that makes it, called once the folder is known to be free and is locked, so that hours of
     work are not lost to a name that is taken. `reads` are paths that are never replaced; `looks` is the folder of its
@@ -29,7 +29,7 @@ def write_run(
     InputError; one that another process is writing a LockedError.
     """
     with run_folder(out, overwrite=overwrite, reads=reads) as folder:
-        discovery = found() if callable(found) else found
+        discovery = (found() if callable(found) else found).with_map()
         # heavy modules come after the folder is known to be free
         from miscal.discovery.run import write_files
         from miscal.report.page import write_page

@@ -47,6 +47,7 @@ _DECISIONS = {
     **{"after_promised": "predicted_after", "after_observed": "happened_after"},
     **{"net_benefit_gain": "net_benefit_gain"},
 }
+_MAP = {"row": "row", "learned_1": "x", "learned_2": "y"}
 """Columns that are shown, by their names in the files, and how they are called."""
 
 
@@ -86,6 +87,7 @@ _TABLES: dict[str, tuple[Callable[[RunContent], pl.DataFrame], Callable[[RunCont
         lambda run: decisions_table(run.summary.decisions),
         lambda run: _chosen(decisions_table(run.summary.decisions), _DECISIONS),
     ),
+    "map": (lambda run: run.map, lambda run: _chosen(run.map, _MAP)),
 }
 """The tables of a run, each with all columns and with those that are shown."""
 

@@ -141,13 +141,21 @@ class Run(ShowsItself):
         """What acting at each threshold leads to, as it is and by the corrected probabilities (``_after``)."""
         return self.frame("decisions")
 
+    @property
+    def map(self) -> Any:
+        """The rows on a plane (of over 20,000 a sample): ``row``, ``x`` and ``y`` in the geometry that was learned.
+
+        Drawn when it is first asked for, which takes seconds.
+        """
+        return self.frame("map")
+
     @checked_call
     def frame(self, name: str, *, wide: bool = False) -> Any:
         """Return a table of the run, as a frame of the kind that came in.
 
         Parameters
         ----------
-        name : {"findings", "field", "columns", "classes", "class_findings", "decisions"}
+        name : {"findings", "field", "columns", "classes", "class_findings", "decisions", "map"}
         wide : bool, default False
             All columns, by their names in the parquet files of a saved run; else a dozen of them with plain names.
 
@@ -162,8 +170,11 @@ class Run(ShowsItself):
         """
         from miscal.runs.frames import table_of
 
+        if name == "map":
+            # the summary then says how it was made
+            self._content = self._content.with_map()
         table = table_of(self._content, name, wide=wide)
-        return self._frames.frame(table, table["row"].to_numpy() if name == "field" else None)
+        return self._frames.frame(table, table["row"].to_numpy() if name in ("field", "map") else None)
 
     @cached_property
     def model(self) -> SavedModel:
@@ -334,7 +345,7 @@ class Run(ShowsItself):
         from miscal.report.page import MARK, build
         from miscal.report.source import source_of
 
-        source = source_of(self._content, Path(path).stem)
+        source = source_of(self._content.with_map(), Path(path).stem)
         return write_new(path, build(source).encode(), mark=MARK, writer="a report of miscal")
 
     @checked_call
@@ -361,13 +372,14 @@ class Run(ShowsItself):
 
         target = {"overwrite": overwrite, "reads": [one["path"] for one in self._content.source.get("files", ())]}
         with _ONE_LOOK:
-            if self._content.model is not None:
+            saved = self._content
+            if saved.model is not None:
                 held = self.path or self._scratch
-                write_run(self._content, folder, looks=held and held / MONITOR, **target)
+                saved = write_run(saved, folder, looks=held and held / MONITOR, **target)
             else:
                 with run_folder(folder, **target) as place:
                     shutil.copytree(self.path, place, dirs_exist_ok=True)
-            self._content = replace(self._content, path=Path(folder))
+            self._content = replace(saved, path=Path(folder))
         return Path(folder)
 
     def _folder(self) -> Path:

@@ -29,14 +29,15 @@ def steps(wanted: bool | None = None) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def stages(wanted: bool | None = None) -> Iterator[Callable[[Progress], None]]:
+def stages(wanted: bool | None = None, *, kept: bool = True) -> Iterator[Callable[[Progress], None]]:
     """Show the stages of a discovery, the time that is left and what was found so far.
 
     A notebook shows one bar, which goes when the work is done. A terminal shows one moving line for the stage that
-    runs, and above it a line for each that has ended. A log gets those lines where they are wanted, without control
-    characters. What is yielded is to be called with every :class:`~miscal.discovery.progress.Progress`.
+    runs, and, where they are `kept`, above it a line for each that has ended. A log gets those lines where they are
+    wanted, without control characters. What is yielded is to be called with every
+    :class:`~miscal.discovery.progress.Progress`.
     """
-    with _display(wanted, log=bool(wanted)) as show:
+    with _display(wanted, log=bool(wanted), kept=kept) as show:
 
         def tell(now: Progress) -> None:
             share = f" {percent(now.share)}" if 0.0 < now.share < 1.0 else ""
@@ -46,7 +47,7 @@ def stages(wanted: bool | None = None) -> Iterator[Callable[[Progress], None]]:
 
 
 @contextmanager
-def _display(wanted: bool | None, *, log: bool) -> Iterator[Callable[..., None]]:
+def _display(wanted: bool | None, *, log: bool, kept: bool = True) -> Iterator[Callable[..., None]]:
     """Yield what shows a name, the share that is done, the seconds left, and the stage that has ended, if one has."""
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     if wanted is False:
@@ -54,7 +55,7 @@ def _display(wanted: bool | None, *, log: bool) -> Iterator[Callable[..., None]]
     elif hasattr(get_ipython(), "kernel"):
         yield from _notebook_bar()
     elif sys.stderr.isatty():
-        yield from _moving_line()
+        yield from _moving_line(kept)
     else:
         yield _logged if log else lambda *now: None
 
@@ -83,7 +84,7 @@ def _notebook_bar() -> Iterator[Callable[..., None]]:
         place.update(HTML(""))
 
 
-def _moving_line() -> Iterator[Callable[..., None]]:
+def _moving_line(kept: bool) -> Iterator[Callable[..., None]]:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -101,7 +102,7 @@ def _moving_line() -> Iterator[Callable[..., None]]:
         task = bar.add_task("starting", total=None, left=None, since=time.monotonic())
 
         def show(name: str, share: str = "", left: float | None = None, ended: Progress | None = None) -> None:
-            if ended is not None:
+            if ended is not None and kept:
                 console.print(_line(ended))
             bar.update(task, description=f"{name}{share}", left=left, since=time.monotonic())
 

@@ -13,6 +13,7 @@ from miscal.runs.settings import DiscoverySettings
 if TYPE_CHECKING:
     from miscal.data.triples import Triples
     from miscal.discovery.run import RunContent
+    from miscal.discovery.summary_parts import Answer
 
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Run folder to write.")]
 
@@ -54,32 +55,53 @@ def run_discovery(
     verbose: bool = False,
     reads: Sequence[Any] = (),
 ) -> None:
-    """Read, discover, write and print, with the output folder owned from the start; `reads` holds paths, and more."""
+    """Read, discover, write and print, with the output folder owned from the start; `reads` holds paths, and more.
+
+    The answer is printed as soon as it is known, the rest once the folder is complete.
+    """
     import time
+    from contextlib import ExitStack
 
     from miscal.discovery.progress import Progress
     from miscal.report import write_run
     from miscal.runs.shown_progress import stages
 
     start = time.monotonic()
+    said: list[str] = []
 
-    def make() -> "RunContent":
-        nonlocal start
-        progress(Progress("reading"))
-        triples = read()
-        # the heavy import comes after the folder is known to be writable and the data to be sound
-        from miscal.discovery.discover import discover
+    with ExitStack() as shown:
+        show = shown.enter_context(stages(True))
 
-        size = f"{len(triples):,} rows, each with {triples.X.shape[1]:,} numbers as inputs."
-        progress(Progress("reading", 1.0, time.monotonic() - start, found=size))
-        found = discover(triples, progress=progress, **settings.of_discovery())
-        progress(Progress("report"))
-        start = time.monotonic()
-        return found
+        def answered(answer: "Answer") -> None:
+            nonlocal show
+            # a moving line would stand in the way of what stays, and lines of stages between the answer and the rest
+            from miscal.report.opening import opening_lines
 
-    with stages(True) as progress:
+            shown.close()
+            if not verbose:
+                said.extend(opening_lines(answer, "…" if draws_blocks() else "..."))
+                form.begin(said)
+            show = shown.enter_context(stages(True, kept=False))
+
+        def make() -> "RunContent":
+            nonlocal start
+            show(Progress("reading"))
+            triples = read()
+            # the heavy import comes after the folder is known to be writable and the data to be sound
+            from miscal.discovery.discover import discover
+
+            size = f"{len(triples):,} rows, each with {triples.X.shape[1]:,} numbers as inputs."
+            show(Progress("reading", 1.0, time.monotonic() - start, found=size))
+            found = discover(triples, progress=lambda now: show(now), answered=answered, **settings.of_discovery())
+            show(Progress("map"))
+            found = found.with_map()
+            show(Progress("map", 1.0, found.summary.timing["map"]))
+            show(Progress("report"))
+            start = time.monotonic()
+            return found
+
         found = write_run(make, out, overwrite=overwrite, reads=reads)
-        progress(Progress("report", 1.0, time.monotonic() - start))
+        show(Progress("report", 1.0, time.monotonic() - start))
 
     from miscal.report.brief import brief_lines, brief_markdown
     from miscal.report.printed import summary_lines
@@ -87,7 +109,9 @@ def run_discovery(
     place = Path(out)
     form.print(
         lambda: (
-            summary_lines(found.summary, place) if verbose else brief_lines(found.summary, place, bars=draws_blocks())
+            summary_lines(found.summary, place)
+            if verbose
+            else brief_lines(found.summary, place, bars=draws_blocks())[len(said) :]
         ),
         found.summary.to_json,
         lambda: brief_markdown(found.summary, place),
