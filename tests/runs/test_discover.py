@@ -280,6 +280,28 @@ def numbers(run):
     return {name: value for name, value in content.items() if name not in apart}
 
 
+# --- quick -------------------------------------------------------------------------------------------------------
+
+
+def test_a_quick_run_has_the_same_findings_and_is_a_run_like_any_other(found, tmp_path):
+    frame = loans()
+    quick = miscal.discover(frame, quick=True, n_jobs=1, **EVENT)
+    named = [{one.description for one in run.summary.findings if one.columns} for run in (quick, found)]
+    assert named[0] == named[1] != set()
+    shifts = quick.content.model.estimator.fitted.shifts_
+    assert shifts and quick.summary.method == "shifts"  # noqa: PT018
+    assert any(one.startswith("quick: no field was learned") for one in quick.summary.warnings)
+    again = miscal.load(quick.save(tmp_path / "run"))
+    new = frame.drop(columns="defaulted")
+    np.testing.assert_array_equal(quick.correct(new)["corrected"], again.correct(new)["corrected"])
+    assert again.monitor(loans(seed=1)).answer.headline
+
+
+def test_quick_has_an_estimator_of_its_own():
+    with pytest.raises(InputError, match="quick=True has an estimator of its own"):
+        miscal.discover(loans(), quick=True, method="paper", **EVENT)
+
+
 # --- what can be done with a run ----------------------------------------------------------------------------------
 
 
