@@ -65,7 +65,7 @@ def page_of(path: Path) -> Path:
 
 def terminal(path: Path) -> tuple[int, int] | None:
     """Return how many lines `miscal show` prints of a run, and its longest line; None of what is no run."""
-    if not (path / "summary.json").exists():
+    if not (path / "report.html").exists():
         return None
     shown = subprocess.run(
         [sys.executable, "-m", "miscal", "show", str(path)], capture_output=True, text=True, check=True

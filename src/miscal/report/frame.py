@@ -75,7 +75,7 @@ def environment(folder: Path = ASSETS, filters: Filters = ()) -> Environment:
     )
     env.filters |= {name: getattr(formatting, name) for name in _NUMBERS}
     env.filters |= {name: _with_decimals(name, more) for name, more in _MORE_DECIMALS.items()}
-    env.filters |= {name: getattr(texts, name) for name in ("short", "listed", "begin")}
+    env.filters |= {name: getattr(texts, name) for name in ("short", "few_words", "listed", "begin")}
     env.filters |= {"bounds": _bounds, "embed": embed, **dict(filters)}
     return env
 
