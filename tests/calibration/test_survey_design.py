@@ -17,6 +17,7 @@ from miscal.calibration.metrics import (
     reliability_curve,
 )
 from miscal.calibration.survey_design import SurveyDesign, deflated, effect_of_groups, fewness, units_of
+from miscal.findings.ledger.membership import Numbers
 
 
 def rows(n=300, size=5, correlation=0.5, seed=0):
@@ -56,7 +57,7 @@ def test_the_design_effect_equals_two_nested_loops(seed):
     )
     member = (rng.random((n, 3)) < 0.7).astype(float)
     member[0] = 1.0
-    many = design.design_effects(csc_array(member), residual, variance)
+    many = design.design_effects(Numbers(csc_array(member)), residual, variance)
     assert many == pytest.approx([by_loops(design, one, residual, variance) for one in member.T])
 
 

@@ -26,11 +26,10 @@ outcome, given input and confidence.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,6 +42,20 @@ hardly any group could hold two, the groups cannot show that they do not hang to
 
 _TWO_SIDED = 0.975
 """Probability of the quantiles whose ratio allows for few groups. A convention: that of intervals at 95 %."""
+
+
+class SummedColumns(Protocol):
+    """m columns of numbers, of which sums over rows are known."""
+
+    def __len__(self) -> int: ...
+
+    def squared_sums(self, values: Floats) -> Floats:
+        """Return the sum of values (n,) over the rows, each times the squared number of the column, (m,)."""
+        ...
+
+    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
+        """Add up over strata a factor (s,) times the product of the columns' sums of `left` and of `right`, (m,)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,34 +157,22 @@ class SurveyDesign:
         groups = float(equal_parts(np.bincount(self.group, scaled**2)))
         return float(self._effect(own, together, _squares(self.group, weight * residual), base, groups))
 
-    def design_effects(self, member: csc_array, residual: Floats, variance: Floats) -> Floats:
-        """Design effects of the sums over many columns of numbers times residuals, (m,); `member` is (n, m).
+    def design_effects(self, columns: SummedColumns, residual: Floats, variance: Floats) -> Floats:
+        """Design effects of the sums over many columns of numbers times residuals, (m,).
 
         As in :meth:`design_effect`, what a row counts must be a factor of its residual.
-
-        Examples
-        --------
-        >>> pairs, half = SurveyDesign(np.arange(1000) // 2, 0.3), np.full(1000, 0.5)
-        >>> sets = csc_array(np.column_stack([np.ones(1000), np.arange(1000) % 2]))
-        >>> pairs.design_effects(sets, half * 0, half**2).round(2).tolist()
-        [1.31, 1.0]
         """
         if self.group is None:
-            return np.ones(member.shape[1])
-        n = len(self.group)
-        gather = csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
-
-        def squares(columns: csc_array, values: Floats) -> Floats:
-            sums = gather @ csc_array(columns.multiply(values[:, None]))
-            return np.asarray(sums.multiply(sums).sum(0)).ravel()
-
-        squared = csc_array((member.data**2, member.indices, member.indptr), shape=member.shape)
-        known = squared.T @ variance
+            return np.ones(len(columns))
+        number, each = self.group, np.ones(int(self.group.max()) + 1)
+        known = columns.squared_sums(variance)
         # as of one sum: rows whose outcomes cannot vary have nothing in common
         base = np.where(known > 0, known, 1.0)
-        groups = base**2 / np.maximum(squares(squared, variance), np.finfo(float).tiny)
-        found = self._effect(base, squares(member, np.sqrt(variance)), squares(member, residual), base, groups)
-        return np.where(known > 0, found, 1.0)
+        parts = columns.products(number, variance, variance, each, squared=True)
+        groups = base**2 / np.maximum(parts, np.finfo(float).tiny)
+        spread = np.sqrt(variance)
+        together, seen = (columns.products(number, values, values, each) for values in (spread, residual))
+        return np.where(known > 0, self._effect(base, together, seen, base, groups), 1.0)
 
     def _effect(self, own: Sums, together: Sums, seen: Sums, base: Sums, groups: Sums) -> Sums:
         """Larger of the two variances over that of independent rows, `base`, made larger where groups are few.

@@ -42,8 +42,16 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     rng = np.random.default_rng(seed)
     values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), rng.integers(0, 6, N)
     strata = Strata.of(np.unique(stratum, return_inverse=True)[1], rng.normal(size=N), mass)
+    other, factor = rng.normal(size=N), rng.normal(size=6)
+    within = np.arange(6)[:, None] == stratum
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "_MOST_GATHERED", gathered)
+        patch.setattr(membership, "_MOST_CELLS", gathered)
+        for squared in (False, True):
+            numbers = matrix**2 if squared else matrix
+            sums = [within @ (one[:, None] * numbers) for one in (values, other)]
+            found = held.products(stratum, values, other, factor, squared=squared)
+            np.testing.assert_allclose(found, factor @ (sums[0] * sums[1]), atol=1e-9)
         np.testing.assert_allclose(held.sums(values), values @ matrix, atol=1e-9)
         np.testing.assert_allclose(held.squared_sums(values), values @ matrix**2, atol=1e-9)
     factors = np.column_stack([strata.factors(column) for column in matrix.T])

@@ -102,12 +102,11 @@ class Strata:
         and w^2 over all of its rows, the squared factors add up to Q - 2 P B / U + V (B / U)^2; where all count alike
         and b is 0 or 1, to n - n^2 / m.
         """
-        scatter = np.zeros(self.many)
+        scatter, mass, total = np.zeros(self.many), self.mass, self.total
         scatter[self.stratum] = self.scatter
-        first, second = columns.squared_sums(self.scatter * self.mass**2), np.empty(len(columns))
-        for places, (sums, squares) in columns.by_stratum(self.stratum, (self.mass, self.mass**2)):
-            mean = sums / self.total[:, None]
-            second[places] = scatter @ (2 * squares * mean - self.squares[:, None] * mean**2)
+        first = columns.squared_sums(self.scatter * mass**2)
+        second = columns.products(self.stratum, mass**2, mass, 2 * scatter / total)
+        second -= columns.products(self.stratum, mass, mass, scatter * self.squares / total**2)
         return np.maximum(first - second, 0.0)
 
 

@@ -26,6 +26,9 @@ _MOST_GATHERED = 1 << 22
 _RANGES = 64
 """Ranges whose sums within strata are held at a time."""
 
+_MOST_CELLS = 1 << 20
+"""Cells of a list and a stratum that are summed at a time, 8 MB."""
+
 
 class Columns(Protocol):
     """m columns of n numbers, most of which are 0."""
@@ -57,6 +60,14 @@ class Columns(Protocol):
         """Yield places, and their sums of each weight (n,) within strata: one (strata, places) for each weight."""
         ...
 
+    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
+        """Add up over strata a factor (s,) times the product of two sums within the stratum, (m,).
+
+        The sums are those of `left` and of `right` (n,) over the rows, each times the number of the column, or its
+        square.
+        """
+        ...
+
 
 def _sums_at(at: Ints, values: Floats, many: int) -> Floats:
     return np.bincount(at, values, many)
@@ -73,6 +84,53 @@ class _Listed:
             at = stratum[rows]
             sums = [_sums_at(at, weight[rows] * numbers, many)[:, None] for weight in weights]
             yield slice(place, place + 1), sums
+
+    def products(
+        self: Columns, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False
+    ) -> Floats:
+        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
+        found = np.empty(len(self))
+        for place in range(len(self)):
+            rows, numbers = self.stored(place)
+            at, numbers = stratum[rows], numbers**2 if squared else numbers
+            both = [_sums_at(at, weight[rows] * numbers, len(factor)) for weight in (left, right)]
+            found[place] = factor @ (both[0] * both[1])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Sums over the rows of each cell, a stratum and a value or bin of a column: all that tests ask of rows.
+
+    `sums`, float64 (strata, values): of how much rows count, of their residuals, of the squares of either. Rows that
+    were added up before are the same as a cell of each: sums of sums.
+
+    Examples
+    --------
+    >>> cells = CellSums.of(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1.0, 2.0, 4.0]), 2, 2)
+    >>> cells.sums.tolist(), cells.products(cells, np.ones(2), np.array([0, 1]), np.array([1, 1])).tolist()
+    ([[1.0, 2.0], [0.0, 4.0]], [25.0, 20.0])
+    """
+
+    sums: Floats
+
+    @classmethod
+    def of(cls, stratum: Ints, codes: Ints, values: Floats, strata: int, count: int) -> CellSums:
+        """Add up values (n,) over the rows of each cell; rows of code -1 are in none."""
+        return cls(_sums_at(stratum * (count + 1) + codes + 1, values, strata * (count + 1)).reshape(strata, -1)[:, 1:])
+
+    @cached_property
+    def up_to(self) -> Floats:
+        """Sums of the values before each, and of all: (strata, values + 1)."""
+        return np.cumsum(np.column_stack([np.zeros(len(self.sums)), self.sums]), axis=1)
+
+    def products(self, other: CellSums, factor: Floats, low: Ints, high: Ints) -> Floats:
+        """Add up over strata a factor (s,) times the product of both sums of ranges of values, (m,).
+
+        One product of matrices has all that a pair of ends can ask.
+        """
+        ends, last = (self.up_to.T * factor) @ other.up_to, high + 1
+        return ends[last, last] - ends[last, low] - ends[low, last] + ends[low, low]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,12 +183,23 @@ class RowLists(_Listed):
         first = np.r_[0, np.cumsum(inside)][self.first]
         return RowLists(stop - start, self.rows[inside] - self.rows.dtype.type(start), first)
 
-    def _blocks(self) -> Iterator[slice]:
-        """Neighbouring groups that have about so many rows together."""
+    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
+        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
+        found, many = np.empty(len(self)), len(factor)
+        for some in self._blocks(max(1, _MOST_CELLS // many)):
+            rows = self.rows[self.first[some.start] : self.first[some.stop]]
+            own = np.repeat(np.arange(some.stop - some.start), np.diff(self.first[some.start : some.stop + 1]))
+            cell, size = own * many + stratum[rows], (some.stop - some.start) * many
+            sums = [_sums_at(cell, weight[rows], size) for weight in ((left,) if right is left else (left, right))]
+            found[some] = (sums[0] * sums[-1]).reshape(-1, many) @ factor
+        return found
+
+    def _blocks(self, most: int | None = None) -> Iterator[slice]:
+        """Neighbouring groups that have about so many rows together, at most so many groups."""
         start = 0
         while start < len(self):
             stop = int(np.searchsorted(self.first, self.first[start] + _MOST_GATHERED, "right")) - 1
-            stop = max(start + 1, stop)
+            stop = max(start + 1, stop if most is None else min(stop, start + most))
             yield slice(start, stop)
             start = stop
 
@@ -170,8 +239,26 @@ class BinRanges:
 
     def stored(self, place: int) -> tuple[Ints, Floats]:
         """Return the rows of a group, and 1 for each."""
-        rows = np.flatnonzero((self.codes >= self.low[place]) & (self.codes <= self.high[place]))
+        order, ends = self._in_bins
+        rows = np.sort(order[ends[self.low[place]] : ends[self.high[place] + 1]])
         return rows, np.ones(len(rows))
+
+    @cached_property
+    def _count(self) -> int:
+        return int(max(self.codes.max(initial=-1), self.high.max(initial=-1))) + 1
+
+    @cached_property
+    def _in_bins(self) -> tuple[Ints, Ints]:
+        """Rows bin by bin, without those in none, and where each bin begins."""
+        order = np.argsort(self.codes, kind="stable")
+        sizes = np.bincount(self.codes + 1, minlength=self._count + 1)
+        return order[sizes[0] :], np.r_[0, np.cumsum(sizes[1:])]
+
+    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
+        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
+        one = CellSums.of(stratum, self.codes, left, len(factor), self._count)
+        other = one if right is left else CellSums.of(stratum, self.codes, right, len(factor), self._count)
+        return one.products(other, factor, self.low, self.high)
 
     def of_rows(self, start: int, stop: int) -> BinRanges:
         """Return the groups of the rows from `start` to before `stop`, counted from `start`."""
@@ -179,10 +266,8 @@ class BinRanges:
 
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield places, and their sums of each weight within strata."""
-        strata, bins = int(stratum.max()) + 1, int(max(self.codes.max(), self.high.max())) + 2
-        cell = stratum * bins + self.codes + 1
-        sums = [_sums_at(cell, weight, strata * bins).reshape(strata, bins) for weight in weights]
-        up_to = [np.cumsum(one, axis=1) for one in sums]
+        strata = int(stratum.max()) + 1
+        up_to = [CellSums.of(stratum, self.codes, weight, strata, self._count).up_to for weight in weights]
         for start in range(0, len(self), _RANGES):
             some = slice(start, start + _RANGES)
             yield some, [one[:, self.high[some] + 1] - one[:, self.low[some]] for one in up_to]
@@ -272,6 +357,10 @@ class SideBySide:
         for start, block in zip(self._first.tolist(), self.blocks, strict=False):
             for some, sums in block.by_stratum(stratum, weights):
                 yield slice(start + some.start, start + min(some.stop, len(block))), sums
+
+    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
+        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
+        return self._joined([one.products(stratum, left, right, factor, squared=squared) for one in self.blocks])
 
     def of_rows(self, start: int, stop: int) -> SideBySide:
         """Return the columns of the rows from `start` to before `stop`, counted from `start`."""

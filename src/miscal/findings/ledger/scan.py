@@ -83,8 +83,6 @@ from miscal.findings.ledger.sizes import (
 from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
 
 _NO_VARIANCE = 1e-9
-_DESIGNED = 64
-"""Candidates whose design effects are found at a time, each by copies of its rows."""
 _WIDE = 50
 """Rows of a stratum that tells which share of the rows of a confidence a group is. Not tuned."""
 _VARIANCE_OF_SCORES = 1e-6
@@ -147,9 +145,7 @@ class _Scan:
         self.effect = np.ones(len(self.of))
         if rows.design is not None:
             factors = rows.mass * rows.residual, rows.mass**2 * rows.variance
-            parts = np.array_split(np.arange(len(self.of)), -(-len(self.of) // _DESIGNED))
-            effects = [rows.design.design_effects(self.columns.sparse(part), *factors) for part in parts]
-            self.effect = np.concatenate(effects)
+            self.effect = rows.design.design_effects(self.columns, *factors)
         self.counts = groups.member.counts()[self.of]
         self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
         self.chosen: list[int] = []
