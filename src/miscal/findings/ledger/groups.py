@@ -260,6 +260,10 @@ class _Found:
 
     def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
+        if len(cells) > self.settings.paired_columns:
+            # stable: columns of values before those of bins, and of each kind those named first
+            cells = sorted(cells, key=lambda part: not isinstance(part.cells[0], (Value, Missing)))
+            cells = cells[: self.settings.paired_columns]
         pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
         pairs.sort(key=lambda pair: -pair[0])
         for _, one, i, two, j in pairs[: self.settings.max_pairs]:

@@ -53,6 +53,8 @@ class LedgerSettings:
     group of 1 % of all cases may be 0.9 % of the rows."""
     max_pairs: int = 3_000
     """Pairs at most, the largest first: the order is fixed before any outcome is seen."""
+    paired_columns: int = 300
+    """Columns whose values are taken in pairs, those of values before those of bins: time goes with their square."""
     combined_numbers: int = 6
     """Columns of numbers, those named first, of which two are taken together."""
     combined_rows: int = 1_000_000
