@@ -81,7 +81,7 @@ def picture(answer: Answer, method: str, out: Path) -> dict[str, Any] | None:
         text = f"{write(one.value)} ({write(one.low)} to {write(one.high)})" + (f", {one.aside}" if one.aside else "")
         href = None if one.pair is None else report_link(out, one.pair, method)
         at = dict(zip(("low", "high", "at"), places[3 * k : 3 * k + 3], strict=True))
-        rows.append({"name": one.name, "text": text, "side": side, "href": href, **at})
+        rows.append({"name": one.name, "value": write(one.value), "text": text, "side": side, "href": href, **at})
     return {"zero": zero, "rows": rows}
 
 
