@@ -11,7 +11,7 @@ over disjoint folds, and cost one product of matrices. Terms are then added one 
 
 and all terms are refitted with a small ridge. A gain is charged by 2 log of how many candidates of its kind there are
 to one slope (Chen & Chen, "Extended Bayesian information criteria", Biometrika 95, 2008). Each fold screens and adds
-anew, all with one number of terms, the one of the smallest out-of-fold log loss; it may be none.
+anew, all with one number of terms, the one of the smallest out-of-fold log loss; none where it gains little.
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ def crossfit_few_columns(rows: LearningRows) -> CrossFitted:
     ]
     left_out = [np.flatnonzero(fold == k) for k in range(fold.max() + 1)]
     best, told, member = 0, np.zeros(len(rows)), FewColumnsMember((), np.zeros(1))
-    loss = _loss(rows, told)
+    loss = _loss(rows, told) - AUTO.least_few_gain / weight.sum()
     for number in range(1, AUTO.most_terms + 1):
         for fit in fits:
             fit.add()
