@@ -75,7 +75,7 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_install bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
+BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \
@@ -97,6 +97,9 @@ bench/bench_%: $(VENV)/.done-bench
 # discover as a user runs it, on all cores
 bench/bench_scaling: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out docs/images)
+
+bench/bench_waiting: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/bench_waiting.py --quick $(if $(DATA),--data $(DATA))
 
 bench/bench_calibrate: $(VENV)/.done-bench
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_calibrate.py $(if $(FULL),--full)

@@ -1,0 +1,154 @@
+"""How long one waits for `miscal discover`: until the answer is printed, and until the report is drawn.
+
+    python benchmarks/bench_waiting.py [--data DIR] [--only NAME ...] [--quick] [--before SRC] [--repeats 3]
+
+Whole processes, from the shell to the exit, on all cores: seconds until the first line is printed and until the end,
+processor seconds, peak memory; the smallest of the repeats. `numbers` and `embeddings` are planted worlds with a named
+column; with --data the flights and the census as they are. `--before` names the src folder of another checkout, which
+is run by turns with this one. Beside it the peer on the same numbers: isotonic regression, and LightGBM with the
+confidence as its start, 20 settings, each in five folds; and what LightGBM alone takes three times of 100 trees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from _measure import INTERVAL, _proportional_mb, _tree, apart
+from _scaling_cells import _write_world
+from miscal.calibration.calibrators import logit
+
+CASES = {
+    "embeddings 500 x 384": (500, 384),
+    "numbers 2,000 x 16": (2_000, 16),
+    "embeddings 2,000 x 384": (2_000, 384),
+    "embeddings 12,000 x 384": (12_000, 384),
+}
+TABLES = {
+    "census 30,000 x 16": ("census_dev_2015.parquet", "predicted_probability", "employed"),
+    "flights 40,000 x 23": ("flights_dev.parquet", "predicted_delay_risk", "delayed"),
+}
+SETTINGS = list(product((7, 31), (20, 100), (0.03, 0.1), (1.0, 0.3)))[:16] + [
+    (15, 50, 0.05, s) for s in (1, 0.8, 0.5, 0.3)
+]
+"""Leaves, least rows of a leaf, learning rate and share of the columns of the peer."""
+TREES, FOLDS = 100, 5
+
+
+def waited(command: list[str], src: Path | None) -> dict[str, float]:
+    """Run a command; return seconds until its first line and its end, processor seconds, and its largest memory."""
+    environment = os.environ if src is None else {**os.environ, "PYTHONPATH": str(src)}
+    start, peak, first = time.perf_counter(), 0.0, float("nan")
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.DEVNULL, env=environment)
+        while (ended := os.wait4(process.pid, os.WNOHANG))[0] == 0:
+            if first != first and os.fstat(said.fileno()).st_size:
+                first = time.perf_counter() - start
+            peak = max(peak, sum(map(_proportional_mb, _tree(process.pid))))
+            time.sleep(INTERVAL)
+        seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(ended[1])
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    used = ended[2]
+    return {"first": min(first, seconds) if first == first else seconds, "all": seconds,
+            "cpu": used.ru_utime + used.ru_stime, "mb": peak}  # fmt: skip
+
+
+def peer(data: Path, x: Path | None, probability: str, event: str, settings: int) -> tuple[float, float]:
+    """Seconds of isotonic regression and LightGBM with settings chosen in folds, and of three fits of 100 trees."""
+    import lightgbm
+    from sklearn.isotonic import IsotonicRegression
+
+    table = pl.read_parquet(data)
+    f, y = table[probability].to_numpy(), table[event].cast(pl.Float64).to_numpy()
+    X = np.load(x) if x is not None else _numbers(table.drop(probability, event))
+    start = time.perf_counter()
+    fold = np.random.default_rng(0).integers(FOLDS, size=len(y))
+    IsotonicRegression(out_of_bounds="clip").fit(f, y)
+
+    def fit(rows: np.ndarray, leaves: int, least: int, rate: float, share: float) -> lightgbm.Booster:
+        given = lightgbm.Dataset(X[rows], y[rows], init_score=logit(f[rows]))
+        chosen = {"objective": "binary", "num_leaves": leaves, "min_data_in_leaf": least, "learning_rate": rate}
+        chosen |= {"feature_fraction": share, "verbose": -1, "num_threads": os.cpu_count(), "seed": 0}
+        return lightgbm.train(chosen, given, TREES)
+
+    for one in SETTINGS[:settings]:
+        for k in range(FOLDS):
+            fit(fold != k, *one).predict(X[fold == k])
+    whole = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(3):
+        fit(np.full(len(y), True), 31, 20, 0.1, 1.0)
+    return whole, time.perf_counter() - start
+
+
+def _numbers(table: pl.DataFrame) -> np.ndarray:
+    """Columns as numbers, categories by their codes, as a user would give them to LightGBM."""
+    columns = [
+        one if one.dtype.is_numeric() else one.cast(pl.String).cast(pl.Categorical).to_physical() for one in table
+    ]
+    return np.column_stack([one.cast(pl.Float32, strict=False).to_numpy() for one in columns])
+
+
+def cases(folder: Path, data: Path | None, only: list[str] | None) -> Iterator[tuple[str, Path, Path | None, str, str]]:
+    """Return the name of each case, its files, and its columns."""
+    for name, (n, d) in CASES.items():
+        if only is None or any(part in name for part in only):
+            rows, x = folder / f"{n}_{d}.parquet", folder / f"{n}_{d}.npy"
+            apart(_write_world, rows, x, n, d)
+            yield name, rows, x, "confidence", "correct"
+    for name, (file, probability, event) in TABLES.items() if data is not None else ():
+        if only is None or any(part in name for part in only):
+            yield name, data / file, None, probability, event
+
+
+def main() -> None:
+    """Print a line for each case and checkout."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder of the flights and the census")
+    parser.add_argument("--only", nargs="*", help="cases whose names contain one of these")
+    parser.add_argument("--quick", action="store_true", help="with `discover --quick`, too")
+    parser.add_argument("--before", type=Path, help="src folder of another checkout, by turns")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--settings", type=int, default=len(SETTINGS), help="of the peer; 0 leaves it out")
+    asked = parser.parse_args()
+    print(f"{'case':<24} {'what':<8} {'first s':>8} {'all s':>8} {'cpu s':>8} {'MB':>7}")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for name, data, x, probability, event in cases(folder, asked.data, asked.only):
+            columns = (
+                ["--confidence", probability, "--correct", event, "--embeddings", str(x), "--names-only", "topic"]
+                if x is not None
+                else ["--probability", probability, "--event", event]
+            )
+            kinds = {"now": (None, [])} | ({"quick": (None, ["--quick"])} if asked.quick else {})
+            kinds |= {"before": (asked.before, [])} if asked.before else {}
+            best: dict[str, dict[str, float]] = {}
+            for _ in range(asked.repeats):
+                for kind, (src, more) in kinds.items():
+                    command = [sys.executable, "-m", "miscal", "discover", str(data), *columns, *more]
+                    used = waited([*command, "--out", str(folder / "run"), "--overwrite"], src)
+                    known = best.setdefault(kind, used)
+                    best[kind] = {key: min(value, used[key]) for key, value in known.items()}
+            for kind, used in best.items():
+                numbers = f"{used['first']:>8.1f} {used['all']:>8.1f} {used['cpu']:>8.1f} {used['mb']:>7,.0f}"
+                print(f"{name:<24} {kind:<8} {numbers}", flush=True)
+            if asked.settings:
+                whole, fits = apart(peer, data, x, probability, event, asked.settings)
+                print(f"{name:<24} {'peer':<8} {'':>8} {whole:>8.1f}   (ratio {best['now']['all'] / whole:.1f})")
+                print(f"{name:<24} {'3 fits':<8} {'':>8} {fits:>8.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
