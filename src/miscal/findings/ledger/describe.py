@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.sparse import csc_array
 
 from miscal.findings.conditions import Alike, AnyOf, Both, Condition, Mixed, Mostly, TermShare
 from miscal.findings.ledger.groups import CLUSTER, INTERVAL, TERM, TREND, VALUE, ColumnGroups, Groups
@@ -72,10 +71,18 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
     if len(named) == 0:
         return None
     plain = np.isin(groups.kinds[named], (VALUE, INTERVAL, TERM))
-    member = groups.member.sparse(named)
-    member = member if len(some) == n else csc_array(member[some])
+
+    member = groups.member if len(some) == n else groups.member.chosen(some)
+
+    # one matrix of all groups would take more memory than all else
+    def sums(values: np.ndarray) -> np.ndarray:
+        return member.sums_of_each(values.astype(np.float64))[named]
+
+    def rows(place: int) -> np.ndarray:
+        return member.dense(int(named[place])) > 0
+
     best = max(
-        (_search(inside[some], member, plain, union, settings) for union in (True, False)),
+        (_search(inside[some], sums, rows, plain, union, settings) for union in (True, False)),
         key=lambda found: (found[1], -len(found[0])),
     )
     chosen, union = sorted(best[0]), best[2]
@@ -88,22 +95,29 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
 
 
 def _search(
-    inside: np.ndarray, member: csc_array, plain: np.ndarray, union: bool, settings: LedgerSettings
+    inside: np.ndarray,
+    sums: Callable[[np.ndarray], np.ndarray],
+    rows_of: Callable[[int], np.ndarray],
+    plain: np.ndarray,
+    union: bool,
+    settings: LedgerSettings,
 ) -> tuple[tuple[int, ...], float, bool]:
-    """Best one, two or three groups joined (or crossed), by a search that keeps the best beginnings."""
-    size, target = np.asarray(member.sum(0)).ravel(), int(inside.sum())
-    shared = member.T @ inside.astype(np.float64)
+    """Best one, two or three groups joined (or crossed), by a search that keeps the best beginnings.
+
+    `sums` adds up columns of values (n, k) over the rows of each group; `rows_of` marks the rows of one.
+    """
+    target = int(inside.sum())
+    size, shared = sums(np.stack([np.ones(len(inside)), inside], 1)).T
     overlap = shared / (size + target - shared)
     best: tuple[int, ...] = (int(np.argmax(overlap)),)
     value = float(overlap[best[0]])
     order = np.argsort(-np.where(plain, overlap, -1.0), kind="stable")[:_BEAM]
-    beam = [((int(place),), member[:, [int(place)]].toarray()[:, 0] > 0) for place in order]
+    beam = [((int(place),), rows_of(int(place))) for place in order]
     for _ in range(2):
         # (n, beam): rows that a further group may add, or may keep, inside the target and outside
         have = np.stack([rows for _, rows in beam], 1)
         open_rows = ~have if union else have
-        good = member.T @ (open_rows & inside[:, None]).astype(np.float64)
-        bad = member.T @ (open_rows & ~inside[:, None]).astype(np.float64)
+        good, bad = (sums(open_rows & at[:, None]) for at in (inside, ~inside))
         if union:
             good += (have & inside[:, None]).sum(0)
             bad += (have & ~inside[:, None]).sum(0)
@@ -112,7 +126,7 @@ def _search(
         longer: dict[frozenset[int], tuple[tuple[int, ...], np.ndarray]] = {}
         for place, which in (divmod(int(p), len(beam)) for p in places):
             names, rows = beam[which]
-            new = member[:, [place]].toarray()[:, 0] > 0
+            new = rows_of(place)
             longer.setdefault(frozenset((*names, place)), ((*names, place), rows | new if union else rows & new))
         places_of_best = divmod(int(np.argmax(overlaps)), len(beam))
         reached = float(overlaps[places_of_best])
@@ -159,10 +173,9 @@ def _terms(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> tupl
     terms = np.flatnonzero(groups.kinds == TERM)
     if len(terms) == 0:
         return ()
-    member = groups.member.sparse(terms)
-    counts = member.T @ inside.astype(np.float64)
+    counts, outside = (groups.member.sums(rows.astype(np.float64))[terms] for rows in (inside, ~inside))
     share = counts / inside.sum()
-    others = (np.asarray(member.sum(0)).ravel() - counts) / max(1, (~inside).sum())
+    others = outside / max(1, (~inside).sum())
     telling = (share >= settings.telling_share) & (share >= settings.telling_lift * others)
     order = [place for place in np.argsort(others - share, kind="stable") if telling[place]][:2]
     return tuple(

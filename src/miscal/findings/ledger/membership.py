@@ -48,12 +48,20 @@ class Columns(Protocol):
         """Return the sum of values (n,) over the rows, each times the squared number of the column, (m,)."""
         ...
 
+    def sums_of_each(self, values: Floats) -> Floats:
+        """Return the sums of several columns of values (n, k) over the rows, each times the number, (m, k)."""
+        ...
+
     def stored(self, place: int) -> tuple[Ints, Floats]:
         """Return the rows that a column has a number for, and these numbers."""
         ...
 
     def of_rows(self, start: int, stop: int) -> Columns:
         """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
+        ...
+
+    def chosen(self, rows: Ints) -> Columns:
+        """Return the columns of some rows, in rising order, counted by their places."""
         ...
 
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
@@ -183,6 +191,18 @@ class RowLists(_Listed):
         first = np.r_[0, np.cumsum(inside)][self.first]
         return RowLists(stop - start, self.rows[inside] - self.rows.dtype.type(start), first)
 
+    def chosen(self, rows: Ints) -> RowLists:
+        """Return the groups of some rows, in rising order, counted by their places."""
+        place = np.full(self.n, -1, np.int32)
+        place[rows] = np.arange(len(rows))
+        place = place[self.rows]
+        first = np.r_[0, np.cumsum(place >= 0)][self.first]
+        return RowLists(len(rows), place[place >= 0], first)
+
+    def sums_of_each(self, values: Floats) -> Floats:
+        """Return the sums of several columns of values (n, k) over the rows of each group, (m, k)."""
+        return csc_array((np.ones(len(self.rows)), self.rows, self.first), shape=(self.n, len(self))).T @ values
+
     def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
         """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
         found, many = np.empty(len(self)), len(factor)
@@ -264,6 +284,14 @@ class BinRanges:
         """Return the groups of the rows from `start` to before `stop`, counted from `start`."""
         return BinRanges(self.codes[start:stop], self.low, self.high)
 
+    def chosen(self, rows: Ints) -> BinRanges:
+        """Return the groups of some rows, in rising order, counted by their places."""
+        return BinRanges(self.codes[rows], self.low, self.high)
+
+    def sums_of_each(self, values: Floats) -> Floats:
+        """Return the sums of several columns of values (n, k) over the rows of each group, (m, k)."""
+        return np.stack([self.sums(one) for one in values.T], 1)
+
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield places, and their sums of each weight within strata."""
         strata = int(stratum.max()) + 1
@@ -302,6 +330,14 @@ class Numbers(_Listed):
     def of_rows(self, start: int, stop: int) -> Numbers:
         """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
         return Numbers(csc_array(self.matrix[start:stop]))
+
+    def chosen(self, rows: Ints) -> Numbers:
+        """Return the columns of some rows, in rising order, counted by their places."""
+        return Numbers(csc_array(self.matrix[rows]))
+
+    def sums_of_each(self, values: Floats) -> Floats:
+        """Return the sums of several columns of values (n, k) times numbers, (m, k)."""
+        return self.matrix.T @ values
 
     def stored(self, place: int) -> tuple[Ints, Floats]:
         """Return the rows that a column has a number for, and these numbers."""
@@ -365,6 +401,14 @@ class SideBySide:
     def of_rows(self, start: int, stop: int) -> SideBySide:
         """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
         return SideBySide(stop - start, tuple(one.of_rows(start, stop) for one in self.blocks))
+
+    def chosen(self, rows: Ints) -> SideBySide:
+        """Return the columns of some rows, in rising order, counted by their places."""
+        return SideBySide(len(rows), tuple(one.chosen(rows) for one in self.blocks))
+
+    def sums_of_each(self, values: Floats) -> Floats:
+        """Return the sums of several columns of values (n, k), each times the number of the column, (m, k)."""
+        return np.concatenate([one.sums_of_each(values) for one in self.blocks])
 
     def dense(self, place: int) -> Floats:
         """Return a column, (n,)."""
