@@ -176,6 +176,15 @@ def test_each_state_is_said_first_where_it_stands_above_the_others(changes, line
     assert words in getattr(answer_of(state(**changes)), line)
 
 
+def test_without_a_field_nothing_is_said_of_places_without_a_name():
+    nothing = state(found="none", proof="nothing", gain="no gain").model_copy(update={"method": "shifts"})
+    content = nothing.model_dump(mode="json", by_alias=True)
+    content["certificate"]["lower_bound_total"] = {"value": 0.0, "interval": [0.0, 1.0]}
+    content["global"]["smece"] |= {"p_value": 0.5}
+    nothing = Summary.model_validate(content)
+    assert answer_of(nothing).headline == "No group was found in which confidences are off."
+
+
 def test_a_turned_table_turns_the_sentence():
     """(f, y) -> (1 - f, 1 - y) swaps what is promised and what happened with their complements."""
     one = Finding.model_validate(FINDING)

@@ -105,6 +105,9 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
         return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
     if summary.leaks:
         return f"{_telling(summary.leaks)} nearly perfectly; nothing else was found."
+    if summary.method == "shifts":
+        # places without a name were not looked at
+        return f"No group was found in which {words.probabilities} are off."
     found_from = _would_have_shown(summary)
     if found_from is None:
         return f"No miscalibration was found, and {summary.n:,} rows are too few to show any."

@@ -30,6 +30,7 @@ from miscal.discovery.several_classes import ClassRun, class_numbers
 from miscal.discovery.summary import Columns, Data, PlaceNumbers, Regime, Selection, Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
+from miscal.estimators.registry import estimator_class
 from miscal.evidence.blocks import needed
 from miscal.evidence.certificates import Certificate, certificate
 from miscal.evidence.conditional import rare_values_warning
@@ -65,7 +66,8 @@ def claim_of(rows: FittedRows, *, seed: int) -> Certificate:
     tested = rows.labelled(inside, estimate, hidden=estimate.ungated, **blocks)
     if rows.evaluation_rows.n_units < EVIDENCE_DEFAULTS.least_units:
         return Certificate.of(NOTHING_CLAIMED, NOTHING_CLAIMED, n=len(tested), detectable=None)
-    found = _smoothed(rows, seed)
+    # of no field, groups alone are asked for
+    found = _smoothed(rows, seed) if estimator_class(rows.model.method).learns_places else None
     if found is None:
         return certificate(tested, random_state=seed)
     # what the score needs to reject beside a field that says as much as chance
