@@ -226,9 +226,9 @@ def show_power(args: argparse.Namespace, store: object) -> bool:
 
 def main() -> None:
     """Fit, test, show, and compare with the targets."""
-    grid = {"kinds": list(KINDS), "planted": [1, 3, 10], "columns": [100, 600], "rows": [2_000]}
-    args = options(__doc__, "sparse", **grid, methods=["auto", *PEERS], seeds=2, first_seed=0, size=0.8, seen=0.2,
-                   power_draws=40).parse_args()  # fmt: skip
+    grid = {"kinds": list(KINDS), "planted": [1, 10], "columns": [600], "rows": [2_000]}
+    args = options(__doc__, "sparse", **grid, methods=["auto", *PEERS], seeds=2, first_seed=0, size=0.8, seen=0.3,
+                   power_draws=20).parse_args()  # fmt: skip
     seeds = range(args.first_seed, args.first_seed + args.seeds)
     fits = [(*world, m, s, args.size) for s in seeds for world in worlds(args) for m in args.methods]
     tests = [(*world, "power", s, args.seen) for s in range(args.power_draws) for world in worlds(args)]

@@ -11,7 +11,14 @@ from scipy.stats import binomtest, kstest
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.evidence.blocks import needed, together
 from miscal.evidence.conditional import given_count, strata
-from miscal.evidence.kernel_score import _factors, shuffles, smoothed_residuals, smoothers_of
+from miscal.evidence.kernel_score import (
+    _factors,
+    _shuffled_deviation,
+    columns_alone,
+    shuffles,
+    smoothed_residuals,
+    smoothers_of,
+)
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
 
 FEW = EvidenceSettings(n_draws=99, least_score_draws=99)
@@ -135,13 +142,47 @@ def test_very_many_rows_are_sampled():
     assert smoothed_residuals(X, y, f, f, settings=replace(FEW, most_score_values=2_000)).p_value < 0.05
 
 
+def test_columns_vary_under_shuffles_as_slow_loops_say():
+    X, y, f = world(60, 5, 0.2, columns=9)
+    order = np.argsort(f)
+    X, y, f = X[order], y[order], f[order]
+    stratum = strata(f, 8)
+    e = given_count(y, f, stratum)
+    factors = _factors(columns_alone(X), f, stratum, np.ones(60)).astype(float)
+    found = _shuffled_deviation(factors.astype(np.float32), e, stratum)
+    for j in range(18):
+        variance = 0.0
+        for k in range(stratum.max() + 1):
+            z, r = factors[stratum == k, j], e[stratum == k]
+            variance += np.sum((z - z.mean()) ** 2) * np.sum((r - r.mean()) ** 2) / (len(r) - 1)
+        assert found[j] == pytest.approx(np.sqrt(variance), rel=1e-4)
+
+
+def test_one_column_of_hundreds_is_seen_and_none_is_not():
+    X, y, f = world(1_000, 3, 0.1, columns=400)
+    found = smoothed_residuals(X, y, f, f)
+    assert found.p_value < 0.01
+    assert found.statistics.shape[1] == 8 + EVIDENCE_DEFAULTS.column_weight
+    X, y, f = world(1_000, 3, columns=400)
+    assert smoothed_residuals(X, y, f, f).p_value > 0.05
+
+
+def test_columns_count_by_themselves_where_they_are_many_and_fit_in_memory():
+    X = np.random.default_rng(0).normal(size=(20, 10))
+    both, slopes, none = (columns_alone(X, replace(FEW, most_column_values=most)) for most in (400, 200, 199))
+    assert both.shape[1] == 20
+    np.testing.assert_array_equal(slopes, both[:, :10])
+    assert none.shape == (20, 0)
+    assert columns_alone(X[:, :7]).shape == (20, 0)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("grouped", [False, True])
-def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped):
+@pytest.mark.parametrize(("grouped", "columns"), [(False, 4), (True, 4), (False, 40), (True, 40)])
+def test_p_values_of_a_true_hypothesis_are_not_smaller_than_uniform(grouped, columns):
     found = []
     for seed in range(600):
-        X, y, f = world(200, seed)
+        X, y, f = world(200, seed, columns=columns)
         if grouped:
             X, y, f = (np.repeat(values[:100], 2, axis=0) for values in (X, y, f))
         design = SurveyDesign.given(np.arange(200) // 2, y, f) if grouped else None

@@ -10,9 +10,14 @@ residuals, sum over j of w_j (sum over rows i of z_ij e_i)^2:
                   distance of two rows, s 1/2 and 1
     by cluster    z_j the rows of a k-means cluster over the root of their number, for 2, 4, 8 and 16 clusters
 
-One set of shuffles serves all eight. The p-value of each statistic among the shuffles is known for the data and for
+Of eight columns or more there is a ninth, for where one or few of them matter: the sum of the eighth powers of the
+slopes of all columns and of their steps in the middle, each over its standard deviation under shuffles. It is all but
+decided by the largest of them, and had more power than the largest alone where several columns matter. It counts as
+much as the other eight together, since what one column of many says, they do not.
+
+One set of shuffles serves all of them. The p-value of each statistic among the shuffles is known for the data and for
 every shuffle alike, so the mean of their p^(-1/2) is too (a generalised mean: Vovk and Wang, Biometrika 107, 2020), and
-its rank among those of the shuffles is an exact p-value: nothing is lost to testing eight times. The exponent weighs
+its rank among those of the shuffles is an exact p-value: nothing is lost to testing several times. The exponent weighs
 the smallest p-value against the agreement of several: on draws of eight worlds, the minimum had less power where most
 statistics see something, and the product less where one alone does. (Each statistic is a variance component test, as
 of Liu, Lin and Ghosh, Biometrics 63, 2007, whose law is shuffled.)
@@ -22,7 +27,8 @@ root of its design effect, as in all tests of miscal. Rows that count unequally 
 
 Cost: about rows x draws x (2 x 336 + 20) operations, in single precision; at most 50,000 rows (more are sampled) and
 2e7 rows x draws (but no fewer than 399 draws), so never more than about 2e10 operations: some seconds. Memory: 336
-numbers of 4 bytes a row, and some megabytes of shuffles at a time.
+numbers of 4 bytes a row, and some megabytes of shuffles at a time. Slopes and steps add two numbers for each column;
+draws are then fewer, so that the operations are no more, but no fewer than 399.
 """
 
 from __future__ import annotations
@@ -61,6 +67,8 @@ class SmoothedResiduals:
     ----------
     sums : (1 + draws, m) float32
         Of the residuals, and of each shuffle of them.
+    largest : (1 + draws, c) float64
+        The ninth statistic, once for each time that it counts; c = 0 where there are few columns.
     factors : (n, m) float32
         What the residual of each row counts in each sum. Rows come in order of their confidence.
     weights : (m, k) float64 >= 0
@@ -76,6 +84,7 @@ class SmoothedResiduals:
     """
 
     sums: Singles
+    largest: Floats
     factors: Singles
     weights: Floats
     places: Singles
@@ -86,8 +95,8 @@ class SmoothedResiduals:
 
     @cached_property
     def statistics(self) -> Floats:
-        """Statistics of the residuals and of each shuffle, (1 + draws, k)."""
-        return self.statistics_of(self.sums)
+        """Statistics of the residuals and of each shuffle, (1 + draws, k + c)."""
+        return np.concatenate([self.statistics_of(self.sums), self.largest], 1)
 
     def statistics_of(self, sums: Singles) -> Floats:
         """Statistics of sums, (draws, m), as (draws, k)."""
@@ -137,12 +146,64 @@ def smoothed_residuals(
     mass = len(rows) * shares(None if known is None else known.weight, len(rows))
     factors = _factors(smoothers.columns, f, stratum, mass)
     scale = _deflation(factors, e, y - rate, rate * (1 - rate), stratum, known)
-    draws = int(np.clip(settings.score_work // len(rows), settings.least_score_draws, settings.n_draws))
-    sums = [(e.astype(np.float32) @ factors * scale)[None]]
-    sums += [dealt @ factors for dealt in shuffles(e, stratum, draws, rng, settings)]
+    alone = columns_alone(inputs, settings)
+    alone = _factors(alone, f, stratum, mass)
+    alone_scale = _deflation(alone, e, y - rate, rate * (1 - rate), stratum, known)
+    alone = alone / _shuffled_deviation(alone, e, stratum)
+    work = settings.score_work // len(rows) * factors.shape[1] // (factors.shape[1] + alone.shape[1])
+    draws = int(np.clip(work, settings.least_score_draws, settings.n_draws))
+    single = e.astype(np.float32)[None]
+    sums, largest = [single @ factors * scale], [_softly_largest(single @ alone * alone_scale)]
+    for dealt in shuffles(e, stratum, draws, rng, settings):
+        sums.append(dealt @ factors)
+        largest.append(_softly_largest(dealt @ alone))
+    times = settings.column_weight if alone.shape[1] else 0
+    most = np.repeat(np.concatenate(largest)[:, None], times, axis=1)
     # residuals that hang together say less: what else is summed counts as much less
     return SmoothedResiduals(
-        np.concatenate(sums), factors * scale, smoothers.weights, smoothers.places, rate, mass, stratum, rows
+        np.concatenate(sums), most, factors * scale, smoothers.weights, smoothers.places, rate, mass, stratum, rows
+    )
+
+
+def columns_alone(X: NDArray[np.floating], settings: EvidenceSettings = EVIDENCE_DEFAULTS) -> Singles:
+    """Slopes of columns, standardised, and their steps in the middle, (n, c); none of few columns, or of too many.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(50, 9))
+    >>> columns_alone(X).shape, columns_alone(X[:, :3]).shape
+    ((50, 18), (50, 0))
+    """
+    n, d = X.shape
+    kinds = min(2, settings.most_column_values // max(1, n * d))
+    if d < settings.least_columns or kinds == 0:
+        return np.zeros((n, 0), dtype=np.float32)
+    found = np.empty((n, kinds * d), dtype=np.float32)
+    for start in range(0, d, _COLUMNS_AT_ONCE):
+        some = X[:, start : start + _COLUMNS_AT_ONCE].astype(np.float64)
+        place = slice(start, start + some.shape[1])
+        found[:, place] = (some - some.mean(0)) / np.maximum(some.std(0), np.finfo(float).tiny)
+        if kinds == 2:
+            found[:, d + start : d + place.stop] = some > np.median(some, axis=0)
+    return found
+
+
+def _softly_largest(sums: Singles) -> Floats:
+    """Sum of eighth powers of each draw, (draws,)."""
+    fourth = np.square(np.square(sums))
+    return np.einsum("ij,ij->i", fourth, fourth, dtype=np.float64)
+
+
+def _shuffled_deviation(factors: Singles, e: Floats, stratum: Ints) -> Singles:
+    """Return the standard deviation of each sum under shuffles, (m,); infinite where nothing varies."""
+    first, rows = np.flatnonzero(np.diff(stratum, prepend=-1)), np.bincount(stratum)
+    spread = np.bincount(stratum, e**2) - np.bincount(stratum, e) ** 2 / rows
+    # permuting m rows gives sum e z the variance sum e^2 sum z^2 / (m - 1), both about their means
+    share = spread / np.maximum(rows - 1, 1)
+    squares = np.add.reduceat(factors**2, first) - np.add.reduceat(factors, first) ** 2 / rows[:, None]
+    variance = share @ squares
+    return np.where(variance > _SAME * variance.max(initial=0.0), np.sqrt(np.maximum(variance, 0)), np.inf).astype(
+        np.float32
     )
 
 

@@ -327,22 +327,26 @@ class _Test:
         How unlikely each shuffle is, sorted.
     noise : (repeats, m) float32
         Sums of shuffles that are added to those of every planted place.
+    largest : (repeats, c) float64
+        What single columns say in these shuffles: it stands for what they say of a planted place, which is more.
     """
 
     rows: SmoothedResiduals
     null: Floats
     surprise: Floats
     noise: Singles
+    largest: Floats
 
     @classmethod
     def of(cls, rows: SmoothedResiduals, settings: EvidenceSettings, rng: np.random.Generator) -> _Test:
         null = np.sort(shuffled := rows.statistics[1:], axis=0)
-        noise = rows.sums[1 + rng.choice(len(null), settings.planted_noises, replace=False)]
-        return cls(rows, null, np.sort(surprise_among(null, shuffled)), noise)
+        some = 1 + rng.choice(len(null), settings.planted_noises, replace=False)
+        return cls(rows, null, np.sort(surprise_among(null, shuffled)), rows.sums[some], rows.largest[some])
 
     def power(self, off: Singles, level: float) -> float:
         """Share of p-values below the level, where rows are off by (places, n)."""
         sums = (off @ self.rows.factors)[:, None] + self.noise
-        surprise = surprise_among(self.null, self.rows.statistics_of(sums.reshape(-1, sums.shape[-1])))
+        smoothed = self.rows.statistics_of(sums.reshape(-1, sums.shape[-1]))
+        surprise = surprise_among(self.null, np.column_stack([smoothed, np.tile(self.largest, (len(off), 1))]))
         larger = len(self.surprise) - np.searchsorted(self.surprise, surprise, side="left")
         return float(np.mean((1 + larger) / (1 + len(self.surprise)) < level))

@@ -92,6 +92,13 @@ class EvidenceSettings:
     """Rows beyond these are sampled: by then, what is large enough to matter is seen. Not tuned."""
     most_score_values: int = 100_000_000
     """Inputs beyond these are sampled too (memory): 12,000 rows of 8,192 columns. Not tuned."""
+    least_columns: int = 8
+    """Columns from which the largest of them counts by itself: the other sums see each of fewer. Not tuned."""
+    most_column_values: int = 50_000_000
+    """Slopes and steps times rows (memory, 200 MB): of more there are slopes alone, and of twice as many none."""
+    column_weight: int = 8
+    """As how many of the other eight statistics slopes and steps of columns count. Of 0, 2, 3, 4, 6 and 8, chosen by
+    power on draws that ``benchmarks/sparse.py`` does not have, with one column of 600 and with many that matter."""
     score_work: int = 20_000_000
     """Rows times draws: time against Monte-Carlo error. Not tuned."""
     least_score_draws: int = 399

@@ -156,8 +156,8 @@ class AutoSettings:
     multiplied_terms: int = 6
     most_terms: int = 24
     few_patience: int = 4
-    # nats that the terms together must gain out of fold: of noise alone, 2 % of draws had that much, 5 % any gain
-    least_few_gain: float = 4.0
+    # nats that the terms together must gain out of fold: of noise alone, 1 in 60 draws had that much, 1 in 17 any gain
+    least_few_gain: float = 6.0
     # prior precision of a coefficient, Newton steps, and the least variance of an outcome in them
     few_ridge: float = 10.0
     few_newton_steps: int = 3
