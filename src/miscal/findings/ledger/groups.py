@@ -416,9 +416,9 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     Examples
     --------
     >>> error_shares(np.array([VALUE, VALUE, TERM])).round(2).tolist()
-    [0.36, 0.36, 0.28]
+    [0.42, 0.42, 0.15]
     >>> error_shares(np.array([VALUE, TERM, CLUSTER, CLUSTER])).round(2).tolist()
-    [0.65, 0.25, 0.05, 0.05]
+    [0.76, 0.14, 0.05, 0.05]
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
     """

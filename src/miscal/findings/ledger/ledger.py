@@ -41,9 +41,9 @@ NAMED, FOUND = "named", "found"
 _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
     FAMILY_WISE: (
-        "family-wise: Bonferroni over all candidates at every step of a forward choice, with a fifth of the error for "
-        "slopes of values, a tenth of the rest for clusters of inputs, and of what is then left 72 % for values of "
-        f"columns and 28 % for intervals, pairs and terms; {_GIVEN_ABOVE}"
+        "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
+        "slopes of values, a tenth of the rest for clusters of inputs, and of what is then left 85 % for values of "
+        f"columns and 15 % for intervals, pairs and terms; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
@@ -252,8 +252,7 @@ def find(
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
     scanned = scan(rows, groups, seed=seed, error=error * (1 - for_cuts), settings=settings)
     chosen, alone = scanned.chosen, scanned.alone
-    width = settings.stratum_width(len(rows))
-    stratum = cut_into_strata(rows.confidence, width, np.random.default_rng((seed, 32)), rows.part)
+    stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
     telling = _TellingRows(rows, settings.examples)
     measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
     findings = [

@@ -21,7 +21,7 @@ accounts for it. Of the intervals of one column no two are chosen that share row
 
 A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
 
-For every value of a column its slope is one more candidate (`slopes`), of all values together with a fifth of the error
+For every value of a column its slope is one more candidate (`slopes`), of all values together with a tenth of the error
 of named groups. It is a column of the same algebra, chosen and projected out as a group is. A slope and a shift of the
 same rows are one finding: the shift, with its slope.
 
@@ -126,7 +126,7 @@ class _Scan:
     def __init__(self, rows: LabelledRows, groups: Groups, seed: int, settings: LedgerSettings, error: float) -> None:
         self.rows, self.groups, self.settings = rows, groups, settings
         self.rng = np.random.default_rng((seed, 31))
-        self.width = settings.stratum_width(len(rows)) * rows.rows_per_unit
+        self.width = settings.stratum_rows * rows.rows_per_unit
         stratum = cut_into_strata(rows.confidence, self.width, self.rng, rows.part)
         self.strata = Strata.of(stratum, rows.residual, rows.mass)
         totals = self.strata.sums(groups.member, rows.residual)
