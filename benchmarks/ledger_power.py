@@ -15,9 +15,10 @@ For every 10 draws of outcomes there is a new table. `plain` is what a careful u
 least 20 rows and the upper half of every number, by the sum of its residuals y - E[y | f] over its standard deviation,
 at 5 % over their number (Bonferroni). It has no pairs and no intervals: of these it says how often they would be beyond
 the same cut if somebody had named them. The ledger names a group if one of its findings has a Jaccard index of 0.8 with
-it and the right sign (of a half 0.3: a trend, or a narrower interval, tells it too); `any` counts draws in which it
-names anything, and `z` is the mean standard score of the plain test. Target: single values and halves within 0.05 of
-the plain scan; nothing is named in more than 5 % of the draws of `none`, beyond chance (binomial test at 1 %).
+it and the right sign (of a half 0.3, or of the other half and the other sign: a trend or an interval tells it, too);
+`any` counts draws in which it names anything, and `z` is the mean standard score of the plain test. Target: single
+values and halves within 0.05 of the plain scan; nothing is named in more than 5 % of the draws of `none`, beyond chance
+(binomial test at 1 %).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from miscal.findings.ledger import find, named_groups
 FIELDS = ("kind", "rows", "shift", "table", "draws")
 KINDS = ("value", "half", "pair", "tenth", "none")
 PER_TABLE, LEAST_ROWS, LEVEL, SHORT, MISSED_P = 10, 20, 0.05, 0.05, 0.01
-ALIKE = {"half": 0.3}
+ALIKE, HALF = 0.8, 0.3
 SIZES = {"value": (0.08, 0.12), "pair": (0.05, 0.07)}
 
 
@@ -86,9 +87,8 @@ def one_table(kind: str, rows: int, shift: float, table: int, draws: int) -> dic
         z = [plain_score(one, y, expected) for one in (group, *singles)]
         seen += (abs(z[0]) if kind != "none" else max(map(abs, z[1:]))) >= cut
         ledger = find(LabelledRows(y, f, expected, hidden=np.zeros(rows), row=np.arange(rows)), groups, seed=draw)
-        right = "under" if sign > 0 else "over"
-        signs = zip(ledger.findings, ledger.members, strict=True)
-        named += any(jaccard(inside, group) >= ALIKE.get(kind, 0.8) and one.sign == right for one, inside in signs)
+        found = zip(ledger.findings, ledger.members, strict=True)
+        named += any(tells(inside, one.sign, group, sign, kind) for one, inside in found)
         anything += len(ledger.findings) > 0
         scores.append(abs(z[0]))
     return {
@@ -96,6 +96,14 @@ def one_table(kind: str, rows: int, shift: float, table: int, draws: int) -> dic
         "any": anything, "z": float(np.mean(scores)), "candidates": len(groups), "singles": len(singles),
         "seconds": time.perf_counter() - start,
     }  # fmt: skip
+
+
+def tells(inside: np.ndarray, said: str, group: np.ndarray, sign: int, kind: str) -> bool:
+    """Whether a finding tells of a planted group; of a half, the other half in the other direction does, too."""
+    right, wrong = ("under", "over") if sign > 0 else ("over", "under")
+    if kind == "half":
+        return any(said == way and jaccard(inside, half) >= HALF for way, half in ((right, group), (wrong, ~group)))
+    return said == right and jaccard(inside, group) >= ALIKE
 
 
 def plain_score(group: np.ndarray, y: np.ndarray, expected: np.ndarray) -> float:

@@ -35,10 +35,10 @@ class LedgerSettings:
     cut_share_of_error: float = 0.1
     """Share of the error kept for cuts on the estimated hidden field, where they are judged. Not tuned."""
     stratum_rows: int = 32
-    """Rows of a stratum: a wide one leaves more of the group's variance, a narrow one follows f better. Tables of fewer than
-    3,000 rows had 8, and values a smaller share of the error: of 100 values of a tenth of 1,000 rows, 68 were named,
-    now 80, by a plain scan of values 83 (``benchmarks/ledger_power.py``); where nothing is hidden, 5 % still hold
-    (``benchmarks/ledger_nulls.py``)."""
+    """Rows of a stratum: a wide one leaves more of the group's variance, a narrow one follows f better. Tables of fewer
+    than 3,000 rows had 8, and values a smaller share of the error: of 100 values of a tenth of 1,000 rows, 68 were
+    named, now 80, by a plain scan of values 83 (``benchmarks/ledger_power.py``); where nothing is hidden, 5 % still
+    hold (``benchmarks/ledger_nulls.py``)."""
     few_rows: int = 3_000
     stratum_rows_of_few: int = 8
     """Cuts, and models beside each other, have narrower strata below so many rows: not compared with wide ones."""
