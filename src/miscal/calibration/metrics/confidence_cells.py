@@ -161,21 +161,26 @@ def _by_row(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw every row by itself: ones and rows of each cell, int64 of shape (n_draws, G)."""
     n, n_cells = int(count.sum()), len(count)
-    owner, chance = np.repeat(np.arange(n_cells, dtype=np.int32), count), rate.astype(np.float32)
-    step, blocks = max(1, _ROW_BLOCK // n), []
+    owner = np.repeat(np.arange(n_cells, dtype=np.int32), count)
+    chance, step = rate.astype(np.float32)[owner], max(1, _ROW_BLOCK // n)
+    if not resample:
+        found = np.empty((n_draws, n_cells), dtype=np.int64)
+        for start in range(0, n_draws, step):
+            size = min(step, n_draws - start), n
+            hit = rng.random(size, dtype=np.float32) < chance
+            found[start : start + size[0]] = np.add.reduceat(hit, np.cumsum(count) - count, axis=1, dtype=np.int64)
+        return found, np.broadcast_to(count, found.shape)
+    found, cell = np.empty((n_draws, n_cells, 2), dtype=np.int64), 2 * owner
     for start in range(0, n_draws, step):
         size = min(step, n_draws - start), n
-        if not resample:
-            hit = rng.random(size, dtype=np.float32) < chance[owner]
-            blocks.append(np.add.reduceat(hit, np.cumsum(count) - count, axis=1, dtype=np.int64))
-            continue
-        drawn = owner[rng.integers(n, size=size, dtype=np.int32)]
-        hit = rng.random(size, dtype=np.float32) < chance[drawn]
+        row = rng.integers(n, size=size, dtype=np.int32)
         # cell and outcome of a row in one number, and draws one after the other
-        place = (2 * n_cells * np.arange(size[0]))[:, None] + (2 * drawn + hit)
-        blocks.append(np.bincount(place.ravel(), minlength=2 * n_cells * size[0]).reshape(size[0], n_cells, 2))
-    found = np.concatenate(blocks)
-    return (found[..., 1], found.sum(axis=2)) if resample else (found, np.broadcast_to(count, found.shape))
+        place = cell[row]
+        place += rng.random(size, dtype=np.float32) < chance[row]
+        place += 2 * n_cells * np.arange(size[0], dtype=np.int32)[:, None]
+        drawn = np.bincount(place.ravel(), minlength=2 * n_cells * size[0])
+        found[start : start + size[0]] = drawn.reshape(size[0], n_cells, 2)
+    return found[..., 1], found[..., 0] + found[..., 1]
 
 
 def _by_cell(
