@@ -361,13 +361,19 @@ def _shuffled_sums(e: Floats, a: Floats, stratum: Ints, rng: np.random.Generator
     """(n_draws,) sums of e times a shuffled within strata, by sorting random keys."""
     n_draws = settings.n_draws
     order = np.argsort(stratum, kind="stable")
-    e, a, stratum = e[order], a[order], stratum[order]
+    e, a, rows = e[order], a[order], np.bincount(stratum)
+    rows = rows[rows > 0]
+    first = np.cumsum(rows) - rows
+    # strata of one size lie in one table, whose rows are sorted by one call; a stratum's rows lie side by side
+    tables = [first[rows == size][:, None] + np.arange(size) for size in np.unique(rows)]
     step = max(1, settings.keys_in_memory // len(e))
     sums = []
     for start in range(0, n_draws, step):
-        # a key in [k, k + 1) for a row of stratum k: sorting shuffles within every stratum at once
-        keys = rng.random((min(step, n_draws - start), len(e))) + stratum
-        sums.append(a[np.argsort(keys, axis=1)] @ e)
+        keys = rng.random((min(step, n_draws - start), len(e)))
+        dealt = np.empty(keys.shape, dtype=np.intp)
+        for table in tables:
+            dealt[:, table] = table[:, :1] + np.argsort(keys[:, table], axis=2)
+        sums.append(a[dealt] @ e)
     return np.concatenate(sums)
 
 
