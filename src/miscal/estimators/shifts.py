@@ -61,8 +61,8 @@ class Shift:
 
     def rows(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Mark the rows of the group, (n,)."""
-        x = X[:, self.column]
-        # as single precision, in which X is: a cut is a value of the rows learned from
+        # in single precision, as of the rows learned from: a cut is a value of theirs
+        x = X[:, self.column].astype(np.float32)
         return x == np.float32(self.at) if self.level else x >= np.float32(self.at)
 
 

@@ -167,7 +167,7 @@ class FeatureColumns:
         [[3.0, 1.0, 0.0, -1.0], [5.0, 1.0, 0.0, -1.0]]
         """
         found = X.copy()
-        kind, numbers, codes = next(span for span in self._spans() if span[0].column == column)
+        kind, numbers, codes = next(span for span in self.spans() if span[0].column == column)
         blank = _blanks(1, kind)
         found[:, numbers], found[:, codes] = kind.numbers(blank), kind.codes(blank)
         return found
@@ -183,11 +183,11 @@ class FeatureColumns:
         read = {kind.column for kind in self._readable}
         return {
             kind.column: kind.values(X[:, numbers], X[:, codes].astype(np.int64))
-            for kind, numbers, codes in self._spans()
+            for kind, numbers, codes in self.spans()
             if kind.column in read
         }
 
-    def _spans(self) -> Iterator[tuple[ColumnKind, slice, slice]]:
+    def spans(self) -> Iterator[tuple[ColumnKind, slice, slice]]:
         """Each column with the columns of x that hold its numbers, and those that hold its levels."""
         place, code = 0, self.layout.places + self.layout.numbers
         for kind in self._ordered:

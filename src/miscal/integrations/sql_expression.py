@@ -1,0 +1,214 @@
+"""The correction of a quick run as one SQL expression, which corrects where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from miscal.base.errors import InputError, argument
+from miscal.base.files import check_target, write_new
+from miscal.calibration.calibrators import LOGIT_CLIP
+from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, OrderedColumn
+from miscal.discovery.saved_model import SavedModel, load_model
+from miscal.estimators.shifts import Shift, ShiftField
+
+Dialect = Literal["ansi", "spark"]
+
+
+def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi", overwrite: bool = False) -> int:
+    """Write the correction of a quick run as one SQL expression over the names of its columns.
+
+    The expression stands in a select list: it has no alias, no comment and no semicolon. It is NULL where the
+    probability is NULL or not in [0, 1], or where a column is NULL that never was in the rows learned from; categories
+    that were not there are taken as NULL, as `miscal calibrate` does. It gives what :meth:`miscal.Run.correct` gives,
+    within rounding.
+
+    Parameters
+    ----------
+    run_dir : str or Path
+        A run with ``quick``.
+    out : str or Path
+        The .sql file to write.
+    dialect : {"ansi", "spark"}, default "ansi"
+        How names are quoted and types called. "ansi" serves PostgreSQL, DuckDB, SQLite and others.
+    overwrite : bool, default False
+        Replace an existing file.
+
+    Returns
+    -------
+    int
+        Shifts in the expression.
+
+    Raises
+    ------
+    InputError
+        If the file exists or has another ending, the run was not quick, or a shift is of what no column of a table says
+        (a coordinate of an embedding, a part of a date).
+    FileError, CorruptFile
+        If the run folder cannot be read, or was changed.
+
+    Examples
+    --------
+    >>> export_sql("no/such/run", "correction.sql")
+    Traceback (most recent call last):
+    ...
+    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run, made by `miscal.discover`
+    """
+    place = check_target(out, overwrite=overwrite)
+    if place.suffix.lower() != ".sql":
+        raise InputError(f"{argument('out')} must end with .sql; got {str(out)!r}")
+    model = load_model(run_dir)
+    text = expression(model, dialect)
+    write_new(place, lambda path: path.write_text(f"{text}\n", encoding="utf-8"), overwrite=overwrite)
+    return len(model.estimator.fitted.shifts_)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """How a dialect writes names, texts and casts."""
+
+    quote: str
+    number: str
+    text: str
+
+    def name(self, column: str) -> str:
+        return f"{self.quote}{column.replace(self.quote, self.quote * 2)}{self.quote}"
+
+    def as_number(self, column: str) -> str:
+        return f"CAST({self.name(column)} AS {self.number})"
+
+    def one_of(self, column: str, values: Sequence[str]) -> str:
+        """Say that a column is one of some values; true or false where it is not NULL."""
+        texts = ", ".join(f"'{one.replace(chr(39), chr(39) * 2)}'" for one in values)
+        return f"CAST({self.name(column)} AS {self.text}) IN ({texts})"
+
+    def known(self, column: str, condition: str) -> str:
+        """Say that a column is there and meets a condition: never NULL."""
+        return f"({self.name(column)} IS NOT NULL AND {condition})"
+
+
+_DIALECTS = {"ansi": _Writer('"', "DOUBLE PRECISION", "VARCHAR"), "spark": _Writer("`", "DOUBLE", "STRING")}
+
+
+def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
+    """Return the corrected probability as an expression over the columns that the model was fitted on."""
+    if dialect not in _DIALECTS:
+        raise InputError(f"{argument('dialect')} must be one of {', '.join(_DIALECTS)}; got {dialect!r}")
+    sql, field = _DIALECTS[dialect], model.estimator.fitted
+    if not isinstance(field, ShiftField):
+        raise InputError(
+            "only the correction of a quick run is one expression; discover again with " + argument("quick", True)
+        )
+    if model.encoder is None or model.confidence is None or model.classes is not None or model.scale is not None:
+        raise InputError("the expression needs a table with a column of probabilities; this model was fitted otherwise")
+    f = sql.as_number(model.confidence)
+    base, odds = _mapped(field.global_map_, f)
+    never = [f"{f} IS NULL", f"{f} < 0", f"{f} > 1"]
+    shifts = []
+    for one in field.shifts_:
+        kind, place = _column(model.encoder, one)
+        if not kind.blank and isinstance(kind, NumberColumn):
+            never.append(f"{sql.name(kind.column)} IS NULL")
+        shifts.append(f"CASE WHEN {_inside(kind, place, one, sql)} THEN {one.shift!r} ELSE 0 END")
+    unknown = f"CASE WHEN {' OR '.join(dict.fromkeys(never))} THEN NULL"
+    if not shifts:
+        return f"{unknown} ELSE {base} END"
+    shift = f"({' + '.join(shifts)})"
+    return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {_sigmoid(f'{odds} + {shift}')} END"
+
+
+def _column(encoder: Any, shift: Shift) -> tuple[Any, int]:
+    """Return the column that a shift is of, and the place within what that column makes of x, levels from -1 down."""
+    columns, skipped = getattr(encoder, "columns", None), 0
+    if hasattr(columns, "spans"):  # an embedding, with columns of a table beside it
+        skipped = encoder.layout.places
+    else:
+        columns = encoder
+    j = shift.column - skipped
+    for kind, numbers, codes in columns.spans() if hasattr(columns, "spans") and j >= 0 else ():
+        if isinstance(kind, (NumberColumn, CategoryColumn, OrderedColumn)):
+            if numbers.start <= j < numbers.stop:
+                return kind, j - numbers.start
+            if codes.start <= j < codes.stop:
+                return kind, -1
+    name = encoder.names[shift.column] if getattr(encoder, "names", None) else f"column {shift.column} of an embedding"
+    raise InputError(f"a shift is of {name}, which has no expression in SQL: correct with `miscal calibrate`")
+
+
+def _inside(kind: Any, place: int, shift: Shift, sql: _Writer) -> str:
+    """Write which rows a shift is for."""
+    name = sql.name(kind.column)
+    if isinstance(kind, NumberColumn):
+        x = sql.as_number(kind.column)
+        if place == 1:
+            return f"{name} IS NULL"
+        if place == 0:
+            filled = f"COALESCE({x}, {kind.fill!r})" if kind.blank else x
+            return f"{filled} {_at_least(shift.at)}"
+        level, edges = int(shift.at), kind.edges
+        if level > len(edges):
+            return f"{name} IS NULL"
+        ends = [f"{x} >= {edges[level - 1]!r}"] * (level > 0) + [f"{x} < {edges[level]!r}"] * (level < len(edges))
+        return sql.known(kind.column, " AND ".join(ends))
+    found = [sql.known(kind.column, sql.one_of(kind.column, [one])) for one in kind.categories]
+    # what was not there is taken as a blank
+    blank = f"NOT {sql.known(kind.column, sql.one_of(kind.column, kind.categories))}"
+    if place < 0:
+        return found[int(shift.at)] if shift.at < len(found) else blank
+    if isinstance(kind, CategoryColumn):
+        if place == len(found):
+            return blank
+        # the usual category stands for a blank where there was none
+        return (
+            f"({found[place]} OR {blank})" if kind.categories[place] == kind.usual and not kind.blank else found[place]
+        )
+    if place == 1:
+        return blank
+    above = sql.known(kind.column, sql.one_of(kind.column, [c for k, c in enumerate(kind.categories) if k >= shift.at]))
+    return f"({above} OR {blank})" if kind.fill >= shift.at else above
+
+
+def _at_least(cut: float) -> str:
+    """Compare as x does, which is in single precision: numbers that round to the cut are at least it."""
+    middle = (float(np.float32(cut)) + float(np.nextafter(np.float32(cut), np.float32(-np.inf)))) / 2
+    return f"{'>=' if np.float32(middle) >= np.float32(cut) else '>'} {middle!r}"
+
+
+def _mapped(fitted: Any, f: str) -> tuple[str, str]:
+    """Write what the global map makes of a probability, and the log-odds of that."""
+    end = _end(LOGIT_CLIP)
+    if fitted.name == "temperature":
+        odds = f"({_odds(f, fitted.clip_)}) / {float(fitted.temperature_)!r}"
+        return _sigmoid(
+            odds
+        ), f"CASE WHEN {odds} <= {-end!r} THEN {-end!r} WHEN {odds} >= {end!r} THEN {end!r} ELSE {odds} END"
+    base = f if fitted.name == "identity" else _steps(f, fitted.knots_.tolist(), fitted.values_.tolist())
+    return base, _odds(base, LOGIT_CLIP)
+
+
+def _odds(p: str, clip: float) -> str:
+    """Write the log-odds of a probability that is taken as at least `clip` away from 0 and 1."""
+    low, high, end = float(clip), 1 - float(clip), _end(clip)
+    return f"CASE WHEN {p} <= {low!r} THEN {-end!r} WHEN {p} >= {high!r} THEN {end!r} ELSE LN({p} / (1 - {p})) END"
+
+
+def _end(clip: float) -> float:
+    """Largest log-odds that a clip leaves."""
+    return float(np.log1p(-clip) - np.log(clip))
+
+
+def _sigmoid(odds: str) -> str:
+    return f"(1 / (1 + EXP(-({odds}))))"
+
+
+def _steps(f: str, knots: list[float], values: list[float]) -> str:
+    """Write linear interpolation between knots, constant beyond them."""
+    parts = [f"WHEN {f} <= {knots[0]!r} THEN {values[0]!r}"]
+    for low, high, start, end in zip(knots, knots[1:], values, values[1:], strict=False):
+        line = f"{start!r} + ({f} - {low!r}) * {(end - start) / (high - low)!r}" if end != start else f"{start!r}"
+        parts.append(f"WHEN {f} <= {high!r} THEN {line}")
+    return f"(CASE {' '.join(parts)} ELSE {values[-1]!r} END)"
