@@ -30,7 +30,7 @@ from _script import limit_threads, options, results, show
 from _worlds import WORLDS
 from miscal.calibration.metrics import log_losses, paired_difference
 from miscal.data.triples import Triples
-from miscal.estimators.auto import estimator, portfolio
+from miscal.estimators.auto import estimator, few_columns, portfolio
 from miscal.estimators.auto.kernels import WIDE
 from miscal.estimators.auto.settings import AUTO
 from miscal.estimators.field import MiscalibrationField
@@ -51,12 +51,15 @@ WITHOUT = {
     "clusters": ("shift by cluster",),
     "levels": ("shift by level of columns",),
     "groups that stand out": ("shift and slope of groups that stand out",),
+    "few columns of many": (few_columns.NAME,),
 }
 """Families of first scores, by the names of their scores; the widest kernel places rows, and always stays."""
 LATER = ("refined kernels", "local shift")
+_ROUNDS = (25, 50, 100, 150, 200)
+_TWICE = tuple(2 * rounds for rounds in _ROUNDS)
 SETTINGS: dict[str, dict[str, Any]] = {
     "three inner folds": {"n_folds": 3},
-    "half the rounds at twice the rate": {"tree_rate": 0.1, "tree_rounds": (12, 25, 50, 75, 100)},
+    "twice the rounds at half the rate": {"tree_rates": (0.025, 0.05), "tree_rounds": (_TWICE, _ROUNDS)},
     "patience 2": {"patience": 2},
     "250 landmarks": {"landmarks": 250},
     "twice the Adam steps": {"fold_steps": (40, 20), "final_steps": (60, 20)},

@@ -5,7 +5,8 @@
    Its out-of-fold log-odds are the offset of everything that follows.
 2. Scores: kernel logistic models over the inputs, alone and crossed with the confidence, boosted trees, and a shift
    for each k-means cluster; of columns with levels, shifts of all levels, shifts and slopes of the groups that stand
-   out, and trees that see the columns alone; of eight columns or more, steps and slopes of the few that matter.
+   out, and trees that see the columns alone (a table of 2,000 rows with levels does without crossed kernels, trees of
+   all inputs and shifts of all levels); of eight columns or more, steps and slopes of the few that matter.
 3. Refined scores, where there are many columns, none of them with levels, and at least 2,000 rows: kernels over
    (stacked score, confidence, leading components).
 4. The local shift: a learned linear geometry with a kernel readout. With few columns it joins the stack; with many it

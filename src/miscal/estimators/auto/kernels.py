@@ -241,12 +241,13 @@ def first_scores(rows: LearningRows) -> dict[str, Fit]:
         ]
     else:
         narrow, wide = AUTO.many_columns_bandwidths
-        recipes = [
-            KernelRecipe("kernel of x, narrow", narrow),
-            KernelRecipe(WIDE, wide),
-            KernelRecipe("kernel of x and confidence, narrow", narrow, "level"),
-            KernelRecipe("kernel of x and confidence, wide", wide, "rank"),
-        ]
+        # unless rows are few, a narrow kernel of an embedding earns nothing beside the others, and in a table with
+        # levels those of x and confidence earn nothing beside groups and trees (`benchmarks/ablation.py`)
+        recipes = [KernelRecipe("kernel of x, narrow", narrow)] if rows.table or rows.few_rows else []
+        recipes.append(KernelRecipe(WIDE, wide))
+        if not rows.long_table:
+            recipes.append(KernelRecipe("kernel of x and confidence, narrow", narrow, "level"))
+            recipes.append(KernelRecipe("kernel of x and confidence, wide", wide, "rank"))
         # with few rows the global map is noisy, and a score that does without it is worth having
         if rows.few_rows:
             recipes.append(KernelRecipe("kernel of x from the raw confidence, wide", wide, "line", from_raw=True))

@@ -134,8 +134,13 @@ def crossfit_levels(rows: LearningRows) -> CrossFitted:
 
 
 def scores(rows: LearningRows) -> dict[str, Fit]:
-    """Shifts of levels, where a column has any."""
-    return {"shift by level of columns": crossfit_levels} if rows.at.inputs.codes.shape[1] else {}
+    """Shifts of levels, where a column has any.
+
+    In a long table they add nothing to the groups that stand out and the trees of columns: without them its log loss
+    left out is the same (`benchmarks/ablation.py`, flights and census).
+    """
+    serve = rows.at.inputs.codes.shape[1] and not rows.long_table
+    return {"shift by level of columns": crossfit_levels} if serve else {}
 
 
 @dataclass(frozen=True, eq=False)

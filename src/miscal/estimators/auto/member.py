@@ -92,6 +92,11 @@ class LearningRows:
         return self.at.inputs.x.shape[1] <= AUTO.few_columns
 
     @property
+    def long_table(self) -> bool:
+        """Whether the inputs are the columns of a table, some of which have levels, and the rows are not few."""
+        return self.table and self.at.inputs.codes.shape[1] > 0 and not self.few_rows
+
+    @property
     def few_rows(self) -> bool:
         """Whether the rows do not carry a second stage of scores."""
         return len(self) < AUTO.least_refined_rows

@@ -189,14 +189,15 @@ def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False)
     """
     fold, start = np.unique(rows.folds, return_inverse=True)[1], rows.at.start(from_raw)
     leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
-    settings = {**_LIGHTGBM, "learning_rate": AUTO.tree_rate, "seed": rows.seed, "min_data_in_leaf": leaf}
+    fast = int(of == ALL and not rows.few_rows)
+    settings = {**_LIGHTGBM, "learning_rate": AUTO.tree_rates[fast], "seed": rows.seed, "min_data_in_leaf": leaf}
     settings |= {} if of == ALL else _OF_COLUMNS
     seen = _Columns(rows, fold, start, tree_columns(rows.at.inputs, of), settings)
     folds = [fold == k for k in range(fold.max() + 1)]
     boosters = [_Boosting(settings, seen.learned(k), np.flatnonzero(~inside)) for k, inside in enumerate(folds)]
     told = [seen.left_out(k)[inside] for k, inside in enumerate(folds)]
     path, shift = BestOfPath(), np.zeros(len(rows))
-    for rounds in AUTO.tree_rounds:
+    for rounds in AUTO.tree_rounds[fast]:
         for inside, booster, columns in zip(folds, boosters, told, strict=True):
             shift[inside] += booster.grow(rounds, columns)
         loss = np.average(negative_log_likelihood(rows.correct, start + shift), weights=rows.weight)
@@ -289,11 +290,13 @@ class _Boosting:
 def scores(rows: LearningRows) -> dict[str, Fit]:
     """Trees, where there are enough rows for them; and trees of a table's columns, where any has levels.
 
-    Beside an embedding, whose components say little once the columns are known, these do without it. They start from
-    the confidence itself: the other trees start from the global map, and a stack gains by scores that err differently.
+    Beside an embedding, whose components say little once the columns are known, the latter do without it. They start
+    from the confidence itself: the other trees start from the global map, and a stack gains by scores that err
+    differently. In a long table, of which both would see the same columns, the latter alone leave the log loss as it
+    is (`benchmarks/ablation.py`, flights and census).
     """
     if len(rows) < AUTO.least_tree_rows:
         return {}
     of_columns = partial(crossfit_trees, of=TABLE if rows.table else NUMBERS, from_raw=True)
     beside: dict[str, Fit] = {"boosted trees of columns": of_columns} if rows.at.inputs.codes.shape[1] else {}
-    return {"boosted trees": crossfit_trees, **beside}
+    return beside if rows.long_table else {"boosted trees": crossfit_trees, **beside}
