@@ -9,9 +9,11 @@ over disjoint folds, and cost one product of matrices. Terms are then added one 
     step      whether a screened column is above one of 31 quantiles
     product   the signs of two columns, or two terms that are already there
 
-and all terms are refitted with a small ridge. A gain is charged by 2 log of how many candidates of its kind there are
-to one slope (Chen & Chen, "Extended Bayesian information criteria", Biometrika 95, 2008). Each fold screens and adds
-anew, all with one number of terms, the one of the smallest out-of-fold log loss; none where it gains little.
+and all terms are refitted with a ridge, a small one or a large one. A gain is charged by 2 log of how many candidates
+of its kind there are to one slope (Chen & Chen, "Extended Bayesian information criteria", Biometrika 95, 2008). Each
+fold screens and adds anew, all with one ridge and one number of terms, those of the smallest out-of-fold log loss; none
+where that gains little.
+
 """
 
 from __future__ import annotations
@@ -273,11 +275,13 @@ class ScreenedColumns:
 class _Forward:
     """Terms added one by one on some rows."""
 
-    def __init__(self, rows: LearningRows, known: ScreenedColumns, some: Ints, top: Ints, pairs: list[Term]) -> None:
+    def __init__(
+        self, rows: LearningRows, known: ScreenedColumns, some: Ints, top: Ints, pairs: list[Term], ridge: float
+    ) -> None:
         given, many = rows.at.inputs.given, len(rows.at.inputs.varying)
         self._correct, self._offset = rows.correct[some], rows.at.offset[some]
         self._weight = np.ones(len(some)) if rows.weight is None else rows.weight[some]
-        self._known, self._top = known, top
+        self._known, self._top, self._ridge = known, top, ridge
         self._line = known.value[some][:, top].astype(np.float64)
         self._square = self._line**2
         self._bin = known.bin[some][:, top] + np.arange(len(top)) * AUTO.few_bins
@@ -347,7 +351,7 @@ class _Forward:
 
     def _refit(self) -> None:
         """Newton steps to the penalised minimum; all rows' own shift is free."""
-        penalty = np.full(len(self.coefficients), AUTO.few_ridge)
+        penalty = np.full(len(self.coefficients), self._ridge)
         penalty[0] = _TINY
         for _ in range(AUTO.few_newton_steps):
             p = expit(self._offset + self._columns @ self.coefficients)
@@ -373,25 +377,30 @@ def crossfit_few_columns(rows: LearningRows) -> CrossFitted:
     known = ScreenedColumns.of(given, usable[union])
     pairs = [[tuple(Factor(int(usable[j]), float(found.middle[j])) for j in pair) for pair in of] for of in found.pairs]
     learned = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)] + [np.arange(len(rows))]
-    fits = [
-        _Forward(rows, known, of, np.searchsorted(union, top), two)
-        for of, top, two in zip(learned, tops, pairs, strict=True)
-    ]
     left_out = [np.flatnonzero(fold == k) for k in range(fold.max() + 1)]
-    best, told, member = 0, np.zeros(len(rows)), FewColumnsMember((), np.zeros(1))
+    found_terms, told, member = 0, np.zeros(len(rows)), FewColumnsMember((), np.zeros(1))
     loss = _loss(rows, told) - AUTO.least_few_gain / weight.sum()
-    for number in range(1, AUTO.most_terms + 1):
-        for fit in fits:
-            fit.add()
-        shift = np.empty(len(rows))
-        for inside, fit in zip(left_out, fits[:-1], strict=True):
-            shift[inside] = fit.member().of(given, inside)
-        now = _loss(rows, shift)
-        if now < loss:
-            loss, best, told, member = now, number, shift, FewColumnsMember.mean([fit.member() for fit in fits])
-        if number - best >= AUTO.few_patience:
-            break
-    return CrossFitted(member, told, {"terms": best})
+    for ridge in AUTO.few_ridges:
+        fits = [
+            _Forward(rows, known, of, np.searchsorted(union, top), two, ridge)
+            for of, top, two in zip(learned, tops, pairs, strict=True)
+        ]
+        best, lowest = 0, np.inf
+        for number in range(1, AUTO.most_terms + 1):
+            for fit in fits:
+                fit.add()
+            shift = np.empty(len(rows))
+            for inside, fit in zip(left_out, fits[:-1], strict=True):
+                shift[inside] = fit.member().of(given, inside)
+            now = _loss(rows, shift)
+            if now < loss:
+                loss, found_terms, told = now, number, shift
+                member = FewColumnsMember.mean([fit.member() for fit in fits])
+            if now < lowest:
+                lowest, best = now, number
+            if number - best >= AUTO.few_patience:
+                break
+    return CrossFitted(member, told, {"terms": found_terms})
 
 
 def _loss(rows: LearningRows, shift: Array) -> float:

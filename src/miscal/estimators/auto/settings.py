@@ -160,8 +160,9 @@ class AutoSettings:
     few_patience: int = 4
     # nats that the terms together must gain out of fold: of noise alone, 1 in 60 draws had that much, 1 in 17 any gain
     least_few_gain: float = 6.0
-    # prior precision of a coefficient, Newton steps, and the least variance of an outcome in them
-    few_ridge: float = 10.0
+    # prior precisions of a coefficient: terms that are few and large, and terms that hardly stand out
+    few_ridges: tuple[float, ...] = (10.0, 60.0)
+    # Newton steps, and the least variance of an outcome in them
     few_newton_steps: int = 3
     least_variance: float = 0.02
 
