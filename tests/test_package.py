@@ -36,6 +36,23 @@ def test_light_to_import(statement):
     assert not loaded_after(statement) & set(HEAVY)
 
 
+HELP = """
+import contextlib, io
+from miscal.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    main(["discover", "--help"])
+"""
+
+
+@pytest.mark.promise("D9")
+def test_help_on_a_command_imports_neither_other_commands_nor_what_checks_arguments():
+    program = f"{HELP}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    names = json.loads(told.stdout)
+    assert not {name.split(".")[0] for name in names} & {*HEAVY, "pydantic", "rich", "jinja2", "email"}
+    assert [name for name in names if name.startswith("miscal.cli.commands.")] == ["miscal.cli.commands.discover"]
+
+
 FIRST_USES = {
     "fit": "miscal.MiscalibrationField(n_jobs=1).fit(X, y, confidence=f)",
     "read texts": "miscal.read_triples({'confidence': f, 'correct': y, 't': t}, text='t', embed_model='tfidf')",

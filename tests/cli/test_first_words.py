@@ -1,4 +1,4 @@
-"""`miscal discover` says its answer first: before the page's numbers are made and its map is drawn."""
+"""`miscal discover` says its answer first: before what only the page needs is computed, or imported."""
 
 import subprocess
 import sys
@@ -13,19 +13,33 @@ from miscal.report.opening import opening_lines
 pytestmark = pytest.mark.whole
 
 TRACED = """
-import os, sys
+import importlib, os, sys
 from miscal.cli import main
-from miscal.discovery import discover, layout
-def traced(module, name, mark):
+from miscal.cli.commands.discover import _import_without_pandas
+_import_without_pandas()
+def traced(module, name):
+    module = importlib.import_module(module)
     function = getattr(module, name)
     def run(*arguments, **options):
-        os.write(1, mark)
+        os.write(1, b"LATER\\n")
+        open("modules.txt", "a").write(" ".join(sys.modules) + "\\n")
         return function(*arguments, **options)
     setattr(module, name, run)
-traced(discover, "find_subregimes", b"LATER\\n")
-traced(layout, "lay_out", b"LATER\\n")
-sys.exit(main(sys.argv[1:]))
+traced("miscal.discovery.discover", "find_subregimes")
+traced("miscal.discovery.layout", "lay_out")
+status = main(sys.argv[1:])
+open("modules.txt", "a").write(" ".join(sys.modules))
+sys.exit(status)
 """
+
+UNUSED = {
+    *("pandas", "matplotlib", "torch", "transformers", "sentence_transformers", "datasets", "numba", "umap", "ray"),
+    *("miscal.estimators.paper", "miscal.study", "miscal.scoring.tasks", "miscal.integrations", "miscal.runs.audit"),
+    *("miscal.runs.compare", "miscal.runs.monitor", "miscal.runs.correct", "miscal.runs.run", "miscal.report.displays"),
+}
+"""What a run imports for nothing."""
+OF_THE_PAGE = {"jinja2", "markupsafe", "miscal.report.page", "miscal.report.map_data"}
+"""What nothing before the answer needs."""
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -44,5 +58,8 @@ def test_the_answer_is_printed_before_parts_and_map_and_nothing_twice(table, tmp
     assert before.splitlines() == ([] if verbose else answer)
     if not verbose:
         assert [*answer, *after.splitlines()] == brief_lines(summary, Path("run"))
+    first, *_, last = (set(line.split()) for line in (tmp_path / "modules.txt").read_text().splitlines())
+    assert first & (UNUSED | OF_THE_PAGE) == set()
+    assert last & UNUSED == set()
     stages = [line.split()[0] for line in told.stderr.splitlines()]
     assert stages == ["reading", *summary.timing, "report"]
