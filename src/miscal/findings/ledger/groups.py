@@ -73,8 +73,8 @@ class Groups:
         """What each row adds to the test of each group: 1 if it is in the group, or its score in a trend."""
         if not self.trends:
             return self.member
-        scores = Numbers(csc_array(np.column_stack([one.score for one in self.trends.values()])))
-        return self.member.replaced(min(self.trends), scores)
+        scores = [(rows := np.flatnonzero(one.score), one.score[rows]) for one in self.trends.values()]
+        return self.member.replaced(min(self.trends), Numbers.of(self.member.n, scores))
 
     @cached_property
     def axes(self) -> np.ndarray:

@@ -310,6 +310,15 @@ class Numbers(_Listed):
 
     matrix: csc_array
 
+    @classmethod
+    def of(cls, n: int, columns: Sequence[tuple[Ints, Floats]]) -> Numbers:
+        """Put columns side by side, each given by the rows that it has a number for, and these numbers."""
+        if not columns:
+            return cls(csc_array((n, 0)))
+        first = np.r_[0, np.cumsum([len(rows) for rows, _ in columns])]
+        rows, numbers = (np.concatenate(some) for some in zip(*columns, strict=True))
+        return cls(csc_array((numbers, rows, first), shape=(n, len(columns))))
+
     @property
     def n(self) -> int:
         """Rows of the table."""
@@ -419,12 +428,7 @@ class SideBySide:
 
     def sparse(self, places: Sequence[int] | Ints) -> csc_array:
         """Return some columns as a sparse array, (n, places)."""
-        parts = [self.stored(int(place)) for place in places]
-        if not parts:
-            return csc_array((self.n, 0))
-        first = np.r_[0, np.cumsum([len(rows) for rows, _ in parts])]
-        rows, numbers = (np.concatenate(some) for some in zip(*parts, strict=True))
-        return csc_array((numbers, rows, first), shape=(self.n, len(parts)))
+        return Numbers.of(self.n, [self.stored(int(place)) for place in places]).matrix
 
     def replaced(self, place: int, block: Columns) -> SideBySide:
         """Return these columns with another block in place of the one that begins at a place."""

@@ -21,7 +21,6 @@ from itertools import product
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.sparse import csc_array, hstack
 from scipy.special import expit, logit
 from scipy.stats import rankdata
 
@@ -136,15 +135,15 @@ def slope_columns(
     `places`: groups whose slopes are candidates. `totals`, float64 (m,): sums of all groups.
     """
     score, n = score_of(rows.confidence), len(rows)
-    columns, levels, recentred = [csc_array((n, 0))], [], np.zeros(len(places))
+    columns, levels, recentred = [], [], np.zeros(len(places))
     for at, place in enumerate(places):
         inside = groups.member.stored(place)[0]
         own = level_of(rows, inside, strata, float(totals[place]))
         centre, plain = (_mean(score[inside], by) for by in (_own_part(inside, strata), own.part))
-        columns.append(csc_array((score[inside] - centre, inside, [0, len(inside)]), shape=(n, 1)))
+        columns.append((inside, score[inside] - centre))
         levels.append(own)
         recentred[at] = centre - plain
-    return SlopeColumns(np.array(places, int), Numbers(csc_array(hstack(columns))), tuple(levels), recentred)
+    return SlopeColumns(np.array(places, int), Numbers.of(n, columns), tuple(levels), recentred)
 
 
 def _mean(values: np.ndarray, weight: np.ndarray) -> float:
