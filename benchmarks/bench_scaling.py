@@ -47,7 +47,7 @@ STREAM = (24_000, D, "16384")
 PLAIN = (70_000, 4_096)
 TARGETS = {500: 6, 2_000: 10, N: 30, 50_000: 90, 200_000: 240}
 """Wall seconds of discover on two idle cores, by rows of `D` columns."""
-STAGES = ("field", "regimes", "findings", "map", "measures")
+STAGES = ("field", "regimes", "findings", "answer", "measures", "map")
 MARKS = "<!-- measured: written by bench_scaling -->", "<!-- end of measured -->"
 
 
@@ -99,7 +99,8 @@ def show_stages(args: argparse.Namespace, records: list[dict]) -> None:
     """Show where the time goes at each number of rows, beside the target and the floor."""
     rows = []
     for r in along(records, "n"):
-        seconds = [r["stages"][name] for name in STAGES]
+        # what was measured before there was such a stage is part of another
+        seconds = [r["stages"].get(name, 0.0) for name in STAGES]
         parts = [*seconds, r["seconds"] - sum(seconds)]
         times = [f"{r['seconds']:.1f}", f"{r['cpu_seconds']:.1f}", TARGETS[r["n"]], f"{r['floor']:.2f}"]
         shares = [f"{100 * part / r['seconds']:.0f} %" for part in parts]

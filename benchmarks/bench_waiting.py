@@ -7,6 +7,11 @@ processor seconds, peak memory; the smallest of the repeats. `numbers` and `embe
 column; with --data the flights and the census as they are. `--before` names the src folder of another checkout, which
 is run by turns with this one. Beside it the peer on the same numbers: isotonic regression, and LightGBM with the
 confidence as its start, 20 settings, each in five folds; and what LightGBM alone takes three times of 100 trees.
+
+    python benchmarks/bench_waiting.py --imports [--before SRC]
+
+Processor seconds of whole processes that import and do nothing else, the least of seven: `import miscal`, help on a
+command, LightGBM as a run imports it, and all modules that a small run has imported at its end.
 """
 
 from __future__ import annotations
@@ -43,6 +48,31 @@ SETTINGS = list(product((7, 31), (20, 100), (0.03, 0.1), (1.0, 0.3)))[:16] + [
 ]
 """Leaves, least rows of a leaf, learning rate and share of the columns of the peer."""
 TREES, FOLDS = 100, 5
+STARTS = 7
+RUN = """
+import sys
+from miscal.cli import main
+main(["discover", sys.argv[1], "--out", sys.argv[2], "--overwrite"])
+open(sys.argv[3], "w").write(" ".join(sys.modules))
+"""
+LIGHTGBM = """
+import miscal.cli.commands.discover as command
+getattr(command, "_import_without_pandas", lambda: __import__("lightgbm"))()
+"""
+ALL = """
+import contextlib, importlib, sys
+for name in open(sys.argv[3]).read().split():
+    with contextlib.suppress(Exception):
+        importlib.import_module(name)
+"""
+IMPORTS = {
+    "python": "pass",
+    "import miscal": "import miscal",
+    "discover --help": "from miscal.cli import main; main(['discover', '--help'])",
+    "LightGBM": LIGHTGBM,
+    "a run": LIGHTGBM + ALL,
+}
+"""What imports, by name; `a run` imports what a run has imported, in the same order."""
 
 
 def waited(command: list[str], src: Path | None) -> dict[str, float]:
@@ -113,6 +143,35 @@ def cases(folder: Path, data: Path | None, only: list[str] | None) -> Iterator[t
             yield name, data / file, None, probability, event
 
 
+def imports(src: Path | None) -> Iterator[tuple[str, float]]:
+    """Return the processor seconds of each process that imports."""
+    environment = os.environ if src is None else {**os.environ, "PYTHONPATH": str(src)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
+    with tempfile.TemporaryDirectory() as folder:
+        rng, n = np.random.default_rng(0), 300
+        f, kind = rng.uniform(0.2, 0.8, n), rng.choice(list("abc"), n)
+        rows = {"confidence": f, "correct": (rng.random(n) < f).astype(int), "kind": kind, "x": rng.normal(size=n)}
+        files = [str(Path(folder) / name) for name in ("rows.parquet", "run", "modules.txt")]
+        pl.DataFrame(rows).write_parquet(files[0])
+        subprocess.run([sys.executable, "-c", RUN, *files], check=True, **quiet)
+        for name, program in IMPORTS.items():
+            used = []
+            for _ in range(STARTS):
+                process = subprocess.Popen([sys.executable, "-c", program, *files], **quiet)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                used.append(usage.ru_utime + usage.ru_stime)
+            yield name, min(used)
+
+
+def show_imports(before: Path | None) -> None:
+    """Print a line for each thing that is imported."""
+    columns = {"now": dict(imports(None))} | ({"before": dict(imports(before))} if before else {})
+    print(f"{'cpu s':<24} " + " ".join(f"{name:>8}" for name in columns))
+    for name in IMPORTS:
+        print(f"{name:<24} " + " ".join(f"{seconds[name]:>8.2f}" for seconds in columns.values()))
+
+
 def main() -> None:
     """Print a line for each case and checkout."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -122,7 +181,11 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="src folder of another checkout, by turns")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--settings", type=int, default=len(SETTINGS), help="of the peer; 0 leaves it out")
+    parser.add_argument("--imports", action="store_true", help="what importing takes, and nothing else")
     asked = parser.parse_args()
+    if asked.imports:
+        show_imports(asked.before)
+        return
     print(f"{'case':<24} {'what':<8} {'first s':>8} {'all s':>8} {'cpu s':>8} {'MB':>7}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
