@@ -196,12 +196,19 @@ class RowLists(_Listed):
         place = np.full(self.n, -1, np.int32)
         place[rows] = np.arange(len(rows))
         place = place[self.rows]
-        first = np.r_[0, np.cumsum(place >= 0)][self.first]
-        return RowLists(len(rows), place[place >= 0], first)
+        inside, up_to = place >= 0, np.zeros(len(place) + 1, np.int32)
+        np.cumsum(inside, out=up_to[1:])
+        return RowLists(len(rows), place[inside], up_to[self.first].astype(np.int64))
 
     def sums_of_each(self, values: Floats) -> Floats:
         """Return the sums of several columns of values (n, k) over the rows of each group, (m, k)."""
-        return csc_array((np.ones(len(self.rows)), self.rows, self.first), shape=(self.n, len(self))).T @ values
+        found = np.empty((len(self), values.shape[1]))
+        for some in self._blocks():
+            begin, end = self.first[some.start], self.first[some.stop]
+            first = self.first[some.start : some.stop + 1] - begin
+            shape = self.n, some.stop - some.start
+            found[some] = csc_array((np.ones(end - begin), self.rows[begin:end], first), shape=shape).T @ values
+        return found
 
     def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
         """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
