@@ -26,8 +26,8 @@ _MOST_GATHERED = 1 << 22
 _RANGES = 64
 """Ranges whose sums within strata are held at a time."""
 
-_MOST_CELLS = 1 << 20
-"""Cells of a list and a stratum that are summed at a time, 8 MB."""
+_MOST_CELLS = 1 << 16
+"""Cells of a list and a stratum that are summed at a time, 0.5 MB: they stay in the cache."""
 
 
 class Columns(Protocol):
