@@ -306,7 +306,8 @@ def _deflation(
     if design is None or design.group is None:
         return np.ones(factors.shape[1], dtype=np.float32)
     effects = []
-    for column in factors.T.astype(np.float64):
+    # one column after the other: all of them as float64 would take more memory than the rest of a run
+    for column in (one.astype(np.float64) for one in factors.T):
         shuffled = float(shuffle_variances(centred(e, stratum), centred(column, stratum), stratum).sum())
         effects.append(design.design_effect(column, residual, variance, independent=shuffled))
     return (1 / np.sqrt(effects)).astype(np.float32)
