@@ -562,7 +562,7 @@ def test_names_and_values_of_a_user_are_escaped(found):
     answer = summary.answer.model_copy(update=dict.fromkeys(("headline", "reason", "action"), hostile))
     changed = {"findings": (finding,), "alarms": (hostile,), "warnings": (hostile,), "answer": answer}
     told = summary.model_copy(update=changed)
-    assert "<script" not in brief_markdown(told, Path("run"))
+    assert not re.search(r"(?<!\\)<script", brief_markdown(told, Path("run")))
     assert hostile in "\n".join(brief_lines(told, None))
     page = miscal.Run(replace(found.content, summary=told))._repr_html_()
     assert "<script" not in page

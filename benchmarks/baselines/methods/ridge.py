@@ -71,5 +71,5 @@ def _path(columns: NDArray, y: Floats, offset: Floats) -> NDArray[np.float32]:
     """Coefficients along falling penalties, (p, len(PENALTIES))."""
     scale = np.ones(columns.shape[1], np.float32)
     scale[:3] = _LOOSE
-    fits = RidgeFits(columns * scale, y, offset, np.ones((1, len(y))))
+    fits = RidgeFits(np.ascontiguousarray((columns * scale).T), y, offset, np.ones((1, len(y))))
     return np.stack([fits.descend(penalty).coefficients[0] * scale for penalty in PENALTIES], 1)
