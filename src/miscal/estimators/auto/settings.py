@@ -82,12 +82,13 @@ class AutoSettings:
     # --- boosted trees ---
     # fewer rows leave a tree no leaves to speak of; set by hand, as the settings in trees.py
     least_tree_rows: int = 300
-    # size of a step and rounds tried, by out-of-fold log loss; the second for trees of all inputs unless rows are few
-    # (as for refined kernels). Half as many rounds of twice the size had a log loss left out higher by 0.0012 with 500
-    # rows, and by 0.0001, less than its error, with 3,000 and 6,000; of columns of flights it was higher by 0.0004
+    # size of a step and rounds tried, by out-of-fold log loss; the second for trees of all inputs of at least so many
+    # rows. Half as many rounds of twice the size had a log loss left out higher by 0.0012 with 500 rows, by up to 0.004
+    # on a set with 3,000, and by 0.0001, less than its error, with 6,000; of columns of flights it was higher by 0.0004
     # (`benchmarks/ablation.py`)
     tree_rates: tuple[float, float] = (0.05, 0.1)
     tree_rounds: tuple[tuple[int, ...], tuple[int, ...]] = ((25, 50, 100, 150, 200), (12, 25, 50, 75, 100))
+    fast_tree_rows: int = 5_000
     # rows of a leaf: a hundredth of all, within these; leaves of 30 rows leave a small table no splits at all
     leaf_rows: tuple[int, int] = (5, 30)
     leaf_share: int = 100

@@ -189,7 +189,7 @@ def crossfit_trees(rows: LearningRows, of: str = ALL, *, from_raw: bool = False)
     """
     fold, start = np.unique(rows.folds, return_inverse=True)[1], rows.at.start(from_raw)
     leaf = int(np.clip(len(rows) // AUTO.leaf_share, *AUTO.leaf_rows))
-    fast = int(of == ALL and not rows.few_rows)
+    fast = int(of == ALL and len(rows) >= AUTO.fast_tree_rows)
     settings = {**_LIGHTGBM, "learning_rate": AUTO.tree_rates[fast], "seed": rows.seed, "min_data_in_leaf": leaf}
     settings |= {} if of == ALL else _OF_COLUMNS
     seen = _Columns(rows, fold, start, tree_columns(rows.at.inputs, of), settings)
