@@ -44,7 +44,15 @@ from miscal.estimators.auto.kernels import WIDE, refined_scores
 from miscal.estimators.auto.local import LOCAL, crossfit_local
 from miscal.estimators.auto.member import CrossFitted, LearningRows, Query
 from miscal.estimators.auto.model import AutoModel, Placement, ScoreCandidate
-from miscal.estimators.auto.portfolio import FIRST_STACK, Portfolio, columns, crossfit_first, first_prior, shifts_of
+from miscal.estimators.auto.portfolio import (
+    EARNING,
+    FIRST_STACK,
+    Portfolio,
+    columns,
+    crossfit_first,
+    first_prior,
+    shifts_of,
+)
 from miscal.estimators.auto.readout import LocalShift
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
@@ -117,6 +125,12 @@ class _CrossFittedScores:
 def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
     members = crossfit_first(rows)
     first = _stacked(rows, columns(shifts_of(members)), first_prior(members))
+    others = {name: score for name, score in members.items() if name not in EARNING}
+    if len(others) < len(members):
+        alone = _stacked(rows, columns(shifts_of(others)), first_prior(others))
+        # a score that does not improve the stack of the others would only make it noisier
+        if _loss(rows, alone) <= _loss(rows, first):
+            members, first = others, alone
     # refined kernels measure distances in this unit; a first stack that is all but flat must not be blown up to noise
     scale = max(float(first.std()), 1e-3)
     refining = replace(rows, at=replace(rows.at, first=first / scale))
@@ -135,6 +149,11 @@ def _fit_scores(rows: LearningRows) -> _CrossFittedScores:
     voting = columns({name: shift for name, shift in parts.items() if name not in refined})
     evidence = weigh(rows.correct, rows.at.offset, _stacked(rows, voting), rows.at.raw, rows.folds, rows.weight)
     return _CrossFittedScores(members, scale, refined, local, place, geometry, parts, evidence)
+
+
+def _loss(rows: LearningRows, shift: Array) -> float:
+    """Mean log loss of the offset with a shift."""
+    return float(np.average(negative_log_likelihood(rows.correct, rows.at.offset + shift), weights=rows.weight))
 
 
 def _stacked(rows: LearningRows, shifts: Array, prior: Array | None = None) -> NDArray[np.float64]:
