@@ -187,7 +187,7 @@ def show_errors(args: argparse.Namespace, store: object) -> bool:
         mean = {m: float(np.mean(of[m])) for m in args.methods}
         peers = {m: mean[m] for m in args.methods if m != "auto"}
         best = min(peers, key=lambda m: peers[m]) if peers else "auto"
-        behind = np.subtract(of["auto"], of[best])
+        behind = np.subtract(of.get("auto", of[best]), of[best])
         noise = 2 * behind.std(ddof=1) / np.sqrt(len(behind)) if len(behind) > 1 else 0.0
         if behind.mean() > max(POINTS, noise):
             missed.append(" ".join(map(str, world)))
