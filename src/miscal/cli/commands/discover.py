@@ -1,6 +1,5 @@
 """``miscal discover``: from a file of predictions to a run folder."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,7 +31,9 @@ def command(
 
     What is found is tested with outcomes that nothing has learned from, corrected, and drawn in a report.
     """
-    _import_without_pandas()
+    from miscal.base.extras import import_without_pandas
+
+    import_without_pandas()
     from miscal.runs.discover import check_method, read_rows
 
     check_method(settings)
@@ -45,19 +46,6 @@ def command(
         verbose=verbose,
         reads=[data, *vars(columns).values()],
     )
-
-
-def _import_without_pandas() -> None:
-    """Import LightGBM, and with it scikit-learn, as where pandas is not installed: the command has no frames of it.
-
-    Both import it only to know its frames, which takes a quarter of all imports. Whoever imports it later gets it.
-    """
-    if {"pandas", "sklearn", "lightgbm"}.isdisjoint(sys.modules):
-        sys.modules["pandas"] = None  # type: ignore[assignment]
-        try:
-            import lightgbm  # noqa: F401
-        finally:
-            del sys.modules["pandas"]
 
 
 def run_discovery(
