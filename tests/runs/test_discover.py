@@ -297,6 +297,20 @@ def test_a_quick_run_has_the_same_findings_and_is_a_run_like_any_other(found, tm
     assert again.monitor(loans(seed=1)).answer.headline
 
 
+def test_a_quick_run_that_finds_nothing_says_so(tmp_path):
+    rng = np.random.default_rng(3)
+    risk = rng.uniform(0.2, 0.8, 400)
+    frame = pl.DataFrame(
+        {"risk": risk, "defaulted": (rng.random(400) < risk).astype(int), "age": rng.integers(18, 80, 400)}
+    )
+    frame.write_parquet(tmp_path / "calm.parquet")
+    named = ["--probability", "risk", "--event", "defaulted", "--quick"]
+    assert main(["discover", str(tmp_path / "calm.parquet"), "--out", str(tmp_path / "run"), *named]) == 0
+    summary = miscal.load(tmp_path / "run").summary
+    assert not summary.findings
+    assert summary.answer.headline == "No group was found in which predicted risks are off."
+
+
 def test_quick_has_an_estimator_of_its_own():
     with pytest.raises(InputError, match="quick=True has an estimator of its own"):
         miscal.discover(loans(), quick=True, method="paper", **EVENT)

@@ -119,6 +119,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
     return {
         "kind": triples.kind,
         "n": len(triples),
+        "method": rows.model.method,
         "plain": plain_facts(everyone, copies(triples), triples.kind, triples.source.get("one_answer")),
         "global_": measurements.global_numbers(tested, everyone, seed=seed),
         # smECE is of the whole error, which these regimes are not cut by
@@ -178,7 +179,6 @@ def summarise(
         **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,
-        method=model.method,
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
         verdict="",
