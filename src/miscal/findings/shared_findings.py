@@ -82,6 +82,8 @@ class Stacked:
             identifier_share=base.identifier_share / per_question,
             slope_share_of_error=0.0,
             combined_numbers=0,
+            # wide strata of few rows were not compared with narrow ones for several models
+            stratum_rows=base.stratum_width(len(self.rows)),
         )
 
 

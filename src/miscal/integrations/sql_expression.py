@@ -56,7 +56,7 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
     >>> export_sql("no/such/run", "correction.sql")
     Traceback (most recent call last):
     ...
-    miscal.base.errors.FileError: no/such/run is not a folder: give the folder of a run, made by `miscal.discover`
+    miscal.base.errors.FileError: no/such/run is not a folder: give the folder in which a model was saved
     """
     place = check_target(out, overwrite=overwrite)
     if place.suffix.lower() != ".sql":
