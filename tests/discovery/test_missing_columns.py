@@ -110,12 +110,12 @@ def test_the_cost_is_that_of_fits_that_had_not_seen_the_row(run):
     found = run[1]
     cost = next(one.cost_if_missing.value for one in found.summary.columns if one.name == "kind")
     triples, order, _ = prepare(miscal.read_triples(table(0)), "all", 0)
-    left = []
+    left, shared = [], miscal.MiscalibrationField(random_state=0).unfitted(0).share_inputs(triples)
     for fold in sorted(set(found.table["fold"])):
         inside = (found.table["fold"] == fold).to_numpy()[order]
-        field = miscal.MiscalibrationField(random_state=0, n_jobs=1).fit_triples(triples.take(~inside))
+        fitted = shared.for_folds().fit(triples.take(~inside))
         losses = [
-            log_losses(triples.correct[inside], field.fitted_.correct(X[inside], triples.confidence[inside]).corrected)
+            log_losses(triples.correct[inside], fitted.correct(X[inside], triples.confidence[inside]).corrected)
             for X in (triples.encoder.blanked(triples.X, "kind"), triples.X)
         ]
         left.append(losses[0] - losses[1])

@@ -263,8 +263,8 @@ def reliability(rows: LabelledRows, n_bins: int = BINS, *, min_rows: int = MIN_S
     """Return the reliability curve of rows, None where they are fewer than `min_rows`."""
     if len(rows) < min_rows:
         return None
-    # thirty rows to a bin, where there are too few for all bins: a curve of fewer goes up and down by chance
-    n_bins = max(1, min(n_bins, len(rows) // 30))
+    # thirty units to a bin, where there are too few for all bins: a curve of fewer goes up and down by chance
+    n_bins = max(1, min(n_bins, rows.n_units // 30))
     curve = curve_of(rows, n_bins)
     return CurveNumbers(**{name: np.asarray(getattr(curve, name)).tolist() for name in CurveNumbers.model_fields})
 
