@@ -256,13 +256,9 @@ class ShiftField:
     ) -> None:
         self.global_map_, self.shifts_, self.n_rows_ = chosen_map, shifts, n_rows
         self.structure_ = bool(shifts)
-        groups = [{"name": f"shift {number}", "z": one} for number, one in enumerate(z, start=1)]
-        self.selection_ = [
-            {"log_loss": None, "z": None}
-            | one
-            | {"chosen": one["name"] == f"global map: {name}" or "shift" in one["name"]}
-            for one in [*told, *groups]
-        ]
+        maps = [{"z": None} | one | {"chosen": one["name"] == f"global map: {name}"} for one in told]
+        found = [{"name": f"shift {k}", "z": one, "log_loss": None, "chosen": True} for k, one in enumerate(z, start=1)]
+        self.selection_ = [*maps, *found]
         self.settings_ = {"global_map": name, "shifts": len(shifts)}
         self._told = told, name, z
 
