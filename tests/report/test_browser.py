@@ -170,7 +170,7 @@ def test_the_keyboard_alone_reads_and_selects(visit):
     seen.page.keyboard.press("ArrowRight")
     # a busy machine draws the next row a frame later
     changed = "said => !['', said].includes(document.querySelector('#spoken').textContent)"
-    seen.page.wait_for_function(changed, arg=first)
+    seen.wait(changed, first)
     seen.page.keyboard.press("Enter")
     assert seen.page.locator("#chosen .sentence").inner_text().startswith("1 of 400")
     seen.page.keyboard.press("Escape")
@@ -227,7 +227,7 @@ def test_the_policy_stops_what_is_not_ours(browser, drawn):
         image.src = "http://127.0.0.1:9/x.png";
         document.body.append(image); }"""
     )
-    seen.page.wait_for_function("window.violations.length >= 2")
+    seen.wait("window.violations.length >= 2")
     assert seen.page.evaluate("window.hit") is None
     assert set(seen.page.evaluate("window.violations")) == {"script-src-elem", "img-src"}
     seen.page.close()

@@ -81,7 +81,7 @@ def test_a_link_from_outside_opens_what_it_leads_to(browser, drawn, place):
     if place == "finding-1":
         assert seen.page.locator("#finding-1 + tr .facts").is_visible()
         # it scrolls smoothly
-        seen.page.wait_for_function("document.getElementById('finding-1').getBoundingClientRect().y < 300")
+        seen.wait("document.getElementById('finding-1').getBoundingClientRect().y < 300")
     elif seen.page.locator(f"#{place}").count():
         assert seen.page.locator(f"#{place} > details > div").is_visible()
     assert seen.errors == []
@@ -91,7 +91,7 @@ def test_a_link_from_outside_opens_what_it_leads_to(browser, drawn, place):
 def test_the_map_of_a_closed_section_is_drawn_once_it_is_opened(visit):
     seen = visit()
     seen.open("atlas")
-    seen.page.wait_for_function(
+    seen.wait(
         """() => [...document.querySelectorAll("[data-pane] .points")].every((each) => {
         const wide = each.getBoundingClientRect().width;
         return wide > 200 && Math.abs(each.width - wide) < 2; })"""

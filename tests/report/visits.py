@@ -48,6 +48,14 @@ class Visit:
         self.page.add_init_script(WATCH)
         self.page.goto(self.address)
 
+    def wait(self, condition, value=None):
+        """Wait until a condition holds; asked from here, since the page's policy lets nothing in it be evaluated."""
+        for _ in range(100):
+            if self.page.evaluate(condition, value):
+                return
+            self.page.wait_for_timeout(80)
+        raise AssertionError(f"still not so: {condition}")
+
     def check_quiet(self):
         assert self.dialogs == []
         assert self.errors == []
