@@ -153,16 +153,7 @@ def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
     >>> one.row.tolist() == other.row.tolist()
     True
     """
-    rows, several = triples, triples.classes
-    # units that a run found are numbered by the order
-    group = rows.group if rows.counted_by.source in ("rows", "named") else None
-    # what a fit sees first; outcomes decide among equal inputs alone, and what no fit sees among equal rows
-    columns = [rows.confidence, group, rows.correct, rows.weight, rows.split, rows.time, rows.text]
-    columns += [rows.judged and rows.judged.labelling]
-    for table in (rows.metadata, rows.answers, rows.candidate_groups or {}):
-        columns += table.values()
-    columns += [] if several is None else [several.code, *several.probability.T]
-    order = content_order(rows.X, *(column for column in columns if column is not None))
+    rows, order = triples, triples.canonical_order
     # inputs may be too large for memory
     apart = replace(rows, X=rows.X[:, :0], layout=rows.layout).take(order)
     if rows.judged is not None:
@@ -170,7 +161,10 @@ def in_canonical_order(triples: Triples) -> tuple[Triples, np.ndarray]:
         columns = (others.confidence, others.group, others.weight, others.text, *others.metadata.values())
         placed = others.take(content_order(others.X, *(column for column in columns if column is not None)))
         apart = replace(apart, judged=replace(apart.judged, unjudged=placed))
-    return replace(apart, X=chosen_rows(rows.X, order)), order
+    placed = replace(apart, X=chosen_rows(rows.X, order))
+    # sorting them again would change nothing
+    placed.__dict__["canonical_order"] = np.arange(len(placed))
+    return placed, order
 
 
 def straddling(triples: Triples) -> tuple[str, ...]:

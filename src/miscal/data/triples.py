@@ -12,7 +12,7 @@ import numpy as np
 from miscal.base.arrays import counted, row_list, value_list
 from miscal.base.checks import DATES, check_confidence, check_correct, check_features, check_lengths, check_weight
 from miscal.base.errors import InputError
-from miscal.base.folds import row_groups
+from miscal.base.folds import content_order, row_groups
 from miscal.base.vocabulary import ANSWER, Kind, check_kind
 from miscal.data.class_probabilities import ClassProbabilities
 from miscal.data.judged import JudgeReading
@@ -283,6 +283,20 @@ class Triples:
         Rows of a table are the same where their confidences are, too: those that come twice.
         """
         return row_groups(np.column_stack([self.X, self.confidence]) if self.layout.table else self.X)
+
+    @cached_property
+    def canonical_order(self) -> np.ndarray:
+        """Order of the rows by all that they hold, int64 (n,): it does not depend on the order that they came in."""
+        several = self.classes
+        # units that a run found are numbered by the order
+        group = self.group if self.counted_by.source in ("rows", "named") else None
+        # what a fit sees first; outcomes decide among equal inputs alone, and what no fit sees among equal rows
+        columns = [self.confidence, group, self.correct, self.weight, self.split, self.time, self.text]
+        columns += [self.judged and self.judged.labelling]
+        for table in (self.metadata, self.answers, self.candidate_groups or {}):
+            columns += table.values()
+        columns += [] if several is None else [several.code, *several.probability.T]
+        return content_order(self.X, *(column for column in columns if column is not None))
 
     @cached_property
     def time_block(self) -> np.ndarray:

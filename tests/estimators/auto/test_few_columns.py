@@ -9,11 +9,10 @@ from scipy.special import expit, logit
 from miscal.data.triples import Triples
 from miscal.estimators.auto.estimator import AutoField
 from miscal.estimators.auto.few_columns import (
-    NAME,
     Factor,
     FewColumnsMember,
     crossfit_few_columns,
-    scores,
+    serve,
     screen,
     term_columns,
 )
@@ -122,11 +121,11 @@ def test_terms_are_products_of_steps_and_slopes():
 
 def test_few_columns_or_few_rows_are_left_to_the_other_scores():
     X, f, y = world(0, lambda X: 0.0, n=250)
-    assert list(scores(learning(X, f, y))) == [NAME]
-    assert not scores(learning(X[:, :5], f, y))
-    assert not scores(learning(X[:100], f[:100], y[:100]))
+    assert serve(learning(X, f, y))
+    assert not serve(learning(X[:, :5], f, y))
+    assert not serve(learning(X[:100], f[:100], y[:100]))
     # constant columns are none
-    assert not scores(learning(np.where(np.arange(100) < 5, X, 1), f, y))
+    assert not serve(learning(np.where(np.arange(100) < 5, X, 1), f, y))
 
 
 def test_a_field_mends_one_column_of_600_and_is_saved():
@@ -141,3 +140,19 @@ def test_a_field_mends_one_column_of_600_and_is_saved():
     assert np.sqrt(np.mean((corrected - true) ** 2)) < 0.05
     again = AutoField.from_state(*field.state())
     np.testing.assert_array_equal(again.correct(X, f).corrected, corrected)
+
+
+def test_a_first_fold_that_gains_nothing_saves_the_others():
+    rows = learning(*world(0, lambda X: 0.9 * np.sign(X[:, 3]), n=600, d=20))
+    asked = []
+
+    def worth(first, trial):
+        asked.append((first, trial))
+        return len(asked) == 1
+
+    found, left_out = crossfit_few_columns(rows, worth), crossfit_few_columns(rows, worth)
+    np.testing.assert_array_equal(found.shift, crossfit_few_columns(rows).shift)
+    assert not left_out.shift.any() and not left_out.member.terms
+    # the trial is what the other folds say of the first, whose own outcomes choose its number of terms
+    (first, trial), _ = asked
+    assert np.array_equal(first, rows.folds == 0) and trial.std() > 0.5

@@ -32,3 +32,12 @@ def test_what_fits_share_holds_no_outcome(rows):
 def test_a_fit_to_all_rows_is_the_same_by_what_is_shared_and_by_its_own(rows):
     alone, sharing = AutoField().fit(rows), AutoField().share_inputs(rows).for_folds().fit(rows)
     np.testing.assert_array_equal(alone.delta(rows.X, rows.confidence), sharing.delta(rows.X, rows.confidence))
+
+
+def test_a_fit_to_some_rows_does_not_depend_on_their_order(rows):
+    order = np.random.default_rng(1).permutation(len(rows))
+    here, there = (AutoField().share_inputs(some).for_folds() for some in (rows, rows.take(order)))
+    known = np.arange(len(rows)) % 4 > 0
+    one, other = here.fit(rows.take(known)), there.fit(rows.take(order[known[order]]))
+    assert one.rows_.tolist() == other.rows_.tolist()
+    np.testing.assert_array_equal(one.delta(rows.X, rows.confidence), other.delta(rows.X, rows.confidence))

@@ -68,9 +68,9 @@ Weights = dict[str, float]
 _SUPPORT = 97
 
 
-def inner_folds(n: int) -> int:
-    """Count the folds of the cross-fitting: 5 up to 50,000 rows, then 3."""
-    return AUTO.n_folds if n <= AUTO.many_rows else AUTO.n_folds_of_many
+def inner_folds(units: NDArray[np.integer]) -> int:
+    """Count the folds of the cross-fitting: 5 up to 10,000 units, then 3."""
+    return AUTO.n_folds if len(np.unique(units)) <= AUTO.many_units else AUTO.n_folds_of_many
 
 
 def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None) -> AutoModel:
@@ -82,7 +82,7 @@ def fit_auto(rows: Triples, *, seed: int = 0, shared: SharedInputs | None = None
     # one stream: the order of its draws (folds, landmarks) is part of what a seed means
     rng = np.random.default_rng(seed)
     groups = rows.units
-    folds = assign_folds(groups, inner_folds(len(rows)), rng)
+    folds = assign_folds(groups, inner_folds(groups), rng)
     maps = crossfit_global_map(rows.correct, rows.confidence, folds, rows.weight)
     landmarks = np.sort(rng.choice(len(rows), min(AUTO.landmarks, len(rows)), replace=False))
     at = Query(shared.scaler(rows.X, rows.confidence), maps.log_odds[maps.chosen], logit(rows.confidence))
@@ -222,12 +222,19 @@ def _candidate(
     return ScoreCandidate(name, float(loss), float(proxy), None, chosen, settings or {})
 
 
-def _weighing(rows: Triples) -> Triples:
-    """Rows of positive weight in canonical order: others would still take places among folds, landmarks and bank."""
+def _weighing(rows: Triples, known: NDArray[np.int64] | None = None) -> Triples:
+    """Rows of positive weight in canonical order: others would still take places among folds, landmarks and bank.
+
+    Takes known: numbers of these rows and maybe others in that order, which is not looked for again.
+    """
     kept = np.arange(len(rows)) if rows.weight is None else np.flatnonzero(rows.weight > 0)
     if len(kept) < AUTO.least_rows:
         raise InputError(f"too few rows: got {len(kept)} of positive weight; at least {AUTO.least_rows} are needed")
-    return in_canonical_order(rows.take(kept))[0]
+    if known is not None:
+        by_number = np.argsort(known)
+        place = by_number[np.searchsorted(known, rows.row[kept], sorter=by_number)]
+        return rows.take(kept[np.argsort(place, kind="stable")])
+    return in_canonical_order(rows if len(kept) == len(rows) else rows.take(kept))[0]
 
 
 class AutoField:
@@ -273,6 +280,7 @@ class AutoField:
     def __init__(self, *, random_state: int | np.random.Generator = 0, n_jobs: int | None = None) -> None:
         self.random_state, self.n_jobs = random_state, n_jobs
         self._shared: SharedInputs | None = None
+        self._order: NDArray[np.int64] | None = None
 
     @one_thread()
     def share_inputs(self, rows: Triples) -> AutoField:
@@ -281,7 +289,9 @@ class AutoField:
         No outcome enters it, so a fit without some rows has not seen their outcomes by it.
         """
         field = copy(self)
-        field._shared = learn_shared(_weighing(rows), drawn_seed(self.random_state))
+        rows = _weighing(rows)
+        field._shared = learn_shared(rows, drawn_seed(self.random_state))
+        field._order = rows.row
         return field
 
     @one_thread()
@@ -290,7 +300,7 @@ class AutoField:
 
         Returns: AutoField: self.
         """
-        rows = _weighing(rows)
+        rows = _weighing(rows, self._order)
         self.rows_ = rows.row
         self._keep(fit_auto(rows, seed=drawn_seed(self.random_state), shared=self._shared))
         return self
@@ -305,7 +315,7 @@ class AutoField:
     def for_folds(self) -> AutoField:
         """Return the estimator of a fold: every choice is made again, of the inputs that are shared."""
         field = AutoField(random_state=self.random_state)
-        field._shared = self._shared
+        field._shared, field._order = self._shared, self._order
         return field
 
     @one_thread()

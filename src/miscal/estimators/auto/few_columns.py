@@ -18,15 +18,16 @@ where that gains little.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Query, State
+from miscal.estimators.auto.member import CrossFitted, LearningRows, Query, State
 from miscal.estimators.auto.ridge import negative_log_likelihood
 from miscal.estimators.auto.settings import AUTO
 
@@ -362,8 +363,14 @@ class _Forward:
             self.coefficients = self.coefficients + np.linalg.solve(curvature, gradient)
 
 
-def crossfit_few_columns(rows: LearningRows) -> CrossFitted:
-    """Find terms out of fold, and on all rows, as many as the log loss of rows left out asks for."""
+def crossfit_few_columns(
+    rows: LearningRows, worth: Callable[[NDArray[np.bool_], Floats], bool] | None = None
+) -> CrossFitted:
+    """Find terms out of fold, and on all rows, as many as the log loss of rows left out asks for.
+
+    Takes worth: of a mask of rows and their shift by the other rows; where it says no to the first fold, no term is
+    looked for in the others.
+    """
     given, usable = rows.at.inputs.given, rows.at.inputs.varying
     fold = np.unique(rows.folds, return_inverse=True)[1]
     p = expit(rows.at.offset)
@@ -378,28 +385,36 @@ def crossfit_few_columns(rows: LearningRows) -> CrossFitted:
     pairs = [[tuple(Factor(int(usable[j]), float(found.middle[j])) for j in pair) for pair in of] for of in found.pairs]
     learned = [np.flatnonzero(fold != k) for k in range(fold.max() + 1)] + [np.arange(len(rows))]
     left_out = [np.flatnonzero(fold == k) for k in range(fold.max() + 1)]
-    found_terms, told, member = 0, np.zeros(len(rows)), FewColumnsMember((), np.zeros(1))
-    loss = _loss(rows, told) - AUTO.least_few_gain / weight.sum()
-    for ridge in AUTO.few_ridges:
-        fits = [
-            _Forward(rows, known, of, np.searchsorted(union, top), two, ridge)
-            for of, top, two in zip(learned, tops, pairs, strict=True)
-        ]
+
+    def paths(ridge: float, folds: range) -> Iterator[tuple[list[_Forward], Floats]]:
+        """Fits with one term more each time, and the shift of the rows that they left out; 0 elsewhere."""
+        fits = [_Forward(rows, known, learned[k], np.searchsorted(union, tops[k]), pairs[k], ridge) for k in folds]
         best, lowest = 0, np.inf
         for number in range(1, AUTO.most_terms + 1):
-            for fit in fits:
+            shift = np.zeros(len(rows))
+            for k, fit in zip(folds, fits, strict=True):
                 fit.add()
-            shift = np.empty(len(rows))
-            for inside, fit in zip(left_out, fits[:-1], strict=True):
-                shift[inside] = fit.member().of(given, inside)
+                if k < len(left_out):
+                    shift[left_out[k]] = fit.member().of(given, left_out[k])
+            yield fits, shift
             now = _loss(rows, shift)
-            if now < loss:
-                loss, found_terms, told = now, number, shift
-                member = FewColumnsMember.mean([fit.member() for fit in fits])
             if now < lowest:
                 lowest, best = now, number
             if number - best >= AUTO.few_patience:
-                break
+                return
+
+    found_terms, told, member = 0, np.zeros(len(rows)), FewColumnsMember((), np.zeros(1))
+    loss = _loss(rows, told) - AUTO.least_few_gain / weight.sum()
+    if worth is not None:
+        trial = min((shift for _, shift in paths(AUTO.few_ridges[0], range(1))), key=partial(_loss, rows))
+        if not worth(fold == 0, trial[fold == 0]):
+            return CrossFitted(member, told, {"terms": 0})
+    for ridge in AUTO.few_ridges:
+        for fits, shift in paths(ridge, range(len(learned))):
+            now = _loss(rows, shift)
+            if now < loss:
+                loss, found_terms, told = now, len(fits[-1].terms), shift
+                member = FewColumnsMember.mean([fit.member() for fit in fits])
     return CrossFitted(member, told, {"terms": found_terms})
 
 
@@ -407,7 +422,6 @@ def _loss(rows: LearningRows, shift: Array) -> float:
     return float(np.average(negative_log_likelihood(rows.correct, rows.at.offset + shift), weights=rows.weight))
 
 
-def scores(rows: LearningRows) -> dict[str, Fit]:
+def serve(rows: LearningRows) -> bool:
     """Tell whether few columns are looked for: where there are many."""
-    serve = len(rows.at.inputs.varying) >= AUTO.least_many_columns and len(rows) >= AUTO.least_screened_rows
-    return {NAME: crossfit_few_columns} if serve else {}
+    return len(rows.at.inputs.varying) >= AUTO.least_many_columns and len(rows) >= AUTO.least_screened_rows

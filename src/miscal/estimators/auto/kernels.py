@@ -242,8 +242,9 @@ def first_scores(rows: LearningRows) -> dict[str, Fit]:
     else:
         narrow, wide = AUTO.many_columns_bandwidths
         # unless rows are few, a narrow kernel of an embedding earns nothing beside the others, and in a table with
-        # levels those of x and confidence earn nothing beside groups and trees (`benchmarks/ablation.py`)
-        recipes = [KernelRecipe("kernel of x, narrow", narrow)] if rows.table or rows.few_rows else []
+        # levels neither it nor those of x and confidence do beside groups and trees (`benchmarks/ablation.py`)
+        sharp = rows.few_rows or (rows.table and not rows.long_table)
+        recipes = [KernelRecipe("kernel of x, narrow", narrow)] if sharp else []
         recipes.append(KernelRecipe(WIDE, wide))
         if not rows.long_table:
             recipes.append(KernelRecipe("kernel of x and confidence, narrow", narrow, "level"))

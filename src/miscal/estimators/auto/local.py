@@ -72,7 +72,7 @@ def crossfit_local(rows: LearningRows, place: Array, parts: Array) -> tuple[Cros
     }
     from_raw = min(trials, key=lambda raw: np.average(losses[raw], weights=rows.weight_of(first)))
     geometry = _fit(rows, place, from_raw, np.full(len(rows), True), _FINAL, AUTO.final_steps)
-    if not (rows.few_columns or _worth_adding(rows, parts, first, trials[from_raw])):
+    if not (rows.few_columns or worth_adding(rows, parts, first, trials[from_raw])):
         return None, geometry
     shift = np.zeros(len(rows))
     shift[first] = trials[from_raw]
@@ -99,8 +99,8 @@ def _held_out(rows: LearningRows, place: Array, k: int, from_raw: bool) -> NDArr
     return start + geometry.read(place[inside], errors=False).shift
 
 
-def _worth_adding(rows: LearningRows, parts: Array, first: NDArray[np.bool_], trial: Array) -> bool:
-    """Whether a fifth of the local shift improves the other parts' stack on the first fold by a standard error."""
+def worth_adding(rows: LearningRows, parts: Array, first: NDArray[np.bool_], trial: Array) -> bool:
+    """Whether a fifth of a trial on the first fold improves the other parts' stack there by a standard error."""
     offset, y, share = rows.at.offset, rows.correct, AUTO.trial_share
     others = parts[first] @ stack_weights(parts[~first], y[~first], offset[~first], rows.weight_of(~first))
     base = offset[first]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +20,9 @@ from numpy.typing import NDArray
 
 from miscal.base.state_folder import under, with_prefix
 from miscal.estimators.auto import clusters, few_columns, kernels, levels, sparse_effects, trees
-from miscal.estimators.auto.local import LOCAL, LocalMember
+from miscal.estimators.auto.local import LOCAL, LocalMember, worth_adding
 from miscal.estimators.auto.member import CrossFitted, Fit, LearningRows, Member, Query, State
+from miscal.estimators.auto.settings import AUTO
 
 Array = NDArray[np.floating]
 
@@ -30,7 +32,6 @@ FIRST: tuple[Callable[[LearningRows], dict[str, Fit]], ...] = (
     clusters.scores,
     levels.scores,
     sparse_effects.scores,
-    few_columns.scores,
 )
 """Tell which scores of the first stack serve some rows, by name, in the order of the table of candidates."""
 
@@ -56,8 +57,13 @@ FIRST_STACK = "first stack"
 
 
 def crossfit_first(rows: LearningRows) -> dict[str, CrossFitted]:
-    """Cross-fit the scores of the first stack that serve these rows, by name."""
-    return {name: fit(rows) for scores in FIRST for name, fit in scores(rows).items()}
+    """Cross-fit the scores of the first stack that serve some rows, by name; last those that must earn it."""
+    fitted = {name: fit(rows) for scores in FIRST for name, fit in scores(rows).items()}
+    if few_columns.serve(rows):
+        # with many rows it is a fifth of the work, and one fold is enough to see that it would be in vain
+        worth = partial(worth_adding, rows, columns(shifts_of(fitted))) if len(rows) >= AUTO.least_tried_rows else None
+        fitted[few_columns.NAME] = few_columns.crossfit_few_columns(rows, worth)
+    return fitted
 
 
 def shifts_of(fitted: Mapping[str, CrossFitted]) -> dict[str, Array]:
