@@ -298,8 +298,10 @@ def test_few_rows_get_a_global_map_and_a_warning():
 
 def test_settings_out_of_range_are_refused_in_one_line():
     X, y = three_classes(60)
-    with pytest.raises(InputError, match="method must be one of auto, fields, paper, global; got 'best'"):
+    with pytest.raises(InputError, match="method must be one of auto, paper, global; got 'best'"):
         LocalCalibratedClassifier(method="best").fit(X, y)
+    with pytest.raises(InputError, match='method="paper" is for two classes, and y has 3: use "auto" or "global"'):
+        LocalCalibratedClassifier(method="paper").fit(X, y)
     with pytest.raises(InputError, match='cv must be a number of folds, a cross-validation generator or "prefit"'):
         LocalCalibratedClassifier(cv="fitted").fit(X, y)
     from sklearn.svm import LinearSVC

@@ -32,7 +32,7 @@ from miscal.data.readers.input_reading import InputReading, order_of
 from miscal.data.splits import MIN_FIT_ROWS
 from miscal.data.triples import Triples
 from miscal.estimators.field import MiscalibrationField
-from miscal.estimators.simplex.correction import METHODS, SimplexCorrection, fit_simplex
+from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.runs.fitted_classifier import (
     corrected_by,
     of_two,
@@ -76,11 +76,9 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         is "prefit": then the rows given to `fit` should be others than those it was fitted on. By default a
         :class:`sklearn.ensemble.HistGradientBoostingClassifier`, which takes blanks, and categories of pandas and
         polars.
-    method : {"auto", "fields", "paper", "global"}, default "auto"
-        How the correction is learned. Of two classes "auto" and "fields" are a field of method "auto", "paper" is one
-        of method "paper". Of more classes, "auto" tries shifts that are linear in the inputs, by the likeliest
-        class and by boosted trees, and "fields" and "paper" try a field for each of the 20 most frequent classes beside
-        them: it takes a fit for every class and fold.
+    method : {"auto", "paper", "global"}, default "auto"
+        How the correction is learned. Of two classes "auto" and "paper" are a field of that method; of more, "auto"
+        shifts the log-probabilities of classes, linearly in the inputs and by boosted trees, and there is no "paper".
         "global" corrects by a map of the probabilities alone.
     cv : int, cross-validation generator, iterable or "prefit", default 5
         Folds in which the classifier is fitted. A number means stratified folds, or folds of whole groups where
@@ -190,6 +188,10 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         X, y = checked[0], column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, code = np.unique(np.asarray(y), return_inverse=True)
+        if self.method == "paper" and len(self.classes_) > 2:
+            raise InputError(
+                f'method="paper" is for two classes, and y has {len(self.classes_)}: use "auto" or "global"'
+            )
         weight = None if sample_weight is None else check_weight(sample_weight, len(code))
         # nothing depends on the order that rows come in, but for folds of the user's own
         order = (
@@ -219,8 +221,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         return self
 
     def _check_settings(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"method must be one of {', '.join(METHODS)}; got {self.method!r}")
+        if self.method not in ("auto", "paper", "global"):
+            raise InputError(f"method must be one of auto, paper, global; got {self.method!r}")
         if isinstance(self.cv, str) and self.cv != PREFIT:
             raise InputError(f'cv must be a number of folds, a cross-validation generator or "prefit"; got {self.cv!r}')
 

@@ -12,8 +12,8 @@ from miscal.estimators.auto.few_columns import (
     Factor,
     FewColumnsMember,
     crossfit_few_columns,
-    serve,
     screen,
+    serve,
     term_columns,
 )
 from miscal.estimators.auto.inputs import fit_scaler
@@ -152,7 +152,9 @@ def test_a_first_fold_that_gains_nothing_saves_the_others():
 
     found, left_out = crossfit_few_columns(rows, worth), crossfit_few_columns(rows, worth)
     np.testing.assert_array_equal(found.shift, crossfit_few_columns(rows).shift)
-    assert not left_out.shift.any() and not left_out.member.terms
+    assert not left_out.shift.any()
+    assert not left_out.member.terms
     # the trial is what the other folds say of the first, whose own outcomes choose its number of terms
     (first, trial), _ = asked
-    assert np.array_equal(first, rows.folds == 0) and trial.std() > 0.5
+    assert np.array_equal(first, rows.folds == 0)
+    assert trial.std() > 0.5

@@ -95,17 +95,8 @@ def test_groups_stay_together_and_other_methods_are_refused():
     X, code, p = world(300)
     found = fit_simplex(X, code, p, groups=np.arange(300) // 3, method="global")
     assert not found.structure
-    with pytest.raises(InputError, match="method must be one of auto, fields, paper, global; got 'best'"):
+    with pytest.raises(InputError, match="method must be one of auto, global; got 'best'"):
         fit_simplex(X, code, p, method="best")
-
-
-@pytest.mark.slow
-def test_a_field_for_each_class_is_one_of_the_ways():
-    X, code, p = world(900)
-    found = fit_simplex(X, code, p, method="fields")
-    assert {"fields, shifts of log-odds", "fields, corrected probabilities"} < set(found.losses)
-    assert found.losses["fields, shifts of log-odds"] < found.losses["global map: identity"] - 0.1
-    assert np.abs(found.apply(X, p).sum(axis=1) - 1).max() < 1e-12
 
 
 def test_a_confusion_that_the_probabilities_hide_is_mended():

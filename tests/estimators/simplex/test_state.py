@@ -9,12 +9,8 @@ import pytest
 
 from miscal.base.errors import CorruptFile, MismatchError
 from miscal.base.state_folder import CONFIG, TENSORS, load_state, rebuilding, save_state
-from miscal.base.vocabulary import EVENT
 from miscal.calibration.simplex_maps import SIMPLEX_MAPS, log_probabilities
-from miscal.data.triples import Triples
-from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
-from miscal.estimators.simplex.shifts import FieldsShift
 from miscal.estimators.simplex.trees import TreeShift
 
 from .test_correction import world
@@ -24,15 +20,11 @@ FORM = "miscal-classes"
 
 @pytest.fixture(scope="module")
 def fitted():
-    """A correction with linear shifts, trees and a field for one class."""
+    """A correction with linear shifts and trees, beside some of the map taken back."""
     X, code, p = world(900)
     found = fit_simplex(X, code, p)
     assert {member.kind for _, member in found.members} == {"linear", "trees"}
-    one = MiscalibrationField("auto", n_jobs=1).fit_triples(
-        Triples(X, p[:, 0], (code == 0).astype(float), weight=np.ones(900), kind=EVENT)
-    )
-    fields = FieldsShift({0: one.fitted_}, "auto", by_odds=True)
-    return replace(found, members=(*found.members, (0.5, fields)), taken_back=0.3)
+    return replace(found, taken_back=0.3)
 
 
 def again(found: SimplexCorrection, folder) -> SimplexCorrection:
@@ -96,3 +88,12 @@ def test_values_from_which_nothing_can_be_built_are_refused(fitted, change):
     content = {name: value for name, value in (content | change).items() if value is not ...}
     with pytest.raises(CorruptFile, match="do not fit together"), rebuilding("model"):
         SimplexCorrection.from_state(content, arrays)
+
+
+def test_a_model_that_did_not_see_the_likeliest_class_still_corrects(fitted, tmp_path):
+    X, _, p = world(60, seed=3)
+    linear = next(member for _, member in fitted.members if member.kind == "linear")
+    older = replace(linear, coefficients=linear.coefficients[: -p.shape[1]])
+    read = again(replace(fitted, members=((1.0, older),)), tmp_path)
+    assert np.isfinite(read.apply(X, p)).all()
+    assert np.abs(read.members[0][1].coefficients - older.coefficients).max() == 0

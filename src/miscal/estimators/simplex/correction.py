@@ -3,8 +3,8 @@
 1. *Global map* (:mod:`miscal.calibration.simplex_maps`): of identity, temperature and vector scaling, isotonic
    regression of each class and matrix scaling, the simplest that the others do not clearly beat out of fold.
 2. *Ways*: shifts s(x) of the log-probabilities of all classes, each cross-fitted on top of the global map: linear in
-   the inputs, by the likeliest class, by boosted trees, or by a miscalibration field for each class. A row's
-   probabilities are softmax(log p + s(x)), so they sum to 1.
+   the inputs and the likeliest class, or by boosted trees. A row's probabilities are softmax(log p + s(x)), so they
+   sum to 1.
 3. *Stack*: softmax(log p + sum a_j s_j(x)) with a_j >= 0, fitted to the shifts out of fold. A global map flattens
    probabilities for what only the inputs tell. Where shifts tell it, a share of the map is taken back (log p moves that
    share of the way to the log-probabilities that were given), if this gains more than two paired standard errors.
@@ -36,22 +36,10 @@ from miscal.calibration.simplex_maps import (
 )
 from miscal.data.triples import InputLayout
 from miscal.estimators.auto.member import CrossFitted, State
-from miscal.estimators.simplex.shifts import (
-    MOST_CONFUSED,
-    ClassRows,
-    ConfusionShift,
-    FieldsShift,
-    Floats,
-    Ints,
-    LinearShift,
-    Shift,
-    crossfit_confusions,
-    crossfit_fields,
-    crossfit_linear,
-)
+from miscal.estimators.simplex.shifts import ClassRows, Floats, Ints, LinearShift, Shift, crossfit_linear
 from miscal.estimators.simplex.trees import TreeShift, crossfit_trees
 
-METHODS = ("auto", "fields", "paper", "global")
+METHODS = ("auto", "global")
 
 _FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
 """Folds of the cross-fitting, as many as those of two classes or fewer where rows are many."""
@@ -59,7 +47,7 @@ _FOLDS, _FOLDS_OF_MANY, _MANY_ROWS = 5, 3, 20_000
 _MOST_TREE_VALUES = 300_000
 """Rows times classes up to which trees are tried: each round grows a tree for every class."""
 
-_SHIFTS: dict[str, type[Shift]] = {one.kind: one for one in (LinearShift, ConfusionShift, TreeShift, FieldsShift)}
+_SHIFTS: dict[str, type[Shift]] = {one.kind: one for one in (LinearShift, TreeShift)}
 
 _STREAM = 23
 
@@ -159,8 +147,7 @@ def fit_simplex(
     Takes X (n, d): inputs as numbers; code (n,) int: place of each row's class among the columns of `probability`;
     probability (n, K): by a model that has not seen the row's class; folds (n,) int: by which everything is
     cross-fitted; layout: what the columns of X are; weight (n,): numbers of rows; groups (n,): rows of equal value
-    stay in one fold; method: "auto" tries linear shifts, shifts by the likeliest class (up to 30 classes), and
-    boosted trees.
+    stay in one fold; method: "auto" tries linear shifts and boosted trees.
 
     Examples
     --------
@@ -185,7 +172,7 @@ def fit_simplex(
         # what is the same in every row is not learned from
         X = np.where(np.isin(np.arange(X.shape[1]), layout.moments), 0, X) if layout.moments else X
         rows = ClassRows(X, layout, code, maps.log_probability, raw, folds, weight, groups, seed)
-        tried = _ways(rows, method)
+        tried = _ways(rows)
     losses = {f"global map: {name}": loss for name, loss in maps.losses.items()}
     if not tried:
         return SimplexCorrection(maps.map, (), "global map", 0.0, 0.0, losses)
@@ -206,14 +193,10 @@ def fit_simplex(
     )  # fmt: skip
 
 
-def _ways(rows: ClassRows, method: str) -> dict[str, CrossFitted]:
+def _ways(rows: ClassRows) -> dict[str, CrossFitted]:
     found = {"linear": crossfit_linear(rows)}
-    if rows.base.shape[1] <= MOST_CONFUSED:
-        found["confusions"] = crossfit_confusions(rows)
     if rows.base.size <= _MOST_TREE_VALUES:
         found["trees"] = crossfit_trees(rows)
-    if method in ("fields", "paper"):
-        found |= crossfit_fields(rows, "paper" if method == "paper" else "auto")
     return found
 
 
