@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miscal.evidence.conditional import permutation_p_value, strata
 from miscal.evidence.limits.agreement import count_p_value
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
-from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, near_normal
+from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, has_steps, near_normal
 
 NORMAL_RATIO = EVIDENCE_DEFAULTS.normal_ratio
 
@@ -149,3 +149,25 @@ def test_the_saddlepoint_agrees_with_draws_of_unequal_weights_and_noise():
     for share in (0.3, 0.05):
         above = float(np.quantile(drawn, 1 - share))
         assert bernoulli_tail(w, p, above, 25.0) == pytest.approx(share, rel=5 * np.sqrt((1 / share - 1) / 20_000))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_where_there_are_no_steps_the_saddlepoint_is_the_tail_of_draws(seed):
+    rng = np.random.default_rng(seed)
+    n, parts = int(rng.choice([300, 1_000])), int(rng.integers(2, 9))
+    weight = rng.choice(np.arange(1, parts + 1) / parts, n) * rng.choice([-1, 1], n)
+    chance = rng.uniform(0.05, 0.5, n)
+    if not has_steps(weight, chance):
+        drawn = bernoulli_sums(weight, chance, 40_000, rng)
+        above = float(np.quantile(drawn, 0.95))
+        # ties by half, as the saddlepoint counts them; four standard errors of the draws
+        middle = float(np.mean(drawn > above + 1e-9) + np.mean(drawn >= above - 1e-9)) / 2
+        assert abs(bernoulli_tail(weight, chance, above) - middle) < 0.0045
+
+
+@pytest.mark.parametrize("n", [50, 399, 1_500, 1_700, 5_000])
+def test_equal_weights_have_steps_as_long_as_one_is_seen(n):
+    # a step of 1 is up to a twentieth of the standard deviation of sqrt(n) / 2
+    assert has_steps(np.ones(n), np.full(n, 0.5)) == (n < 1_600)
+    assert has_steps(np.full(n, 0.1), np.full(n, 0.5)) == (n < 1_600)

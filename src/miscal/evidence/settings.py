@@ -50,10 +50,9 @@ class EvidenceSettings:
     normal_ratio: float = 0.03
     """Largest sum E|part|^3 / variance^1.5 that counts as near to normal (speed against size). A skewness as large as
     this makes a normal p-value of 0.05 one of 0.051, and of 0.001 one of 0.0011 (first Edgeworth term)."""
-    saddlepoint_weights: float = 400.0
-    """Variance of a sum, in squares of its largest weight, from which its tail is read off the saddlepoint, not drawn
-    (speed against size): half a step is then at most 1/40 of the standard deviation, half of the Monte-Carlo error of
-    1,999 draws at 5 %. Not tuned."""
+    most_step: float = 0.05
+    """Step of a sum, in its standard deviations, up to which its tail is read off the saddlepoint, not drawn (speed
+    against size): half a step is then half of the Monte-Carlo error of 1,999 draws at 5 %. Not tuned."""
     keys_in_memory: int = 1 << 16
     """Sort keys that a block of shuffles holds (memory against calls). Not tuned."""
     draws_in_memory: int = 1 << 19

@@ -102,6 +102,37 @@ _FARTHEST_TILT = 200.0
 """In standard deviations of the sum: beyond it, every outcome is 0 or 1 for all practical purposes."""
 
 
+def has_steps(
+    weight: Floats, probability: Floats, variance: float = 0.0, settings: EvidenceSettings = EVIDENCE_DEFAULTS
+) -> bool:
+    """Tell whether sum weight * (y - probability) + noise moves in steps that its saddlepoint does not see.
+
+    Of a sum with steps of size h, |E exp(i t sum)| is 1 at t = 2 pi / h, and of one without it is small. What is there
+    at t makes the tail wave by as much as steps of size 2 pi / t, times its size (Fourier inversion). Looked at is
+    every t from half of where steps as large as the largest weight would show.
+
+    Takes weight (n,); probability (n,) in [0, 1]; variance: of the noise, which is normal and independent.
+
+    Examples
+    --------
+    >>> half, one = np.full(400, 0.5), np.ones(400)
+    >>> has_steps(one, half), has_steps(np.linspace(0.5, 1, 400), half), has_steps(one, half, variance=1.0)
+    (True, False, False)
+    """
+    spread = float(np.sqrt(weight**2 @ (probability * (1 - probability)) + variance))
+    heaviest = float(np.abs(weight).max(initial=0.0))
+    if heaviest == 0 or spread == 0:
+        return False
+    finest = 2 * np.pi / (settings.most_step * spread)
+    # waves are as narrow as 1 / spread
+    for t in np.arange(np.pi / heaviest, finest, 0.5 / spread):
+        size = 1 - 2 * probability * (1 - probability) * (1 - np.cos(t * weight))
+        logarithm = float(np.log(np.maximum(size, np.finfo(float).tiny)).sum()) / 2 - variance * t**2 / 2
+        if logarithm > np.log(t / finest):
+            return True
+    return False
+
+
 def bernoulli_tail(weight: Floats, probability: Floats, above: float, variance: float = 0.0) -> float:
     """P(sum weight * (y - probability) + noise >= above), y ~ Bernoulli(probability) independent, by the saddlepoint.
 

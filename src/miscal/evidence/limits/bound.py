@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from miscal.evidence.conditional import ranked
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, EvidenceSettings
-from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, near_normal
+from miscal.evidence.sums import bernoulli_sums, bernoulli_tail, has_steps, near_normal
 
 Floats = NDArray[np.float64]
 Tail = Callable[[Floats], float]
@@ -122,8 +122,8 @@ def tail_of(
 
         return drawn_tail
     # one seed for every shift: common random numbers, as far as draws of rare outcomes can share them
-    seed, heaviest = int(rng.integers(1 << 62)), float(np.abs(weight).max(initial=0.0))
-    stated = weight**2 * centre * (1 - centre)
+    seed, stated = int(rng.integers(1 << 62)), weight**2 * centre * (1 - centre)
+    steps = has_steps(weight, centre, missing, settings)
 
     def tail(p: Floats) -> float:
         variance = weight**2 * p * (1 - p)
@@ -133,7 +133,7 @@ def tail_of(
         above = observed - float(weight @ (p - centre))
         if normal.all() and spread > 0:
             return float(ndtr((rounding - above) / spread))
-        if variance.sum() + missing >= settings.saddlepoint_weights * heaviest**2:
+        if not steps:
             more = spread**2 - variance[normal].sum()
             return bernoulli_tail(weight, p, above, max(0.0, float(more)))
         again = np.random.default_rng(seed)
