@@ -327,8 +327,7 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
     ) -> tuple[MiscalibrationField | None, SimplexCorrection | None]:
         """Fit the correction: a field for two classes, else one of the simplex."""
         if len(self.classes_) == 2:
-            method = "paper" if self.method == "paper" else "auto"
-            field = MiscalibrationField(method, random_state=self._seed(), n_jobs=self.n_jobs or 1)
+            field = MiscalibrationField(self.method, random_state=self._seed(), n_jobs=self.n_jobs or 1)
             return field.fit_triples(self._triples(inputs, code, p, chosen)), None
         layout = None if self.input_reading_ is None else self.input_reading_.layout
         method = "global" if inputs is None else self.method
