@@ -77,9 +77,8 @@ class LocalCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimat
         :class:`sklearn.ensemble.HistGradientBoostingClassifier`, which takes blanks, and categories of pandas and
         polars.
     method : {"auto", "paper", "global"}, default "auto"
-        How the correction is learned. Of two classes "auto" and "paper" are a field of that method; of more, "auto"
-        shifts the log-probabilities of classes, linearly in the inputs and by boosted trees, and there is no "paper".
-        "global" corrects by a map of the probabilities alone.
+        Of two classes "auto" and "paper" learn a field of that method. Of more, "auto" shifts log-probabilities of
+        classes, and there is no "paper". "global" corrects by a map of the probabilities alone.
     cv : int, cross-validation generator, iterable or "prefit", default 5
         Folds in which the classifier is fitted. A number means stratified folds, or folds of whole groups where
         `groups` are given.
