@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -42,10 +43,11 @@ def tables(seed: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         )
         for k, few in MADE
     }
-    return {"digits": load_digits(return_X_y=True), **made}
+    digits: Any = load_digits()
+    return {"digits": (digits.data, digits.target), **made}
 
 
-def losses(X: np.ndarray, y: np.ndarray, model: object, seed: int) -> dict[str | None, tuple[np.ndarray, float]]:
+def losses(X: np.ndarray, y: np.ndarray, model: Any, seed: int) -> dict[str | None, tuple[np.ndarray, float]]:
     """Log loss of each judged row and processor seconds of the fit, by the way that is left out; None: by all."""
     order = np.random.default_rng(seed).permutation(len(y))
     taught, learned, judged = np.split(order, [len(y) // 5, 3 * (len(y) // 5)])
