@@ -41,6 +41,14 @@ class LabelledRows:
     part : int64, or None
         The ledger compares rows with rows of the same part alone: several models may say 0.8 and mean different things.
         None: one part.
+    stratum : int64, or None
+        Strata of near-equal confidence, 0, 1, ... by rising confidence, cut before; `expected` has one value in each.
+        None: the ledger cuts its own.
+    count : above 0, or None
+        How many rows each is the sum of: rows of one outcome, stratum and membership are a cell. Its weight is that of
+        all, and its confidence their mean. None: each is one row.
+    squares : or None
+        Of a cell, the sum of the squared weights of its rows.
     design : SurveyDesign, or None
         Which rows hang together, and how much each counts. None: all rows are independent and count alike.
 
@@ -60,6 +68,9 @@ class LabelledRows:
     row: Ints | None = None
     block: Ints | None = None
     part: Ints | None = None
+    stratum: Ints | None = None
+    count: Floats | None = None
+    squares: Floats | None = None
     design: SurveyDesign | None = None
 
     @classmethod
@@ -123,8 +134,28 @@ class LabelledRows:
 
     @property
     def mass(self) -> Floats:
-        """How much each row counts, 1 on average."""
-        return np.ones(len(self)) if self.weight is None else self.shares * len(self)
+        """How much each row counts, 1 on average; a cell for all of its rows."""
+        return np.ones(len(self)) if self.weight is None else self.shares * self.n
+
+    @property
+    def squared_mass(self) -> Floats:
+        """Sum of the squared masses of the rows that each stands for."""
+        return self.mass**2 if self.squares is None else self.squares * (self.n / self.weight.sum()) ** 2
+
+    @property
+    def counts(self) -> Floats:
+        """How many rows each stands for."""
+        return np.ones(len(self)) if self.count is None else self.count
+
+    @property
+    def n(self) -> int:
+        """Number of rows; of cells, of the rows in them."""
+        return len(self) if self.count is None else round(float(self.count.sum()))
+
+    @property
+    def level(self) -> Floats:
+        """What orders rows by their confidence: where strata were cut before, these."""
+        return self.confidence if self.stratum is None else self.stratum.astype(np.float64)
 
     @property
     def rows_per_unit(self) -> int:
@@ -165,6 +196,8 @@ def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_]) -> float:
         return 1.0
     own = rows.take(inside)
     weight = own.shares
+    if own.squares is not None and own.group is None:
+        return kish(weight, own.variance, own.squares / own.weight.sum() ** 2, own.n)
     # what the rows have in common is the residual that is measured, no noise
     left = own.residual - weight @ own.residual
     return kish(weight, own.variance) * own.design.design_effect(weight, left, own.variance)

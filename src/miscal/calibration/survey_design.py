@@ -240,21 +240,24 @@ def correlation(a: Floats, b: Floats, weight: Floats | None = None) -> float | N
     return float(np.clip(together / (spreads[0] * spreads[1]), -1.0, 1.0))
 
 
-def kish(weight: Floats, variance: Floats) -> float:
+def kish(weight: Floats, variance: Floats, squares: Floats | None = None, rows: int = 0) -> float:
     """Design effect of a mean of independent rows of unequal weight.
 
-    Takes weight (n,): sums to 1; variance (n,): of each outcome, up to a common factor. Returns float >= 1: n sum w^2
-    (Kish, 1965), or n sum w^2 v / sum w v, if that is more.
+    Takes weight (n,): sums to 1; variance (n,): of each outcome, up to a common factor. Of cells, squares (n,): sums of
+    the squared weights of their rows, and how many rows they are. Returns float >= 1: n sum w^2 (Kish, 1965), or n sum
+    w^2 v / sum w v, if that is more.
 
     Examples
     --------
     >>> kish(np.array([0.25, 0.75]), np.ones(2)), kish(np.full(2, 0.5), np.array([0.1, 0.2]))
     (1.25, 1.0)
     """
-    if np.ptp(weight) == 0:
-        return 1.0
-    squares, mean = weight**2, float(weight @ variance)
-    return len(weight) * max(float(squares.sum()), float(squares @ variance) / mean if mean > 0 else 0.0)
+    if squares is None:
+        if np.ptp(weight) == 0:
+            return 1.0
+        squares, rows = weight**2, len(weight)
+    mean = float(weight @ variance)
+    return rows * max(float(squares.sum()), float(squares @ variance) / mean if mean > 0 else 0.0)
 
 
 def effect_of_groups(residual: Floats, groups: NDArray | None, weight: Floats | None = None) -> float:

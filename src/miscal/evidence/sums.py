@@ -133,15 +133,17 @@ def has_steps(
     return False
 
 
-def bernoulli_tail(weight: Floats, probability: Floats, above: float, variance: float = 0.0) -> float:
+def bernoulli_tail(
+    weight: Floats, probability: Floats, above: float, variance: float = 0.0, count: Floats | None = None
+) -> float:
     """P(sum weight * (y - probability) + noise >= above), y ~ Bernoulli(probability) independent, by the saddlepoint.
 
     The tail is that of the standard normal law at w + log(u / w) / w, with the usual two numbers of the saddlepoint
     (Lugannani and Rice, 1980; Barndorff-Nielsen, 1986). Where all weights are alike the sum has steps, of which it
     counts the one at `above` by half: its error is then up to half a step, in standard deviations of the sum.
 
-    Takes weight (n,); probability (n,) in [0, 1]; variance: of the noise, which is normal and independent. Returns
-    float in (0, 1).
+    Takes weight (n,); probability (n,) in [0, 1]; variance: of the noise, which is normal and independent; count (n,):
+    how many outcomes have each weight and probability, one by default. Returns float in (0, 1).
 
     Examples
     --------
@@ -150,26 +152,28 @@ def bernoulli_tail(weight: Floats, probability: Floats, above: float, variance: 
     0.0227
     """
     inner = (weight != 0) & (probability > 0) & (probability < 1)
+    number = 1.0 if count is None else count[inner]
     weight, chance = weight[inner], probability[inner]
-    spread = float(np.sqrt(np.sum(weight**2 * chance * (1 - chance)) + variance))
+    whole = weight * number
+    spread = float(np.sqrt(np.sum(whole * weight * chance * (1 - chance)) + variance))
     if spread == 0:
         return 1.0 if above <= 0 else np.finfo(float).tiny
     if abs(above) < _NEAR_MEAN * spread:
         above = -_NEAR_MEAN * spread
-    odds, middle = logit(chance), float(weight @ chance)
+    odds, middle = logit(chance), float(whole @ chance)
 
     def left(tilt: float) -> float:
         t = tilt / spread
-        return float(weight @ expit(odds + t * weight)) - middle + variance * t - above
+        return float(whole @ expit(odds + t * weight)) - middle + variance * t - above
 
     if left(-_FARTHEST_TILT) >= 0 or left(_FARTHEST_TILT) <= 0:
         # the sum is at the end of what it can be: the normal law of a wider sum is no smaller
         return float(np.exp(log_ndtr(-above / spread)))
     t = float(brentq(left, -_FARTHEST_TILT, _FARTHEST_TILT, xtol=1e-9)) / spread
     tilted = expit(odds + t * weight)
-    generating = float(np.sum(np.log1p(chance * np.expm1(t * weight)))) - t * middle + variance * t**2 / 2
+    generating = float(np.sum(number * np.log1p(chance * np.expm1(t * weight)))) - t * middle + variance * t**2 / 2
     w = np.sign(t) * np.sqrt(max(2 * (t * above - generating), 0.0))
-    u = t * np.sqrt(float(np.sum(weight**2 * tilted * (1 - tilted))) + variance)
+    u = t * np.sqrt(float(np.sum(whole * weight * tilted * (1 - tilted))) + variance)
     star = w + np.log(u / w) / w if abs(w) > _NEAR_MEAN else w
     return float(np.clip(np.exp(log_ndtr(-star)), np.finfo(float).tiny, 1.0))
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
+from miscal.calibration.labelled_rows import LabelledRows
 from miscal.evidence.conditional import centred, round_numbers
 from miscal.findings.ledger.membership import Columns
 
@@ -33,24 +34,40 @@ class Strata:
     """Strata, with what rows of each count and how much their residuals vary; float64 arrays of shape (n,).
 
     `stratum`: number of the stratum, 0, 1, ... `mass`: how much each row counts, 1 on average. `scatter`: of the row's
-    stratum: sum of squares of the centred residuals, divided by its rows less one.
+    stratum: sum of squares of the centred residuals, divided by its rows less one. `squared`: the squared mass. Of
+    cells, `mass` and `squared` are sums over their rows, whose residuals are alike.
     """
 
     stratum: np.ndarray
     mass: np.ndarray
     scatter: np.ndarray
+    squared: np.ndarray
 
     @classmethod
-    def of(cls, stratum: np.ndarray, residual: np.ndarray, mass: np.ndarray) -> Strata:
-        """Measure how much residuals vary within strata.
+    def of(
+        cls,
+        stratum: np.ndarray,
+        residual: np.ndarray,
+        mass: np.ndarray,
+        squared: np.ndarray | None = None,
+        count: np.ndarray | None = None,
+    ) -> Strata:
+        """Measure how much residuals vary within strata; `count`: how many rows each stands for.
 
         Examples
         --------
         >>> Strata.of(np.array([0, 0, 1, 1]), np.array([0.5, -0.5, 0.5, 0.5]), np.ones(4)).scatter.tolist()
         [0.5, 0.5, 0.0, 0.0]
         """
-        squares = np.bincount(stratum, centred(residual, stratum) ** 2)
-        return cls(stratum, mass, (squares / np.maximum(np.bincount(stratum) - 1, 1))[stratum])
+        number = np.ones(len(stratum)) if count is None else count
+        squares = np.bincount(stratum, number * centred(residual, stratum, number) ** 2)
+        scatter = squares / np.maximum(np.bincount(stratum, number) - 1, 1)
+        return cls(stratum, mass, scatter[stratum], mass**2 if squared is None else squared)
+
+    @classmethod
+    def of_rows(cls, rows: LabelledRows, stratum: np.ndarray) -> Strata:
+        """Measure the same of rows, or of cells of them."""
+        return cls.of(stratum, rows.residual, rows.mass, rows.squared_mass, rows.count)
 
     @cached_property
     def total(self) -> np.ndarray:
@@ -60,7 +77,7 @@ class Strata:
     @cached_property
     def squares(self) -> np.ndarray:
         """Sum of the squared masses of each stratum, (s,)."""
-        return np.bincount(self.stratum, self.mass**2)
+        return np.bincount(self.stratum, self.squared)
 
     @property
     def many(self) -> int:
@@ -72,7 +89,7 @@ class Strata:
 
         Examples
         --------
-        >>> strata = Strata(np.array([0, 0, 1]), np.ones(3), np.ones(3))
+        >>> strata = Strata(np.array([0, 0, 1]), np.ones(3), np.ones(3), np.ones(3))
         >>> strata.factors_at(np.array([0]), np.array([1.0])).tolist(), strata.factors(np.array([1.0, 0, 0])).tolist()
         ([0.5], [0.5, -0.5, 0.0])
         """
@@ -82,6 +99,10 @@ class Strata:
     def factors(self, column: np.ndarray) -> np.ndarray:
         """Return what each residual is multiplied by in the sum of a column, (n,)."""
         return self.mass * self.centred(column)
+
+    def squared_factors(self, column: np.ndarray) -> np.ndarray:
+        """Return the sums of the squared factors of the rows that each stands for, (n,)."""
+        return self.squared * self.centred(column) ** 2
 
     def centred(self, column: np.ndarray) -> np.ndarray:
         """Subtract from each number of a column the weighted mean of its stratum, (n,)."""
@@ -93,7 +114,8 @@ class Strata:
 
     def covariances(self, columns: Columns, column: np.ndarray) -> np.ndarray:
         """Return the covariances of the sums of all columns with that of one, (m,)."""
-        return columns.sums(self.factors(self.scatter * self.factors(column)))
+        part = self.scatter * self.squared * self.centred(column)
+        return columns.sums(part - self.mass * (np.bincount(self.stratum, part, self.many) / self.total)[self.stratum])
 
     def variances(self, columns: Columns) -> np.ndarray:
         """Return the variance of the sum of each column, (m,).
@@ -104,8 +126,8 @@ class Strata:
         """
         scatter, mass, total = np.zeros(self.many), self.mass, self.total
         scatter[self.stratum] = self.scatter
-        first = columns.squared_sums(self.scatter * mass**2)
-        second = columns.products(self.stratum, mass**2, mass, 2 * scatter / total)
+        first = columns.squared_sums(self.scatter * self.squared)
+        second = columns.products(self.stratum, self.squared, mass, 2 * scatter / total)
         second -= columns.products(self.stratum, mass, mass, scatter * self.squares / total**2)
         return np.maximum(first - second, 0.0)
 
@@ -185,8 +207,26 @@ def strata_within(
     return cut_into_strata(confidence, rows, rng, number)
 
 
+def crossed(stratum: np.ndarray, apart: Sequence[np.ndarray]) -> np.ndarray:
+    """Cut strata once more, by membership of some groups, bool (n,); the last 60 count.
+
+    Examples
+    --------
+    >>> crossed(np.array([0, 0, 1]), [np.array([True, False, False])]).tolist()
+    [1, 0, 2]
+    """
+    pattern = stratum.astype(np.int64)
+    for group in apart[-_MOST_PATTERNS:]:
+        pattern = np.unique(2 * pattern + group, return_inverse=True)[1]
+    return np.unique(pattern, return_inverse=True)[1]
+
+
 def exact_p_value(
-    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, expected: np.ndarray | None = None
+    correct: np.ndarray,
+    inside: np.ndarray,
+    stratum: np.ndarray,
+    expected: np.ndarray | None = None,
+    count: np.ndarray | None = None,
 ) -> float:
     """Exact test of outcome against group within strata, given the margins of each: twice the smaller tail.
 
@@ -194,8 +234,8 @@ def exact_p_value(
     the convolution.
 
     `correct`, (n,). `inside`, bool (n,). `stratum`, int (n,). `expected`, (n,): chance of being right where nothing is
-    hidden; equal within each stratum if not given. The result is in (0, 1]; 1 where no stratum holds both outcomes and
-    both sides of the group.
+    hidden; equal within each stratum if not given. `count`, (n,): how many rows each stands for. The result is in (0,
+    1]; 1 where no stratum holds both outcomes and both sides of the group.
 
     Examples
     --------
@@ -203,12 +243,16 @@ def exact_p_value(
     >>> round(exact_p_value(y, inside, np.zeros(4, int)), 3)
     0.333
     """
-    law, observed = law_of_right(correct, inside, stratum, expected)
+    law, observed = law_of_right(correct, inside, stratum, expected, count)
     return float(min(1.0, 2 * min(law[: observed + 1].sum(), law[observed:].sum())))
 
 
 def law_of_right(
-    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, expected: np.ndarray | None = None
+    correct: np.ndarray,
+    inside: np.ndarray,
+    stratum: np.ndarray,
+    expected: np.ndarray | None = None,
+    count: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
     """Law of the number of right answers in a group given the margins of each stratum, and the number seen.
 
@@ -226,7 +270,7 @@ def law_of_right(
     >>> law.round(3).tolist(), seen
     ([0.167, 0.667, 0.167], 2)
     """
-    laws, both, _ = _laws(correct, inside, stratum, expected)
+    laws, both, _ = _laws(correct, inside, stratum, expected, count)
     law, observed = np.ones(1), 0
     for (low, probabilities), seen in zip(laws, both, strict=True):
         law = np.convolve(law, probabilities)
@@ -241,6 +285,7 @@ def exact_slope_p_value(
     score: np.ndarray,
     sign: float,
     expected: np.ndarray | None = None,
+    count: np.ndarray | None = None,
 ) -> float:
     """Test of a slope by the law of the sum over strata of score times right answers in the group.
 
@@ -259,7 +304,8 @@ def exact_slope_p_value(
     >>> round(exact_slope_p_value(y, inside, np.arange(8) // 4, np.arange(8) // 4, -1.0), 3)
     0.056
     """
-    laws, both, telling = _laws(correct, inside, stratum, expected)
+    number_of = np.ones(len(stratum)) if count is None else count
+    laws, both, telling = _laws(correct, inside, stratum, expected, count)
     if len(laws) < 2:
         return 1.0
     number, chance = _padded(laws)
@@ -269,8 +315,8 @@ def exact_slope_p_value(
     mean = lambda shift: float(np.sum(number * _tilted(number, chance, shift)))  # noqa: E731
     chance = _tilted(number, chance, brentq(lambda shift: mean(shift) - total, -_FARTHEST, _FARTHEST, xtol=1e-6))
     variance = np.sum(number**2 * chance, 1) - np.sum(number * chance, 1) ** 2
-    members = np.bincount(stratum, inside)[telling]
-    centre = np.bincount(stratum, inside * score)[telling] / members
+    members = np.bincount(stratum, inside * number_of)[telling]
+    centre = np.bincount(stratum, inside * score * number_of)[telling] / members
     centre = centre - variance @ centre / variance.sum()
     steps = np.round(centre * _SCORE_STEPS / max(np.abs(centre).max(), np.finfo(float).tiny)).astype(int)
     law, origin = _law_of_scores(number.astype(int), chance, steps)
@@ -311,14 +357,18 @@ def _law_of_scores(number: np.ndarray, chance: np.ndarray, steps: np.ndarray) ->
 
 
 def _laws(
-    correct: np.ndarray, inside: np.ndarray, stratum: np.ndarray, expected: np.ndarray | None
+    correct: np.ndarray,
+    inside: np.ndarray,
+    stratum: np.ndarray,
+    expected: np.ndarray | None,
+    count: np.ndarray | None = None,
 ) -> tuple[list[tuple[int, np.ndarray]], np.ndarray, np.ndarray]:
     """Laws of the number of right answers in the group of each telling stratum, the numbers seen, and which tell."""
     inside = inside.astype(bool)
-    rows = np.bincount(stratum)
-    right, members = np.bincount(stratum, correct), np.bincount(stratum, inside)
+    each = np.ones(len(stratum)) if count is None else count
+    rows, right, members = (np.bincount(stratum, each * some) for some in (1.0, correct, inside))
     telling = (right > 0) & (right < rows) & (members > 0) & (members < rows)
-    both = np.bincount(stratum, correct * inside)[telling]
+    both = np.bincount(stratum, each * correct * inside)[telling]
     margins = (margin[telling].astype(int) for margin in (rows, right, members))
     if expected is None:
         return [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)], both, telling

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Alike, Composition, Condition, Mixed, Mostly, Stored, described, phrase
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.bins import TrendRows
+from miscal.findings.ledger.blocks import RowTable, Table
 from miscal.findings.ledger.cuts import SequentialField, condition_of, judged_cuts
 from miscal.findings.ledger.describe import describe, made_of
 from miscal.findings.ledger.exact import cut_into_strata
 from miscal.findings.ledger.groups import CLUSTER, TERM, VALUE, Groups
-from miscal.findings.ledger.scan import scan
+from miscal.findings.ledger.scan import scan_table
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
     Tested,
@@ -249,20 +249,43 @@ def find(
     >>> law.description, law.n, law.sign, law.odds_ratio < 0.3
     ('kind = law', 200, 'over', True)
     """
+    return ledger_of(
+        RowTable(rows, groups), field=field, corrected=corrected, seed=seed, error=error, settings=settings
+    )
+
+
+def ledger_of(
+    table: Table,
+    *,
+    field: SequentialField | None = None,
+    corrected: LabelledRows | None = None,
+    seed: int = 0,
+    error: float = 1.0,
+    settings: LedgerSettings = LEDGER_DEFAULTS,
+) -> Ledger:
+    """Write the ledger of rows, or of cells of them; the others are as of :func:`find`, and `members` of one block."""
+    groups = table.groups
     for_cuts = 0.0 if field is None else settings.cut_share_of_error if len(groups) else 1.0
-    scanned = scan(rows, groups, seed=seed, error=error * (1 - for_cuts), settings=settings)
+    scanned = scan_table(table, seed=seed, error=error * (1 - for_cuts), settings=settings)
     chosen, alone = scanned.chosen, scanned.alone
-    stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
-    telling = _TellingRows(rows, settings.examples)
-    measured = partial(_measured, rows=rows, corrected=corrected, stratum=stratum, telling=telling, settings=settings)
+    rows, telling = table.parts[0][0], _TellingRows(table.parts[0][0], settings.examples)
+    stratum = rows.stratum
+    if stratum is None:
+        stratum = cut_into_strata(rows.confidence, settings.stratum_rows, np.random.default_rng((seed, 32)), rows.part)
+
+    def measured(tested: Tested, group: int, trend: TrendRows | None = None) -> dict[str, Any]:
+        own, inside = table.own(group)
+        strata = stratum if own is rows else own.stratum
+        return _measured(tested, inside, own, corrected, strata, telling, settings, trend)
+
     findings = [
         Finding(
-            **_wording_of(one, rows, groups, settings),
-            **measured(one, groups.rows(one.group), trend=groups.trends.get(one.group)),
+            **_wording_of(one, table, settings),
+            **measured(one, one.group, groups.trends.get(one.group)),
         )
         for one in chosen
     ]
-    members = [groups.rows(one.group) for one in chosen]
+    members = [table.own(one.group)[1] for one in chosen]
     if field is not None:
         apart = [*members, *(groups.trends[one.group].lower for one in chosen if one.group in groups.trends)]
         for cut in judged_cuts(rows, field, apart, seed=seed, error=error * for_cuts, settings=settings):
@@ -270,25 +293,27 @@ def find(
             words = _wording(condition, describe(cut.rows, groups, settings))
             shared = [int(np.sum(cut.rows & one)) for one in members[: len(chosen)]]
             needs = int(np.argmax(shared)) if shared and holds_zero(cut.own) else None
-            findings.append(Finding(source=FOUND, **words, **measured(replace(cut, needs=needs), cut.rows)))
+            numbers = _measured(replace(cut, needs=needs), cut.rows, rows, corrected, stratum, telling, settings)
+            findings.append(Finding(source=FOUND, **words, **numbers))
             members.append(cut.rows)
     named = {(other, one.effect) for one in chosen for other in one.aliases}
     accounted = [
         Finding(
             source=NAMED,
             **_wording(groups.conditions[one.group], aliases=groups.also[one.group][: settings.max_aliases]),
-            **measured(one, groups.rows(one.group)),
+            **measured(one, one.group),
         )
         for one in alone
         if groups.kinds[one.group] == VALUE and (one.group, one.effect) not in named
     ]
-    values = column_values(rows, corrected, groups, scanned, settings)
+    values = column_values(table, corrected, scanned, settings)
     return Ledger(tuple(findings), tuple(accounted), values, tuple(members))
 
 
-def _wording_of(one: TestedGroup, rows: LabelledRows, groups: Groups, settings: LedgerSettings) -> dict[str, Any]:
+def _wording_of(one: TestedGroup, table: Table, settings: LedgerSettings) -> dict[str, Any]:
     """Say which group was chosen, where it comes from, and what it is made of."""
-    inside, kind = groups.rows(one.group), groups.kinds[one.group]
+    groups = table.groups
+    (rows, inside), kind = table.own(one.group), groups.kinds[one.group]
     aliases = (*groups.also[one.group], *(groups.conditions[other] for other in one.aliases))
     made = None
     if kind == CLUSTER:
@@ -328,14 +353,14 @@ def _measured(
     else:
         left = left_by(corrected, inside, settings.significance)
     after = allowing_for_choice(left, tested.shrinkage, tested.z)
-    fate, rows_needed = fate_of(before, after, len(own))
+    fate, rows_needed = fate_of(before, after, own.n)
     curve = {}
     if slope or (group is not None and group.twin is not None):
         (lower, upper), bins = bins_of(own, settings.significance)
         curve = {"lower": lower, "upper": upper, "curve": bins}
     return {
         "effect": SLOPE if slope else SHIFT,
-        "n": len(own),
+        "n": own.n,
         "share": average(inside, rows.weight),
         "accuracy": accuracy,
         "confidence": sure,

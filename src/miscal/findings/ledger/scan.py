@@ -55,8 +55,16 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
+from miscal.findings.ledger.blocks import Candidates, RowTable, Table
 from miscal.findings.ledger.describe import describe
-from miscal.findings.ledger.exact import Strata, cut_into_strata, exact_p_value, exact_slope_p_value, strata_within
+from miscal.findings.ledger.exact import (
+    Strata,
+    crossed,
+    cut_into_strata,
+    exact_p_value,
+    exact_slope_p_value,
+    strata_within,
+)
 from miscal.findings.ledger.groups import (
     CLUSTER,
     INTERVAL,
@@ -65,11 +73,11 @@ from miscal.findings.ledger.groups import (
     VALUE,
     Groups,
     error_shares,
-    slope_places,
     value_cells,
 )
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (
+    UNDEFINED,
     GroupTest,
     Scanned,
     TestedGroup,
@@ -80,7 +88,7 @@ from miscal.findings.ledger.sizes import (
     sum_p_value,
     trend_size,
 )
-from miscal.findings.ledger.slopes import SHIFT, SLOPE, score_of, slope_columns, slope_size
+from miscal.findings.ledger.slopes import SHIFT, SLOPE, level_of, score_of, slope_size
 
 _NO_VARIANCE = 1e-9
 _WIDE = 50
@@ -113,40 +121,23 @@ def scan(
     >>> [groups.descriptions[one.group] for one in found.chosen]
     ['kind = law']
     """
-    if len(groups) == 0:
+    return scan_table(RowTable(rows, groups), seed=seed, error=error, settings=settings)
+
+
+def scan_table(table: Table, *, seed: int, error: float, settings: LedgerSettings) -> Scanned:
+    """Scan the groups of rows, or of cells."""
+    if len(table.groups) == 0:
         return Scanned()
-    table = _Scan(rows, groups, seed, settings, error)
-    slopes = table.slopes()
-    table.choose()
-    alone = tuple(table.alone())
-    return Scanned(tuple(map(table.by_itself, range(len(table.found)))), alone, slopes)
+    found = _Scan(table, seed, settings, error)
+    slopes = found.slopes()
+    found.choose()
+    alone = tuple(found.alone())
+    return Scanned(tuple(map(found.by_itself, range(len(found.found)))), alone, slopes)
 
 
-class _Scan:
-    def __init__(self, rows: LabelledRows, groups: Groups, seed: int, settings: LedgerSettings, error: float) -> None:
-        self.rows, self.groups, self.settings = rows, groups, settings
-        self.rng = np.random.default_rng((seed, 31))
-        self.width = settings.stratum_rows * rows.rows_per_unit
-        stratum = cut_into_strata(rows.confidence, self.width, self.rng, rows.part)
-        self.strata = Strata.of(stratum, rows.residual, rows.mass)
-        totals = self.strata.sums(groups.member, rows.residual)
-        self.slope = slope_columns(rows, groups, slope_places(groups, settings), self.strata, totals)
-        # what a candidate is, and which group it is of: all groups, then the slopes of some
-        self.columns = groups.tested.beside(self.slope.columns)
-        self.of = np.r_[np.arange(len(groups)), self.slope.groups]
-        self.is_slope = np.arange(len(self.of)) >= len(groups)
-        self.slope_of = {group: len(groups) + at for at, group in enumerate(self.slope.groups.tolist())}
-        # what the level of its group adds to the sum of each slope
-        self.level = np.zeros(len(self.of))
-        for one, level in enumerate(self.slope.levels, start=len(groups)):
-            self.level[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
-        self.total = self.strata.sums(self.columns, rows.residual) - self.level
-        self.variance = self.strata.variances(self.columns)
-        self.effect = np.ones(len(self.of))
-        if rows.design is not None:
-            factors = rows.mass * rows.residual, rows.mass**2 * rows.variance
-            self.effect = rows.design.design_effects(self.columns, *factors)
-        self.counts = groups.member.counts()[self.of]
+class _Scan(Candidates):
+    def __init__(self, table: Table, seed: int, settings: LedgerSettings, error: float) -> None:
+        super().__init__(table, seed, settings)
         self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
         self.chosen: list[int] = []
         self.found: list[TestedGroup] = []
@@ -154,12 +145,12 @@ class _Scan:
         self.described: dict[int, bool] = {}
         self.overlapping = np.zeros(len(self.of), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen candidate with all
-        self.kinds = groups.kinds[self.of]
+        self.kinds = self.groups.kinds[self.of]
         self.values, self.clusters = self.kinds == VALUE, self.kinds == CLUSTER
         for_slopes = settings.slope_share_of_error if self.is_slope.any() else 0.0
-        shares = (1 - for_slopes) * error_shares(groups.kinds, settings)
-        slopes = len(self.slope.groups)
-        self.share = error * np.r_[shares, np.full(slopes, for_slopes / max(1, slopes))]
+        shares = (1 - for_slopes) * error_shares(self.groups.kinds, settings)
+        many = int(self.is_slope.sum())
+        self.share = error * np.r_[shares, np.full(many, for_slopes / max(1, many))]
 
     def choose(self) -> None:
         """Find groups one after the other; a slope and a shift of the same rows are one finding, the shift."""
@@ -238,7 +229,8 @@ class _Scan:
             p_value = self._p_value(group, float(z[group]), given=())
             adjusted = min(1.0, float(p_value / share[group]))
             if adjusted <= significance:
-                left = self._p_value(group, float(given[group]))
+                known = self.table.joined
+                left = self._p_value(group, float(given[group])) if known else float(2 * ndtr(-abs(given[group])))
                 # the finding that alone leaves least of it in its direction
                 sign = float(np.sign(self.total[group]))
                 left_by = [self._left(group, k, sign) for k in range(len(self.chosen))]
@@ -248,7 +240,7 @@ class _Scan:
                     p_value=p_value,
                     p_adjusted=adjusted,
                     level=float(significance * self.share[group]),
-                    conditional=self._size(group, standard_score(left, given[group])),
+                    conditional=self._size(group, standard_score(left, given[group])) if known else UNDEFINED,
                     own=self._size(group, standard_score(p_value, z[group]), alone=True),
                     # what is left in the other direction is nothing that the findings leave to explain
                     p_given=left if given[group] * z[group] > 0 else 1.0,
@@ -262,19 +254,22 @@ class _Scan:
         z, least = self.by_themselves, float(-ndtri(self.settings.significance / 2))
         found = {}
         for one in np.flatnonzero(self.is_slope & self.usable).tolist():
-            factors = self.strata.factors(self.columns.dense(one))
-            variance = float(self.effect[one] * self.variance[one])
-            test = GroupTest(factors, float(self.total[one]), variance, float(z[one]), least)
-            found[int(self.of[one])] = self._slope_size(one, test)
+            block = self.blocks[self.part[one]]
+            column = block.columns.dense(int(self.local[one]))
+            test = GroupTest(
+                block.strata.factors(column),
+                float(self.total[one]),
+                float(self.effect[one] * self.variance[one]),
+                float(z[one]),
+                least,
+                block.strata.squared_factors(column),
+            )
+            level = block.slope.levels[self._slope_place(one)]
+            found[int(self.of[one])] = slope_size(block.rows, level, test, column[level.rows])
         return found
 
     def _which(self, candidate: int) -> dict[str, Any]:
         return {"group": int(self.of[candidate]), "effect": SLOPE if self.is_slope[candidate] else SHIFT}
-
-    def _together(self, candidates: Sequence[int], factors: np.ndarray) -> np.ndarray:
-        return np.sum(
-            [factor * self.columns.dense(one) for one, factor in zip(candidates, factors, strict=True)], axis=0
-        )
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
         """Score in one direction that one of those chosen leaves of a candidate, at least 0; and the variance."""
@@ -358,7 +353,7 @@ class _Scan:
     def by_themselves(self) -> np.ndarray:
         """Z of every candidate, 0 where it has no variance, or is a slope on one scale only (`slopes`)."""
         z = np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
-        slopes, groups, added = self.is_slope, self.slope.groups, self.slope.recentred
+        slopes, groups, added = self.is_slope, self.of[self.is_slope], self.recentred
         total = (self.total + self.level)[slopes] + added * self.total[groups]
         variance = self.variance[slopes] + added**2 * self.variance[groups]
         in_points = total / np.sqrt(np.maximum(self.effect[slopes] * variance, _NO_VARIANCE**2))
@@ -368,36 +363,46 @@ class _Scan:
 
     def _size(self, candidate: int, z: float, *, alone: bool = False) -> Measure:
         """Size of a group or slope given those chosen; alone, beside all rows of equal confidence, its own too."""
-        left, total, variance = self.columns.dense(candidate), self.total[candidate], self.variance[candidate]
-        if self.chosen and not alone:
+        total, variance = self.total[candidate], self.variance[candidate]
+        others = [] if alone else self.chosen
+        if others:
             solved = self._explained[:, candidate]
-            left = left - self._together(self.chosen, solved)
-            total = total - self.total[self.chosen] @ solved
+            total = total - self.total[others] @ solved
             variance = variance - np.stack(self.covariance)[:, candidate] @ solved
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
+        rows, strata, splits = self._rows([candidate, *others])
+        column = left = self._numbers(candidate, rows, splits[0])
+        if others:
+            columns = (self._numbers(one, rows, split) for one, split in zip(others, splits[1:], strict=True))
+            left = column - np.sum([factor * one for one, factor in zip(columns, solved, strict=True)], axis=0)
         # the total is the one that was tested: of a slope it is without what the level of its group adds
         variance, least = float(self.effect[candidate] * variance), float(self.least_scores[candidate])
-        test = GroupTest(self.strata.factors(left), float(total), variance, z, least)
+        test = GroupTest(strata.factors(left), float(total), variance, z, least, strata.squared_factors(left))
         if self.is_slope[candidate]:
-            return self._slope_size(candidate, test)
-        if (trend := self.groups.trends.get(candidate)) is not None:
-            return trend_size(self.rows, trend, test)
+            block = self.blocks[self.part[candidate]]
+            if rows is block.rows:
+                level = block.slope.levels[self._slope_place(candidate)]
+            else:
+                level = level_of(rows, np.flatnonzero(splits[0].inside), strata, float(self.total[self.of[candidate]]))
+            return slope_size(rows, level, test, column[level.rows])
+        if (lower := splits[0].lower) is not None:
+            return trend_size(rows, splits[0].inside, lower, column, test)
         if not alone:
-            return size(test, self.rows.expected, direction=self.strata.centred(left))
-        mass = self.rows.mass * left
-        return size(test, self.rows.expected, direction=self._wide.centred(left), measured=mass / mass.sum())
+            return size(test, rows.expected, direction=strata.centred(left))
+        mass = rows.mass * left
+        return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=mass / mass.sum())
+
+    def _wide(self, rows: LabelledRows, strata: Strata) -> Strata:
+        """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
+        return strata if rows.stratum is not None else self._cut_wide
 
     @cached_property
-    def _wide(self) -> Strata:
-        """Strata in which a row of a group is no sizeable part of all rows of its confidence."""
-        width = max(_WIDE, len(self.rows) // _WIDE)
-        stratum = cut_into_strata(self.rows.confidence, width, np.random.default_rng(0), self.rows.part)
-        return Strata.of(stratum, self.rows.residual, self.rows.mass)
-
-    def _slope_size(self, candidate: int, test: GroupTest) -> Measure:
-        level = self.slope.levels[candidate - len(self.groups)]
-        return slope_size(self.rows, level, test, self.columns.stored(candidate)[1])
+    def _cut_wide(self) -> Strata:
+        [block] = self.blocks
+        rows, width = block.rows, max(_WIDE, len(block.rows) // _WIDE)
+        stratum = cut_into_strata(rows.confidence, width, np.random.default_rng(0), rows.part)
+        return Strata.of_rows(rows, stratum)
 
     @cached_property
     def _least_variance(self) -> np.ndarray:
@@ -420,11 +425,6 @@ class _Scan:
         across = np.stack(self.covariance)
         return np.linalg.lstsq(across[:, self.chosen], across, rcond=1e-10)[0]
 
-    def _overlaps(self, candidate: int) -> np.ndarray:
-        """Jaccard index of the rows of a candidate and those of every other, (m,)."""
-        shared = self.groups.member.sums(self.groups.rows(self.of[candidate]).astype(np.float64))[self.of]
-        return shared / (self.counts + self.counts[candidate] - shared)
-
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
         overlap = self._overlaps(strongest)
@@ -439,39 +439,41 @@ class _Scan:
         others = sorted(named, key=lambda g: -abs(z[g]))
         return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
 
-    def _covariances(self, candidate: int) -> np.ndarray:
-        """Covariance of a candidate with every other, (m,)."""
-        return self.strata.covariances(self.columns, self.columns.dense(candidate))
-
     def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some candidates, by default those chosen so far."""
+        given = self.chosen if given is None else given
         if not self.is_slope[candidate] and candidate in self.groups.trends:
-            return self._trend_p_value(candidate, z, self.chosen if given is None else given)
+            return self._trend_p_value(candidate, z, given)
         p_value, group, slope = float(2 * ndtr(-abs(z))), self.of[candidate], bool(self.is_slope[candidate])
         large = self.variance[group] > self.settings.largest_exact_variance
         # a few rows far from the others may carry a slope, whatever its p-value
         below = self.settings.significance if slope else self.settings.exact_below
         if p_value >= below or large:
             return p_value
-        inside, given = self.groups.rows(group), self.chosen if given is None else given
         # a group and its slope differ by their columns: within the group, nothing is left to compare it with
-        chosen = [self.groups.rows(self.of[other]) for other in given if self.of[other] != group]
-        strata = strata_within(self.rows.confidence, chosen, self.width, self.rng, self.rows.part)
-        asked = self.rows.correct, inside, strata
-        if slope:
-            exact = exact_slope_p_value(*asked, score_of(self.rows.confidence), z, self.rows.expected)
+        rows, _, (own, *others) = self._rows([candidate, *(other for other in given if self.of[other] != group)])
+        chosen = [other.inside for other in others]
+        if rows.stratum is None:
+            strata = strata_within(rows.confidence, chosen, self._width(rows), self.rng, rows.part)
+            expected = rows.expected
         else:
-            exact = exact_p_value(*asked, self.rows.expected)
+            strata, expected = crossed(rows.stratum, chosen), None
+        asked = rows.correct, own.inside, strata
+        if slope:
+            exact = exact_slope_p_value(*asked, score_of(rows.level, rows.count), z, expected, rows.count)
+        else:
+            exact = exact_p_value(*asked, expected, rows.count)
         return max(p_value, deflated(exact, float(self.effect[candidate])))
 
     def _trend_p_value(self, candidate: int, z: float, given: Sequence[int]) -> float:
         p_value = float(2 * ndtr(-abs(z)))
         if p_value >= self.settings.exact_below:
             return p_value
-        left = self.columns.dense(candidate)
+        rows, strata, splits = self._rows([candidate, *given])
+        left, *others = (self._numbers(k, rows, one) for k, one in zip([candidate, *given], splits, strict=True))
         if given:
             across = np.stack(self.covariance)[: len(given)]
             solved = np.linalg.lstsq(across[:, given], across[:, candidate], rcond=1e-10)[0]
-            left = left - self._together(given, solved)
-        tail = sum_p_value(self.strata.factors(left), self.rows.correct, self.rows.expected)
+            left = left - np.sum([factor * one for one, factor in zip(others, solved, strict=True)], axis=0)
+        tail = sum_p_value(strata.factors(left), rows.correct, rows.expected, rows.count)
         return max(p_value, deflated(tail, float(self.effect[candidate])))

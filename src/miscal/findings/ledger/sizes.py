@@ -25,7 +25,6 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.evidence.sums import bernoulli_tail
-from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.residuals import proportion_interval
 
 CORRECTED, REDUCED, WORSE, NOT_KNOWN = FATES = ("corrected", "reduced", "made worse", "not known")
@@ -105,7 +104,7 @@ class GroupTest:
 
     `factors`, float64 (n,): a: what a residual adds to the sum T. `total`: T. `variance`: of T where nothing is hidden.
     `z`: standard score that agrees with the p-value: negative where less often right. `least`: absolute z from which
-    the group is beyond the cut.
+    the group is beyond the cut. `squares`: of cells, the sums of the squared factors of their rows.
     """
 
     factors: np.ndarray
@@ -113,6 +112,7 @@ class GroupTest:
     variance: float
     z: float
     least: float
+    squares: np.ndarray | None = None
 
 
 def standard_score(p_value: float, sign: float, *, sides: int = 2) -> float:
@@ -165,8 +165,10 @@ def size(
     if reach <= 0 or test.variance <= 0:
         return Measure(value=None)
     farthest, gained = _FARTHEST / far, factors / reach if measured is None else measured[moved]
-    still = float(np.sum((test.factors**2 * chance * (1 - chance))[~moved]))
-    before = still + float(np.sum(factors**2 * within * (1 - within)))
+    squares = test.factors**2 if test.squares is None else test.squares
+    still = float(np.sum((squares * chance * (1 - chance))[~moved]))
+    squares = squares[moved]
+    before = still + float(np.sum(squares * within * (1 - within)))
     plain = test.total / np.sqrt(test.variance)
     # an exact p-value above the normal one stretches the scale of the test
     stretch = min(1.0, test.z / plain) if plain * test.z > 0 else 1.0
@@ -174,7 +176,7 @@ def size(
     def shifted(shift: float) -> tuple[float, float]:
         rate = expit(odds + shift * along)
         mean = float(factors @ (rate - within))
-        variance = test.variance * (still + float(np.sum(factors**2 * rate * (1 - rate)))) / before
+        variance = test.variance * (still + float(np.sum(squares * rate * (1 - rate)))) / before
         return float(gained @ (rate - within)), stretch * (test.total - mean) / np.sqrt(
             max(variance, np.finfo(float).tiny)
         )
@@ -304,7 +306,7 @@ def _mean_size(own: LabelledRows, compared: np.ndarray, level: float) -> Measure
     """Mean of y less what it is compared with, and its interval."""
     effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
     value = average(own.correct, own.weight) - average(compared, own.weight)
-    return Measure(value=value, interval=hidden_interval(own.correct, compared, level, effect, own.weight))
+    return Measure(value=value, interval=hidden_interval(own.correct, compared, level, effect, own.weight, own.n))
 
 
 def residual_size(own: LabelledRows, level: float) -> Measure:
@@ -335,7 +337,12 @@ def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) ->
 
 
 def hidden_interval(
-    correct: np.ndarray, expected: np.ndarray, level: float, effect: float = 1.0, weight: np.ndarray | None = None
+    correct: np.ndarray,
+    expected: np.ndarray,
+    level: float,
+    effect: float = 1.0,
+    weight: np.ndarray | None = None,
+    n: int | None = None,
 ) -> tuple[float, float]:
     """Interval of the mean hidden residual of a group that was chosen among many.
 
@@ -346,8 +353,8 @@ def hidden_interval(
 
     `correct`, (n,): of the rows of the group. `expected`, (n,): E[y | f], learned from other rows. `level`: Two-sided,
     in (0, 1): 0.05 for a group fixed beforehand. `effect`: design effect, where rows hang together or count unequally:
-    they count for so many times fewer. `weight`, (n,): how much each counts; all alike by default. Returns low and
-    high, between -mean(expected) and 1 - mean(expected).
+    they count for so many times fewer. `weight`, (n,): how much each counts; all alike by default. `n`: how many rows
+    they are, where each is a cell. Returns low and high, between -mean(expected) and 1 - mean(expected).
 
     Examples
     --------
@@ -356,7 +363,7 @@ def hidden_interval(
     [(-0.288, -0.1), (-0.343, -0.024)]
     """
     accuracy, rate = average(correct, weight), average(expected, weight)
-    low, high = proportion_interval(accuracy, len(correct) / effect, level)
+    low, high = proportion_interval(accuracy, (n or len(correct)) / effect, level)
     return low - rate, high - rate
 
 
@@ -376,22 +383,26 @@ def _crossing(
     return float(brentq(falling, low, high, xtol=1e-6))
 
 
-def trend_size(rows: LabelledRows, trend: TrendRows, test: GroupTest) -> Measure:
+def trend_size(rows: LabelledRows, upper: np.ndarray, lower: np.ndarray, score: np.ndarray, test: GroupTest) -> Measure:
     """Return how much more often rows at the upper end of a trend are right than rows of its lower end.
 
-    `test`: that it is tested by. The result is in [-1, 1]: what a shift of the log-odds along the scores makes of the
-    two ends, beyond rows of equal confidence. Its interval holds those values that the test does not reject.
+    `upper, lower`, bool (n,): its ends. `score`, float64 (n,): of each row. `test`: that it is tested by. The result is
+    in [-1, 1]: what a shift of the log-odds along the scores makes of the two ends, beyond rows of equal confidence.
+    Its interval holds those values that the test does not reject.
     """
-    upper, lower = (rows.mass * end / max(float(rows.mass @ end), 1.0) for end in (trend.upper, trend.lower))
-    return size(test, rows.expected, direction=trend.score, measured=upper - lower)
+    above, below = (rows.mass * end / max(float(rows.mass @ end), 1.0) for end in (upper, lower))
+    return size(test, rows.expected, direction=score, measured=above - below)
 
 
-def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) -> float:
+def sum_p_value(
+    factors: np.ndarray, correct: np.ndarray, expected: np.ndarray, count: np.ndarray | None = None
+) -> float:
     """Two-sided p-value of a weighted sum of residuals, by the saddlepoint.
 
     A normal law is too sure of far tails where outcomes are nearly all alike.
 
-    `factors`, float64 (n,). `correct`, (n,). `expected`, float64 (n,): chances of independent outcomes.
+    `factors`, float64 (n,). `correct`, (n,). `expected`, float64 (n,): chances of independent outcomes. `count`, (n,):
+    how many rows share each factor.
 
     Examples
     --------
@@ -403,4 +414,5 @@ def sum_p_value(factors: np.ndarray, correct: np.ndarray, expected: np.ndarray) 
     """
     chance = np.clip(expected, RAREST, 1 - RAREST)
     total = float(factors @ (correct - chance))
-    return min(1.0, 2 * bernoulli_tail(np.sign(total) * factors, chance, abs(total)))
+    each = factors if count is None else factors / count
+    return min(1.0, 2 * bernoulli_tail(np.sign(total) * each, chance, abs(total), count=count))

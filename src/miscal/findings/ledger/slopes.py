@@ -61,13 +61,20 @@ class SlopeColumns:
 
     `groups`, int (s,): their places among the groups. `columns`: s columns: c - c_g where a row is in the group.
     `levels`: how often their rows are right if they have no slope. `recentred`, float64 (s,): how much less c_g is
-    where differences of the chance count in place of factors of the odds.
+    where differences of the chance count in place of factors of the odds. `centres`, float64 (s,): c_g.
     """
 
     groups: np.ndarray
     columns: Numbers
     levels: tuple[GroupLevel, ...]
     recentred: np.ndarray
+    centres: np.ndarray
+
+    def among(self, rows: LabelledRows, groups: Groups) -> Numbers:
+        """Return the same columns of the same groups, of rows that were cut into other cells."""
+        score = score_of(rows.level, rows.counts)
+        inside = [groups.member.stored(place)[0] for place in self.groups.tolist()]
+        return Numbers.of(len(rows), [(one, score[one] - c) for one, c in zip(inside, self.centres, strict=True)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +96,21 @@ class GroupLevel:
         return float(factors @ (self.own - self.others))
 
 
-def score_of(confidence: np.ndarray) -> np.ndarray:
-    """Return the midrank of each confidence, in (0, 1); (n,).
+def score_of(confidence: np.ndarray, count: np.ndarray | None = None) -> np.ndarray:
+    """Return the midrank of each confidence, in (0, 1); (n,). `count`: how many rows each stands for.
 
     Examples
     --------
     >>> score_of(np.array([0.9, 0.5, 0.9, 0.99])).tolist()
     [0.5, 0.125, 0.5, 0.875]
+    >>> score_of(np.array([0.5, 0.9, 0.99]), np.array([1.0, 2.0, 1.0])).tolist()
+    [0.125, 0.5, 0.875]
     """
-    return (rankdata(confidence) - 0.5) / len(confidence)
+    if count is None:
+        return (rankdata(confidence) - 0.5) / len(confidence)
+    place = np.unique(confidence, return_inverse=True)[1]
+    rows = np.bincount(place, count)
+    return ((np.cumsum(rows) - rows / 2) / rows.sum())[place]
 
 
 def level_of(rows: LabelledRows, inside: np.ndarray, strata: Strata, total: float) -> GroupLevel:
@@ -134,16 +147,16 @@ def slope_columns(
 
     `places`: groups whose slopes are candidates. `totals`, float64 (m,): sums of all groups.
     """
-    score, n = score_of(rows.confidence), len(rows)
-    columns, levels, recentred = [], [], np.zeros(len(places))
+    score, n = score_of(rows.level, rows.count), len(rows)
+    columns, levels, recentred, centres = [], [], np.zeros(len(places)), np.zeros(len(places))
     for at, place in enumerate(places):
         inside = groups.member.stored(place)[0]
         own = level_of(rows, inside, strata, float(totals[place]))
         centre, plain = (_mean(score[inside], by) for by in (_own_part(inside, strata), own.part))
         columns.append((inside, score[inside] - centre))
         levels.append(own)
-        recentred[at] = centre - plain
-    return SlopeColumns(np.array(places, int), Numbers.of(n, columns), tuple(levels), recentred)
+        recentred[at], centres[at] = centre - plain, centre
+    return SlopeColumns(np.array(places, int), Numbers.of(n, columns), tuple(levels), recentred, centres)
 
 
 def _mean(values: np.ndarray, weight: np.ndarray) -> float:
@@ -153,11 +166,11 @@ def _mean(values: np.ndarray, weight: np.ndarray) -> float:
 def _own_part(inside: np.ndarray, strata: Strata) -> np.ndarray:
     """Part of each row of a group in the covariance of the group's sum with that of any column of its rows, (k,)."""
     at = strata.stratum[inside]
-    factors = strata.factors_at(inside, np.ones(len(inside)))
+    mass, squared = strata.mass[inside], strata.squared[inside]
+    own, squares = (np.bincount(at, some, minlength=strata.many) for some in (mass, squared))
     # the same for rows outside, which add up to what is left of each stratum
-    own, squares = (np.bincount(at, strata.mass[inside] ** power, minlength=strata.many) for power in (1, 2))
     mean = (squares - own / strata.total * strata.squares) / strata.total
-    return strata.scatter[inside] * (strata.mass[inside] * (factors - mean[at]))
+    return strata.scatter[inside] * (squared * (1 - (own / strata.total)[at]) - mass * mean[at])
 
 
 def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np.ndarray) -> Measure:
@@ -168,7 +181,7 @@ def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np
     less that of rows of equal confidence, were they as often right as the group. Its interval holds those values that
     the test does not reject. Undefined where the group has one confidence.
     """
-    parts = thirds(rows.confidence[level.rows])
+    parts = thirds(rows.level[level.rows], None if rows.count is None else rows.count[level.rows])
     if parts is None:
         return Measure(value=None)
     mass = rows.mass[level.rows]
@@ -178,10 +191,11 @@ def slope_size(rows: LabelledRows, level: GroupLevel, test: GroupTest, lifts: np
     return size(test, expected, direction=direction, measured=measured)
 
 
-def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def thirds(confidence: np.ndarray, count: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray] | None:
     """Mark the lower and the upper third of some confidences, as nearly as equal ones allow, which stay together.
 
-    Returns bool (n,): apart, and neither of them empty; None where all confidences are equal.
+    `count`, (n,): how many rows each stands for. Returns bool (n,): apart, and neither of them empty; None where all
+    confidences are equal.
 
     Examples
     --------
@@ -192,10 +206,10 @@ def thirds(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """
     if len(confidence) == 0 or np.ptp(confidence) == 0:
         return None
-    low, high = np.quantile(confidence, [1 / 3, 2 / 3], method="inverted_cdf")
+    low, high = np.quantile(confidence, [1 / 3, 2 / 3], method="inverted_cdf", weights=count)
     pairs = product((confidence <= low, confidence < low), (confidence >= high, confidence > high))
     able = [pair for pair in pairs if pair[0].any() and pair[1].any() and not (pair[0] & pair[1]).any()]
-    return min(able, key=lambda pair: sum(abs(part.mean() - 1 / 3) for part in pair))
+    return min(able, key=lambda pair: sum(abs(average(part, count) - 1 / 3) for part in pair))
 
 
 def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, ConfidenceBin], tuple[ConfidenceBin, ...]]:
@@ -203,18 +217,19 @@ def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, Confi
 
     `own`: the rows of a group, not all of one confidence. `level`: how often each interval may miss.
     """
-    lower, upper = thirds(own.confidence) or (slice(None), slice(None))
-    at = _places(own.confidence)
+    lower, upper = thirds(own.level, own.count) or (slice(None), slice(None))
+    at = _places(own.level, own.count)
     curve = tuple(_bin(own.take(at == place), level) for place in np.unique(at))
     return (_bin(own.take(lower), level), _bin(own.take(upper), level)), curve
 
 
-def _places(confidence: np.ndarray) -> np.ndarray:
+def _places(confidence: np.ndarray, count: np.ndarray | None) -> np.ndarray:
     """Bin of each row: of about as many rows each as equal confidences allow; a small one is joined to that below."""
-    edges = np.unique(np.quantile(confidence, np.arange(1, _MOST_BINS) / _MOST_BINS, method="inverted_cdf"))
+    shares = np.arange(1, _MOST_BINS) / _MOST_BINS
+    edges = np.unique(np.quantile(confidence, shares, method="inverted_cdf", weights=count))
     at = np.searchsorted(edges, confidence)
     for place in range(len(edges), 0, -1):
-        if np.sum(at == place) < len(confidence) / (2 * _MOST_BINS):
+        if average(at == place, count) < 1 / (2 * _MOST_BINS):
             at[at == place] = place - 1
     return at
 
@@ -222,10 +237,8 @@ def _places(confidence: np.ndarray) -> np.ndarray:
 def _bin(own: LabelledRows, level: float) -> ConfidenceBin:
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
     effect = effect_of_mean(own, np.ones(len(own), dtype=bool))
-    interval = proportion_interval(accuracy, len(own) / effect, level)
-    return ConfidenceBin(
-        n=len(own), confidence=sure, expected=rate, accuracy=Measure(value=accuracy, interval=interval)
-    )
+    interval = proportion_interval(accuracy, own.n / effect, level)
+    return ConfidenceBin(n=own.n, confidence=sure, expected=rate, accuracy=Measure(value=accuracy, interval=interval))
 
 
 def slope_left(corrected: LabelledRows | None, inside: np.ndarray, confidence: np.ndarray, level: float) -> Measure:

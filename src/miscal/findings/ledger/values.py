@@ -13,6 +13,7 @@ from miscal.base.json_values import clean_text
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import average
 from miscal.findings.conditions import Condition, Stored, Value
+from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import Scanned, hidden_size, left_by, residual_size
@@ -115,35 +116,32 @@ def _told(mark: str, finding: int | None, in_part: bool = False) -> str:
 
 
 def column_values(
-    rows: LabelledRows,
-    corrected: LabelledRows | None,
-    groups: Groups,
-    scanned: Scanned,
-    settings: LedgerSettings,
+    table: Table, corrected: LabelledRows | None, scanned: Scanned, settings: LedgerSettings
 ) -> tuple[ColumnValue, ...]:
     """Measure every value of every column, and mark it as the ledger does.
 
-    `corrected`: the same rows after a correction. `groups`: of the same rows, with their columns. `scanned`: what the
-    scan found among these groups (:func:`.scan.scan`). Returns column by column. Bins of numbers and dates are in their
-    order, missing values last. Texts begin with the value that is right least often beside rows of equal confidence;
-    those of too few rows come last, the largest first.
+    `table`: rows, or cells of them, with their groups and columns. `corrected`: the same rows after a correction.
+    `scanned`: what the scan found among these groups (:func:`.scan.scan`). Returns column by column. Bins of numbers
+    and dates are in their order, missing values last. Texts begin with the value that is right least often beside rows
+    of equal confidence; those of too few rows come last, the largest first.
 
     Examples
     --------
     >>> from miscal.findings.ledger import LEDGER_DEFAULTS, named_groups
+    >>> from miscal.findings.ledger.blocks import RowTable
     >>> y, half = np.repeat([1.0, 0.0, 1.0], [30, 30, 3]), np.full(63, 0.5)
     >>> groups = named_groups({"kind": np.repeat(["art", "law", "sums"], [30, 30, 3])})
-    >>> found = column_values(LabelledRows(y, half, half), None, groups, Scanned(), LEDGER_DEFAULTS)
+    >>> found = column_values(RowTable(LabelledRows(y, half, half), groups), None, Scanned(), LEDGER_DEFAULTS)
     >>> [(one.value, one.n, one.hidden.value, one.mark) for one in found[1:]]
     [('art', 30, 0.5, 'not distinguishable'), ('sums', 3, 0.5, 'too few rows')]
     """
-    marks = _Marks(groups, scanned, settings)
+    marks = _Marks(table.groups, scanned, settings)
     found: list[ColumnValue] = []
-    for part in groups.columns:
-        table = list(_values(part, rows, corrected, marks, settings))
-        if any(one.is_text for one in table):
-            table.sort(key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
-        found += table
+    for part, rows in ((part, rows) for rows, groups in table.parts for part in groups.columns):
+        values = list(_values(part, rows, corrected, marks, settings))
+        if any(one.is_text for one in values):
+            values.sort(key=lambda one: (1, -one.n) if one.mark == FEW_ROWS else (0, one.hidden.value or 0.0))
+        found += values
     return tuple(found)
 
 
@@ -152,8 +150,8 @@ def _values(
 ) -> Iterator[ColumnValue]:
     order = np.argsort(part.codes, kind="stable")
     cells, first = np.unique(part.codes[order], return_index=True)
-    sizes = dict(zip(cells.tolist(), np.diff(np.r_[first, len(order)]).tolist(), strict=True))
-    total = rows.mass.sum()
+    counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
+    sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
     for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
         own = rows.take(inside)
         confidence, level = average(own.confidence, own.weight), settings.significance
@@ -162,7 +160,7 @@ def _values(
         yield ColumnValue(
             column=part.column,
             condition=part.cells[cell],
-            n=len(own),
+            n=own.n,
             share=float(rows.mass[inside].sum() / total),
             accuracy=accuracy,
             confidence=confidence,

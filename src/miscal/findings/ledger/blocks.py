@@ -1,0 +1,209 @@
+"""What the scan asks of rows: sums, beside which groups, and membership of several groups together.
+
+Rows are one block, in which every group is known of every row. Of cells each column has a block of its own: the rows
+that it was counted in, by stratum and value. What two columns have in common is asked for when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.findings.ledger.exact import Strata, cut_into_strata
+from miscal.findings.ledger.groups import Groups, slope_places
+from miscal.findings.ledger.membership import SideBySide
+from miscal.findings.ledger.settings import LedgerSettings
+from miscal.findings.ledger.slopes import SlopeColumns, score_of, slope_columns
+
+
+class Split(NamedTuple):
+    """A group among some rows: which belong to it, bool (n,), what each adds to its test, and a trend's lower end."""
+
+    inside: np.ndarray
+    tested: np.ndarray
+    lower: np.ndarray | None = None
+
+
+class Table(Protocol):
+    """Candidates, and rows or cells that they are tested by.
+
+    `groups`: all candidates, block by block. `parts`: rows of each block with its own groups. `joined`: whether what
+    several groups have in common is known without asking.
+    """
+
+    groups: Groups
+    parts: Sequence[tuple[LabelledRows, Groups]]
+    joined: bool
+
+    def own(self, group: int) -> tuple[LabelledRows, np.ndarray]:
+        """Return the rows of the block of a group, by its place among all, and which of them are in it."""
+        ...
+
+    def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
+        """Return every block with the rows of one group, by its place among all, told from others."""
+        ...
+
+    def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
+        """Return rows of which the membership of all of these groups is known."""
+        ...
+
+
+class RowTable:
+    """Rows one by one: one block."""
+
+    joined = True
+
+    def __init__(self, rows: LabelledRows, groups: Groups) -> None:
+        self.groups, self.parts = groups, ((rows, groups),)
+
+    def own(self, group: int) -> tuple[LabelledRows, np.ndarray]:
+        """Return the rows, and which are in a group."""
+        return self.parts[0][0], self.groups.rows(group)
+
+    def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
+        """Return the rows, and the group among them."""
+        return ((*self.parts[0], split_of(self.groups, group)),)
+
+    def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
+        """Return the rows, and the groups among them."""
+        return self.parts[0][0], [split_of(self.groups, group) for group in groups]
+
+
+def split_of(groups: Groups, group: int) -> Split:
+    """Return a group among the rows of its own block."""
+    inside = groups.rows(group)
+    if (trend := groups.trends.get(group)) is not None:
+        return Split(inside, trend.score, trend.lower)
+    return Split(inside, inside.astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows in strata, with the columns of their groups and of the slopes of some of these, in this order."""
+
+    rows: LabelledRows
+    groups: Groups
+    strata: Strata
+    slope: SlopeColumns
+    columns: SideBySide
+
+    @classmethod
+    def of(cls, rows: LabelledRows, groups: Groups, stratum: np.ndarray, places: Sequence[int]) -> Block:
+        """Cut slopes of the groups at some places."""
+        strata = Strata.of_rows(rows, stratum)
+        totals = strata.sums(groups.member, rows.residual)
+        slope = slope_columns(rows, groups, places, strata, totals)
+        return cls(rows, groups, strata, slope, groups.tested.beside(slope.columns))
+
+    def again(self, rows: LabelledRows, groups: Groups) -> Block:
+        """Return the same candidates among other cells of the same rows."""
+        if rows is self.rows:
+            return self
+        columns = groups.tested.beside(self.slope.among(rows, groups))
+        return Block(rows, groups, Strata.of_rows(rows, rows.stratum), self.slope, columns)
+
+    def levels(self) -> np.ndarray:
+        """Return what the level of its group adds to the sum of each candidate: 0 but of slopes."""
+        first, found = len(self.groups), np.zeros(len(self.columns))
+        for one, level in enumerate(self.slope.levels, start=first):
+            found[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
+        return found
+
+    def effects(self) -> np.ndarray:
+        """Design effect of each candidate."""
+        rows = self.rows
+        if rows.design is None:
+            return np.ones(len(self.columns))
+        return rows.design.design_effects(self.columns, rows.mass * rows.residual, rows.mass**2 * rows.variance)
+
+
+class Candidates:
+    """The sums that groups and slopes are tested by: all groups of all blocks, then the slopes of some of them.
+
+    `of`, int (m,): the group of each candidate. `part, local`, int (m,): its block, and its place among the columns
+    there. `total, variance`: of its sum where nothing is hidden. `level`: what the level of its group adds to the sum
+    of a slope. `effect`: its design effect. `counts`: its rows.
+    """
+
+    def __init__(self, table: Table, seed: int, settings: LedgerSettings) -> None:
+        self.table, self.groups, self.settings = table, table.groups, settings
+        self.rng = np.random.default_rng((seed, 31))
+        self.blocks = [self._block(rows, own) for rows, own in table.parts]
+        sizes = [len(one.groups) for one in self.blocks]
+        first = np.cumsum([0, *sizes])
+        slopes = [one.slope.groups + start for one, start in zip(self.blocks, first.tolist(), strict=False)]
+        groups = self.groups
+        self.of = np.r_[np.arange(len(groups)), *slopes].astype(int)
+        self.is_slope = np.arange(len(self.of)) >= len(groups)
+        self.slope_of = {group: len(groups) + at for at, group in enumerate(self.of[len(groups) :].tolist())}
+        # block of each candidate, and its place among the columns there
+        self.part = np.repeat(np.arange(len(sizes)), sizes)[self.of]
+        within = [n + np.arange(len(some)) for n, some in zip(sizes, slopes, strict=True)]
+        self.local = np.r_[np.arange(len(groups)) - np.repeat(first[:-1], sizes), *within].astype(int)
+        starts = np.cumsum([0, *(len(one.columns) for one in self.blocks)])
+        self.order = starts[self.part] + self.local
+        self.level = self._gathered([one.levels() for one in self.blocks])
+        sums = [one.strata.sums(one.columns, one.rows.residual) for one in self.blocks]
+        self.total = self._gathered(sums) - self.level
+        self.variance = self._gathered([one.strata.variances(one.columns) for one in self.blocks])
+        self.effect = self._gathered([one.effects() for one in self.blocks])
+        counts = [one.groups.member.sums(one.rows.counts) for one in self.blocks]
+        self.counts = np.concatenate(counts).round().astype(np.int64)[self.of]
+        self.recentred = np.concatenate([one.slope.recentred for one in self.blocks])
+
+    def _block(self, rows: LabelledRows, groups: Groups) -> Block:
+        stratum = rows.stratum
+        if stratum is None:
+            stratum = cut_into_strata(rows.confidence, self._width(rows), self.rng, rows.part)
+        return Block.of(rows, groups, stratum, slope_places(groups, self.settings))
+
+    def _width(self, rows: LabelledRows) -> int:
+        return self.settings.stratum_rows * rows.rows_per_unit
+
+    def _gathered(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Put numbers of the columns of each block in the order of the candidates."""
+        return np.concatenate(parts)[self.order]
+
+    def _beside(self, group: int) -> list[tuple[Block, Split]]:
+        """Return every block with a group told from others."""
+        found = self.table.beside(int(group))
+        return [(own.again(rows, groups), split) for own, (rows, groups, split) in zip(self.blocks, found, strict=True)]
+
+    def _rows(self, candidates: Sequence[int]) -> tuple[LabelledRows, Strata, list[Split]]:
+        """Return rows of which the groups of some candidates are known, the first of them in its own block if alone."""
+        own = self.blocks[self.part[candidates[0]]]
+        if len(candidates) == 1:
+            return own.rows, own.strata, [split_of(own.groups, int(self.local[self.of[candidates[0]]]))]
+        rows, splits = self.table.together([int(self.of[one]) for one in candidates])
+        return rows, own.strata if rows is own.rows else Strata.of_rows(rows, rows.stratum), splits
+
+    def _numbers(self, candidate: int, rows: LabelledRows, split: Split) -> np.ndarray:
+        """Return the column of a candidate among some rows."""
+        if not self.is_slope[candidate]:
+            return split.tested
+        centre = self.blocks[self.part[candidate]].slope.centres[self._slope_place(candidate)]
+        return np.where(split.inside, score_of(rows.level, rows.count) - centre, 0.0)
+
+    def _slope_place(self, candidate: int) -> int:
+        """Place of a slope among those of its block."""
+        return int(self.local[candidate]) - len(self.blocks[self.part[candidate]].groups)
+
+    def _overlaps(self, candidate: int) -> np.ndarray:
+        """Jaccard index of the rows of a candidate and those of every other, (m,)."""
+        beside = self._beside(self.of[candidate])
+        shared = [block.groups.member.sums(block.rows.counts * split.inside) for block, split in beside]
+        shared = np.concatenate(shared)[self.of]
+        return shared / (self.counts + self.counts[candidate] - shared)
+
+    def _covariances(self, candidate: int) -> np.ndarray:
+        """Covariance of a candidate with every other, (m,)."""
+        return self._gathered(
+            [
+                block.strata.covariances(block.columns, self._numbers(candidate, block.rows, split))
+                for block, split in self._beside(self.of[candidate])
+            ]
+        )
