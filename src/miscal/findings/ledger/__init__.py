@@ -6,6 +6,7 @@ Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen
 of an estimated hidden field are tested given those (`cuts`). What is found is described (`describe`, `ledger`).
 """
 
+from miscal.findings.ledger.blocks import slope_places
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import (
@@ -13,7 +14,6 @@ from miscal.findings.ledger.groups import (
     column_groups,
     named_groups,
     readable,
-    slope_places,
     with_clusters,
     with_features,
 )

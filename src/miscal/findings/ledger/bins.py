@@ -184,11 +184,11 @@ def spans(count: int, narrow: float, widest: float) -> Iterator[tuple[int, int]]
                 yield first, after - 1
 
 
-def stretches(column: str, values: np.ndarray, few: int) -> Iterator[Stretch]:
+def stretches(column: str, values: np.ndarray, few: int, count: np.ndarray | None = None) -> Iterator[Stretch]:
     """Yield the stretches of two and more neighbouring values of a column, up to half of the rows.
 
     `values`, (n,): text, numbers or dates. `few`: distinct numbers up to which stretches go from value to value; of
-    more, those alone that pass the end.
+    more, those alone that pass the end. `count`, (n,): how many rows each stands for.
 
     Examples
     --------
@@ -197,12 +197,13 @@ def stretches(column: str, values: np.ndarray, few: int) -> Iterator[Stretch]:
     ['day = Sun or Mon', 'day from Sun to Tue']
     """
     numbers, date = numbers_of(values)
-    if numbers is None:
-        yield from _of_levels(column, values)
-    elif date:
+    if date and numbers is not None:
         yield from _of_dates(column, numbers)
-    else:
-        yield from _of_numbers(column, numbers, few)
+        return
+    count = np.ones(len(values)) if count is None else count
+    # the complement of a stretch of more than half of the rows is a candidate
+    every = _of_levels(column, values) if numbers is None else _of_numbers(column, numbers, few)
+    yield from ((one, inside) for one, inside in every if 2 * count @ inside <= count.sum())
 
 
 def _of_dates(column: str, seconds: np.ndarray) -> Iterator[Stretch]:
@@ -232,7 +233,7 @@ def _of_numbers(column: str, numbers: np.ndarray, few: int) -> Iterator[Stretch]
             high = None if first + length == len(distinct) else float(distinct[first + length])
             if whole and high is not None:
                 high = float(distinct[first + length - 1]) + 1
-            yield from _narrow(Span(column, low, high, whole), (places >= first) & (places < first + length))
+            yield Span(column, low, high, whole), (places >= first) & (places < first + length)
     if whole and any(
         name.search(column) and any(low <= distinct[0] and distinct[-1] <= high for low, high in ranges)
         for name, ranges in _ROUND_NUMBERS
@@ -251,7 +252,7 @@ def _of_levels(column: str, values: np.ndarray) -> Iterator[Stretch]:
     places = np.array([-1 if gone else place[one] for one, gone in zip(text.tolist(), missing, strict=True)])
     for first, length in _runs(len(levels)):
         inside = (places >= first) & (places < first + length)
-        yield from _narrow(Levels(column, tuple(levels[first : first + length])), inside)
+        yield Levels(column, tuple(levels[first : first + length])), inside
     if rounds:
         yield from _passing_the_end(column, levels, places)
 
@@ -261,17 +262,11 @@ def _passing_the_end(column: str, levels: Sequence[str], places: np.ndarray) -> 
     for first in range(1, many):
         for length in range(many - first + 1, many // 2 + 1):
             chosen = tuple(levels[(first + at) % many] for at in range(length))
-            yield from _narrow(Levels(column, chosen), (places >= 0) & ((places - first) % many < length))
+            yield Levels(column, chosen), (places >= 0) & ((places - first) % many < length)
 
 
 def _runs(many: int) -> Iterator[tuple[int, int]]:
     return ((first, length) for first in range(many) for length in range(2, many - first + 1))
-
-
-def _narrow(condition: Condition, inside: np.ndarray) -> Iterator[Stretch]:
-    """Leave out a stretch of more than half of the rows, whose complement is a candidate."""
-    if 2 * inside.sum() <= len(inside):
-        yield condition, inside
 
 
 def order_levels(levels: Sequence[str]) -> tuple[list[str], bool]:

@@ -14,9 +14,9 @@ import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger.exact import Strata, cut_into_strata
-from miscal.findings.ledger.groups import Groups, slope_places
+from miscal.findings.ledger.groups import Groups
 from miscal.findings.ledger.membership import SideBySide
-from miscal.findings.ledger.settings import LedgerSettings
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.slopes import SlopeColumns, score_of, slope_columns
 
 
@@ -79,6 +79,21 @@ def split_of(groups: Groups, group: int) -> Split:
     if (trend := groups.trends.get(group)) is not None:
         return Split(inside, trend.score, trend.lower)
     return Split(inside, inside.astype(np.float64))
+
+
+def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
+    """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
+
+    Intervals, pairs and terms are many, and would cost every value its significance; clusters are described by values.
+    """
+    return value_cells(groups) if settings.slope_share_of_error > 0 else []
+
+
+def value_cells(groups: Groups) -> list[int]:
+    """List the groups that are a value or a bin of a column."""
+    cells = [cell for part in groups.columns for cell in part.cells]
+    places = (place(cell) for cell in cells for place in (groups.places.get, groups.others_than))
+    return list(dict.fromkeys(place for place in places if place is not None))
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,7 +139,7 @@ def named_groups(
     ('year = 2001', 'year = 2002', 'year = (missing)')
     """
     n = len(text) if text is not None else len(next(iter(columns.values()), ()))
-    found = _Found(n, settings)
+    found = FoundGroups(n, settings)
     cells: list[ColumnGroups] = []
     bins: dict[str, Bins] = {}
     # values before intervals: of names for the same rows the first is kept
@@ -168,11 +168,13 @@ def named_groups(
     return found.groups()
 
 
-class _Found:
+class FoundGroups:
     """Groups gathered so far."""
 
-    def __init__(self, n: int, settings: LedgerSettings) -> None:
+    def __init__(self, n: int, settings: LedgerSettings, count: np.ndarray | None = None) -> None:
         self.n, self.settings = n, settings
+        self.count = np.ones(n) if count is None else count  # rows that each of them is the sum of
+        self.every = self.count.sum()
         # equal rows have equal sums of random numbers, and others as good as never
         self.random = np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64)
         self.places: dict[tuple[int, int], int] = {}
@@ -186,15 +188,16 @@ class _Found:
         self.trends: dict[int, TrendRows] = {}
 
     def add(self, condition: Condition, kind: int, inside: np.ndarray) -> None:
-        if 2 * inside.sum() > self.n:  # it and the other rows are one question: the fewer are the exception
+        """Take a group in, or the other rows where these are fewer."""
+        if 2 * self.count @ inside > self.every:  # it and the other rows are one question: the fewer are the exception
             condition, inside = NoneOf((condition,)), ~inside
         rows = np.flatnonzero(inside).astype(np.int32)
-        if self._is_new(condition, kind, len(rows), self.random[rows].sum()):
+        if self._is_new(condition, kind, round(self.count[rows].sum()), self.random[rows].sum()):
             self.lists.append(rows)
 
     def _is_new(self, condition: Condition, kind: int, size: int, key: np.uint64) -> bool:
         """Take a group in, unless it is too small or large, or there is one of the same rows: that has two names."""
-        if min(size, self.n - size) < self.settings.min_rows:
+        if min(size, self.every - size) < self.settings.min_rows:
             return False
         same = size, int(key)
         if same in self.places:
@@ -213,15 +216,17 @@ class _Found:
         self.conditions.append(condition)
         self.kinds.append(kind)
 
-    def _close_lists(self) -> None:
+    def close_lists(self) -> None:
+        """Let what follows stand in a block of its own."""
         if self.lists:
             self.blocks.append(RowLists.of(self.n, self.lists))
             self.lists = []
 
     def add_cells(self, part: ColumnGroups, kind: int) -> None:
-        sizes = np.bincount(part.codes + 1, minlength=len(part.cells) + 1)[1:]
+        """Add the cells of a column."""
+        sizes = np.bincount(part.codes + 1, self.count, len(part.cells) + 1)[1:]
         filled = np.flatnonzero(sizes).tolist()
-        if len(filled) == 2 and sizes.sum() == self.n:
+        if len(filled) == 2 and sizes.sum() == self.every:
             # two values are one question: the rarer names the answer, of equals the second (1 of 0 and 1)
             filled = [min(reversed(filled), key=lambda cell: sizes[cell])]
         for cell in filled:
@@ -230,15 +235,17 @@ class _Found:
 
     def add_intervals(self, bins: Bins) -> None:
         """Add ranges of bins; how many rows each has, and their random numbers, add up over the bins."""
-        self._close_lists()
-        ends = np.cumsum(np.bincount(bins.codes + 1, minlength=bins.count + 1))
+        self.close_lists()
+        ends, places = (np.cumsum(np.bincount(bins.codes + 1, w, bins.count + 1)) for w in (self.count, None))
         every = list(spans(bins.count, self.settings.narrow_interval, self.settings.widest_interval))
-        widest = (self.settings.widest_interval + 1 / self.settings.bins) * self.n  # ends were moved to round numbers
+        widest = (
+            self.settings.widest_interval + 1 / self.settings.bins
+        ) * self.every  # ends were moved to round numbers
         wide = {span for span in every if ends[span[1] + 1] - ends[span[0]] > widest}
         # equal numbers may fill a bin with most of the rows: what lies beside it is the exception
         beside = {span for i, j in wide for span in ((0, i - 1), (j + 1, bins.count - 1)) if span[0] <= span[1]}
         low, high = np.array(sorted(({*every} | beside) - wide), dtype=int).reshape(-1, 2).T
-        numbers = np.r_[np.uint64(0), np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][ends]
+        numbers = np.r_[np.uint64(0), np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][places]
         # sums that pass the largest number begin again at 0, and so do their differences
         sizes, keys = ends[high + 1] - ends[low], numbers[high + 1] - numbers[low]
         ranges = zip(low.tolist(), high.tolist(), sizes.tolist(), keys, strict=True)
@@ -248,17 +255,23 @@ class _Found:
 
     def add_trends(self, columns: Mapping[str, np.ndarray]) -> None:
         """Add the trends in one go, so that they lie side by side; an interval may have the same rows as their end."""
-        self._close_lists()
+        self.close_lists()
         for name, values in columns.items():
             numbers, date = numbers_of(values)
             trend = None if numbers is None else trend_of(name, numbers, date)
-            if trend is not None and min(trend.upper.sum(), trend.lower.sum()) >= self.settings.min_rows:
-                self.trends[len(self.conditions)] = trend
-                self._append(trend.condition, TREND)
-                self.lists.append(np.flatnonzero(trend.upper).astype(np.int32))
-        self._close_lists()
+            if trend is not None:
+                self.add_trend(trend)
+        self.close_lists()
+
+    def add_trend(self, trend: TrendRows) -> None:
+        """Add a trend whose ends have rows enough."""
+        if min(self.count @ trend.upper, self.count @ trend.lower) >= self.settings.min_rows:
+            self.trends[len(self.conditions)] = trend
+            self._append(trend.condition, TREND)
+            self.lists.append(np.flatnonzero(trend.upper).astype(np.int32))
 
     def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
+        """Add the pairs of cells of two columns that share rows enough."""
         least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
         if len(cells) > self.settings.paired_columns:
             # stable: columns of values before those of bins, and of each kind those named first
@@ -270,10 +283,12 @@ class _Found:
             self.add(Both((one.cells[i], two.cells[j])), PAIR, one.rows(i) & two.rows(j))
 
     def add_all(self, kind: int, groups: Iterable[tuple[Condition, np.ndarray]]) -> None:
+        """Add groups of one kind."""
         for condition, rows in groups:
             self.add(condition, kind, rows)
 
     def add_terms(self, text: Sequence[str]) -> None:
+        """Add the common terms of texts."""
         from sklearn.feature_extraction.text import CountVectorizer
 
         least = max(self.settings.min_rows, int(np.ceil(self.settings.term_share * self.n)))
@@ -290,7 +305,8 @@ class _Found:
             self.add(Term(str(term)), TERM, member[:, [place]].toarray()[:, 0] > 0)
 
     def groups(self) -> Groups:
-        self._close_lists()
+        """Return what was gathered."""
+        self.close_lists()
         return Groups(
             tuple(self.conditions),
             tuple(map(tuple, self.also)),
@@ -393,21 +409,6 @@ def _sides(name: str, values: np.ndarray) -> Iterator[tuple[Condition, np.ndarra
     for end in range(1, bins.count):
         yield bins.condition(0, end - 1), (bins.codes >= 0) & (bins.codes < end)
         yield bins.condition(end, bins.count - 1), bins.codes >= end
-
-
-def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
-    """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
-
-    Intervals, pairs and terms are many, and would cost every value its significance; clusters are described by values.
-    """
-    return value_cells(groups) if settings.slope_share_of_error > 0 else []
-
-
-def value_cells(groups: Groups) -> list[int]:
-    """List the groups that are a value or a bin of a column."""
-    cells = [cell for part in groups.columns for cell in part.cells]
-    places = (place(cell) for cell in cells for place in (groups.places.get, groups.others_than))
-    return list(dict.fromkeys(place for place in places if place is not None))
 
 
 def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:

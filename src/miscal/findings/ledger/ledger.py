@@ -414,6 +414,8 @@ class _TellingRows:
 
     def of(self, inside: np.ndarray, sign: str) -> tuple[int, ...]:
         """Return the source's numbers of the surest wrong rows where over, of the least sure right ones where under."""
+        if self.rows.row is None:  # cells have no rows to show
+            return ()
         wrong, sure = (0.0, -self.rows.confidence) if sign == "over" else (1.0, self.rows.confidence)
         able = np.flatnonzero(inside & self.left & (self.rows.correct == wrong))
         chosen = able[np.argsort(sure[able], kind="stable")][: self.most]

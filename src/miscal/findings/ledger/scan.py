@@ -55,7 +55,7 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import deflated
 from miscal.findings.conditions import Alike
-from miscal.findings.ledger.blocks import Candidates, RowTable, Table
+from miscal.findings.ledger.blocks import Candidates, RowTable, Table, value_cells
 from miscal.findings.ledger.describe import describe
 from miscal.findings.ledger.exact import (
     Strata,
@@ -73,7 +73,6 @@ from miscal.findings.ledger.groups import (
     VALUE,
     Groups,
     error_shares,
-    value_cells,
 )
 from miscal.findings.ledger.settings import FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.sizes import (

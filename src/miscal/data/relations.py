@@ -1,0 +1,446 @@
+"""Tables that stay where they are: what a lazy frame is, and the sums that are asked of it.
+
+Every question is a `group_by` with sums, written with the lazy interface of narwhals alone, so that polars, DuckDB and
+whatever else narwhals knows answer it. Cells of the probability are cut by sums and products with powers of two, which
+every engine computes alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from miscal.base.arrays import value_list
+from miscal.base.errors import FileError, InputError, argument
+from miscal.base.extras import need
+
+MIDDLE = 32
+"""Cells are of equal width in f from 1/32 to 31/32, and of equal width in octaves of f, or of 1 - f, beyond."""
+_WIDTH, _PART, _OCTAVES = 4096, 8, range(5, 21)
+TEXT, NUMBER, DATE = "text", "number", "date"
+BLANK = "\N{SYMBOL FOR NULL}"
+"""Stands for a missing text among the values of a column."""
+POOLED = -1
+_ENDINGS = {".parquet": "read_parquet", ".csv": "read_csv"}
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a column is cut into cells: into values, of which the last cell has what is missing, or between edges.
+
+    `values`: texts or numbers that are cells each; `edges`: where one bin ends and the next begins, dates as seconds
+    since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows. `coarser`: how many strata of the
+    probability are one where this column is counted. `whole`: whether all numbers are whole and near each other.
+    """
+
+    column: str
+    kind: str
+    values: tuple[Any, ...] = ()
+    edges: tuple[float, ...] = ()
+    pooled: int = 0
+    pooled_rows: int = 0
+    coarser: int = 1
+    whole: bool = False
+    timed: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of cells without the one of missing values."""
+        return len(self.values) if self.values else len(self.edges) + 1
+
+    def code(self) -> nw.Expr:
+        """Return the cell of each row; of texts the text itself."""
+        column = nw.col(self.column)
+        if self.kind == TEXT:
+            text = _as_text(column, self.values).fill_null(BLANK)
+            return nw.when(text.is_in([*self.values, BLANK])).then(text).otherwise(nw.lit("")) if self.pooled else text
+        ends = [(_EPOCH + timedelta(seconds=edge)) if self.kind == DATE else edge for edge in self.edges]
+        if self.kind == DATE and not self.timed:
+            ends = [end.date() for end in ends]
+        known = column if self.kind == DATE else column.cast(nw.Float64)
+        lacking = known.is_null() if self.kind == DATE else known.is_null() | known.is_nan() | ~known.is_finite()
+        inner = _place(known, self.values[1:] if self.values else ends)
+        return nw.when(lacking).then(nw.lit(self.count)).otherwise(inner)
+
+    def codes_of(self, values: pl.Series) -> pl.Series:
+        """Return what was asked as the numbers of cells."""
+        if self.kind != TEXT:
+            return values.cast(pl.Int64)
+        places = {value: place for place, value in enumerate((*self.values, BLANK))}
+        return values.replace_strict(places, default=POOLED, return_dtype=pl.Int64)
+
+
+def _as_text(column: nw.Expr, values: Sequence[Any]) -> nw.Expr:
+    if tuple(values) in (("False",), ("True",), ("False", "True")):
+        return nw.when(column.cast(nw.String).is_in(["true", "True"])).then(nw.lit("True")).otherwise(
+            nw.when(column.is_null()).then(nw.lit(BLANK)).otherwise(nw.lit("False"))
+        )  # fmt: skip
+    return column.cast(nw.String)
+
+
+def _place(column: nw.Expr, edges: Sequence[Any], first: int = 0) -> nw.Expr:
+    """Count the edges that are at most the value, by halving."""
+    if not edges:
+        return nw.lit(first)
+    half = len(edges) // 2
+    above, below = _place(column, edges[half + 1 :], first + half + 1), _place(column, edges[:half], first)
+    return nw.when(column >= nw.lit(edges[half])).then(above).otherwise(below)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Which rows belong to a group: those of some cells of one or two columns, or all others.
+
+    `cells`: numbers of cells, one of each column. `apart`: the cells are told apart, not only from others.
+    """
+
+    cuts: tuple[Cut, ...]
+    cells: tuple[tuple[int, ...], ...]
+    others: bool = False
+    apart: bool = False
+
+    def code(self) -> nw.Expr:
+        """Return 1 where a row belongs to it, 0 where not; the cell where they are told apart."""
+        if self.apart:
+            return self.cuts[0].code()
+        if len(self.cuts) == 1:
+            inside = _is_in(self.cuts[0], [cell for (cell,) in self.cells])
+        else:
+            pairs = [_is_in(self.cuts[0], [one]) & _is_in(self.cuts[1], [two]) for one, two in self.cells]
+            inside = pairs[0]
+            for pair in pairs[1:]:
+                inside = inside | pair
+        yes, no = (0, 1) if self.others else (1, 0)
+        return nw.when(inside).then(nw.lit(yes)).otherwise(nw.lit(no))
+
+
+def _is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
+    if cut.kind == TEXT:
+        names = (*cut.values, BLANK)
+        return cut.code().is_in([names[cell] if cell >= 0 else "" for cell in cells])
+    return cut.code().is_in(list(cells))
+
+
+@dataclass(frozen=True)
+class Question:
+    """Rows counted by stratum, by cells of up to two columns, and by membership of groups.
+
+    `coarser`: how many neighbouring strata are one.
+    """
+
+    cuts: tuple[Cut, ...] = ()
+    members: tuple[Member, ...] = ()
+    coarser: int = 1
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of what it tells apart."""
+        cells = tuple(f"cell{k}" for k in range(len(self.cuts)))
+        return ("stratum", *cells, *(f"member{k}" for k in range(len(self.members))))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is summed of a row: which columns are probability and outcome, weight, or counts of rows and of events."""
+
+    probability: str
+    event: str | None
+    positive: Any = None
+    weight: str | None = None
+    count: str | None = None
+    events: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that play a part."""
+        return tuple(c for c in (self.probability, self.event, self.weight, self.count, self.events) if c is not None)
+
+    @property
+    def f(self) -> nw.Expr:
+        """The probability."""
+        return nw.col(self.probability).cast(nw.Float64)
+
+    def terms(self, outcome_is: str = NUMBER) -> dict[str, nw.Expr]:
+        """Return what is summed, by name."""
+        one = nw.lit(1.0)
+        if self.count is not None:
+            n, y = nw.col(self.count).cast(nw.Float64), nw.col(self.events or "").cast(nw.Float64)
+        else:
+            n, y = nw.when(self.f >= 0).then(one).otherwise(nw.lit(0.0)), self.outcome(outcome_is)
+        found = {"n": n, "y": y, "f": n * self.f, "fy": y * self.f, "ff": n * self.f * self.f}
+        if self.weight is not None:
+            w = nw.col(self.weight).cast(nw.Float64)
+            found |= {"w": w, "wy": w * y, "ww": w * w, "wwy": w * w * y, "wf": w * self.f, "wfy": w * y * self.f}
+        return found
+
+    def outcome(self, is_a: str) -> nw.Expr:
+        """Return the outcome as 0 or 1."""
+        column = nw.col(self.event or "")
+        if self.positive is not None or is_a == "boolean":
+            asked = [str(self.positive)] if self.positive is not None else ["true", "True"]
+            hit = column.cast(nw.String).is_in(asked)
+            return nw.when(hit).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+        return column.cast(nw.Float64)
+
+
+def cell_of(f: nw.Expr) -> nw.Expr:
+    """Return the fine cell of a probability, 0 to 4,095, rising with it."""
+    # an end of the middle is the first cell beyond it
+    found = (f * _WIDTH).floor()
+    for k in _OCTAVES:
+        low, width, place = 2.0 ** -(k + 1), 2.0 ** (k + 4), _PART * (k - 5)
+        inside = (f >= nw.lit(low)) & (f < nw.lit(2 * low))
+        found = nw.when(inside).then(((f - low) * width).floor() + (120 - place)).otherwise(found)
+        start = 1 - 2 * low
+        inside = (f >= nw.lit(start)) & (f < nw.lit(1 - low))
+        found = nw.when(inside).then(((f - start) * width).floor() + (3968 + place)).otherwise(found)
+    found = nw.when(f < nw.lit(2.0**-21)).then(nw.lit(0.0)).otherwise(found)
+    return nw.when(f >= nw.lit(1 - 2.0**-21)).then(nw.lit(4095.0)).otherwise(found)
+
+
+def lower_end(cell: int) -> float:
+    """Return the least probability of a fine cell.
+
+    Examples
+    --------
+    >>> lower_end(2048), lower_end(0), 0 < lower_end(8) < lower_end(120) < 1 / 32, 31 / 32 <= lower_end(3968) < 1
+    (0.5, 0.0, True, True)
+    """
+    if 128 <= cell < 3968:
+        return cell / _WIDTH
+    upper, part = cell >= 3968, cell - 3968 if cell >= 3968 else 127 - cell
+    k, within = 5 + part // _PART, part % _PART
+    if upper:
+        return 1 - 2.0**-k + within * 2.0 ** -(k + 4)
+    return 0.0 if cell == 0 else 2.0 ** -(k + 1) + (_PART - 1 - within) * 2.0 ** -(k + 4)
+
+
+class Relation:
+    """A table where it lies, its columns, and the questions that were asked of it."""
+
+    def __init__(self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None) -> None:
+        self.frame, self.name, self.show = frame, name, show
+        self.schema = dict(frame.collect_schema())
+
+    def ask(self, keys: dict[str, nw.Expr], sums: dict[str, nw.Expr]) -> pl.DataFrame:
+        """Sum terms over the rows of each combination of keys; of all rows where there is none."""
+        frame = self.frame.select(**keys, **sums) if keys else self.frame.select(**sums)
+        totals = [nw.col(name).sum() for name in sums]
+        asked = frame.group_by(list(keys)).agg(*totals) if keys else frame.select(*totals)
+        return self.collect(asked)
+
+    def collect(self, asked: nw.LazyFrame) -> pl.DataFrame:
+        """Run a question."""
+        if self.show is not None:
+            native = asked.to_native()
+            text = native.sql_query() if hasattr(native, "sql_query") else None
+            self.show(text or (native.explain() if hasattr(native, "explain") else str(native)))
+        options = {"engine": "streaming"} if asked.implementation.is_polars() else {}
+        try:
+            return asked.collect(None if options else "polars", **options).to_polars()
+        except Exception as error:
+            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise FileError(
+                f"{self.name} could not be read ({first[:300]}): nothing was written; mend the source and run it again"
+            ) from error
+
+    def kind_of(self, column: str) -> str | None:
+        """Return what a column holds: text, numbers, dates, or None where nothing can be made of it."""
+        found = self.schema[column]
+        if found in (nw.Boolean, nw.String, nw.Categorical) or isinstance(found, nw.Enum):
+            return TEXT
+        if found.is_numeric():
+            return NUMBER
+        return DATE if found == nw.Date or found == nw.Datetime else None
+
+    def check(self, names: Sequence[str], what: str) -> None:
+        """Refuse columns that are not there."""
+        for name in names:
+            if name not in self.schema:
+                raise InputError(
+                    f"{argument(what)}: {self.name} has no column {name!r}; it has {value_list(list(self.schema)[:30])}"
+                )
+
+
+class CellSource:
+    """Counts the rows of a relation in cells, and keeps what was counted.
+
+    `edges`: probabilities at which strata begin, but for the first. `outcome_is`: type of the outcome. `rows`: how many
+    rows there are, and how many events: a count that has others is refused. `least`: cells of fewer rows are merged.
+    """
+
+    def __init__(
+        self, relation: Relation, sums: Sums, edges: Sequence[float], outcome_is: str, rows: tuple, least: int = 1
+    ) -> None:
+        self.relation, self.sums, self.edges, self.rows, self.least = relation, sums, tuple(edges), rows, least
+        self.terms = sums.terms(outcome_is)
+        self.asked: dict[Question, pl.DataFrame] = {}
+
+    def __call__(self, question: Question) -> pl.DataFrame:
+        """Count rows by the keys of a question, in their order."""
+        if question not in self.asked:
+            self.asked[question] = self._counted(question)
+        return self.asked[question]
+
+    def _counted(self, question: Question) -> pl.DataFrame:
+        codes = [*(cut.code() for cut in question.cuts), *(member.code() for member in question.members)]
+        strata = _place(self.sums.f, self.edges[question.coarser - 1 :: question.coarser])
+        keys = dict(zip(question.keys, [strata, *codes], strict=True))
+        found = self.relation.ask(keys, self.terms)
+        cuts = dict(zip(question.keys[1:], question.cuts, strict=False))
+        numbers = [cuts[name].codes_of(found[name]) if name in cuts else found[name].cast(pl.Int64) for name in keys]
+        found = found.select(
+            *(one.alias(name) for one, name in zip(numbers, keys, strict=True)),
+            *(pl.col(name).cast(pl.Float64) for name in self.terms),
+        )
+        found = found.group_by(list(keys)).sum().sort(list(keys))
+        if (n := float(found["n"].sum()), y := float(found["y"].sum())) != self.rows:
+            raise InputError(
+                f"{self.relation.name} changed while it was read: it had {self.rows[0]:,.0f} rows with "
+                f"{self.rows[1]:,.0f} events, and then {n:,.0f} with {y:,.0f}; nothing was written: scan a copy, or a "
+                "table that nobody writes to"
+            )
+        return merged(found, question, self.least)
+
+
+def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
+    """Merge cells of fewer rows: values first, then memberships, then with the stratum before.
+
+    Examples
+    --------
+    >>> cells = pl.DataFrame({"stratum": [0, 0, 1], "n": [30.0, 3.0, 5.0]})
+    >>> merged(cells.group_by("stratum").sum().sort("stratum"), Question(), 20).rows()
+    [(0, 38.0)]
+    """
+    keys = list(question.keys)
+    rare = pl.col("n") < least
+    for name, other in [*((k, POOLED) for k in keys if k.startswith("cell")), *((k, 0) for k in keys[1:] if "m" in k)]:
+        if (cells["n"] >= least).all():
+            return cells
+        cells = cells.with_columns(pl.when(rare).then(pl.lit(other, pl.Int64)).otherwise(name).alias(name))
+        cells = cells.group_by(keys).sum().sort(keys)
+    while len(cells) > 1 and not (cells["n"] >= least).all():
+        place = int(cells["n"].arg_min() or 0)
+        other = place - 1 if place else 1
+        row = {name: cells[name][other] for name in keys}
+        cells = cells.with_row_index("at").with_columns(
+            *(pl.when(pl.col("at") == place).then(row[name]).otherwise(name).alias(name) for name in keys)
+        )
+        cells = cells.drop("at").group_by(keys).sum().sort(keys)
+    return cells
+
+
+def open_relation(source: Any, *, sql: str | None = None, show: Callable[[str], None] | None = None) -> Relation:
+    """Open a table without reading its rows: a file, a folder of files, a table of a database, or a lazy frame."""
+    if isinstance(source, (str, Path)) or (source is None and sql is not None):
+        return Relation(_from_files(source, sql), "the query" if source is None else str(source), show)
+    if sql is not None:
+        raise InputError(f"{argument('sql')} asks DuckDB; a frame asks its own engine: give one of the two")
+    try:
+        frame = nw.from_native(source)
+    except TypeError:
+        raise InputError(
+            f"`data` must be a path or a frame that narwhals knows, such as a polars LazyFrame or a DuckDB relation; "
+            f"got a value of type {type(source).__name__}"
+        ) from None
+    if isinstance(frame, nw.DataFrame):
+        frame = nw.from_native(frame.to_polars().lazy())
+    return Relation(frame, "the frame", show)  # type: ignore[arg-type]
+
+
+def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
+    need("sql", "`miscal scan` of files and databases", otherwise=", or scan a polars LazyFrame from Python")
+    import duckdb
+
+    if sql is not None:
+        if source is not None:
+            raise InputError(f"{argument('sql')} says which rows are read; leave {str(source)!r} out")
+        return nw.from_native(_tried(lambda: duckdb.connect().sql(sql), "--sql"))  # type: ignore[arg-type]
+    text = str(source)
+    if "::" in text:
+        place, table = text.split("::", 1)
+        if not Path(place).is_file():
+            raise FileError(f"{place}: no such file; give FILE.duckdb::TABLE")
+        connection = _tried(lambda: duckdb.connect(place, read_only=True), place)
+        return nw.from_native(_tried(lambda: connection.table(table), text))  # type: ignore[arg-type]
+    path = Path(text)
+    ending = path.suffix
+    if path.is_dir():
+        found = sorted({one.suffix for one in path.iterdir() if one.suffix in _ENDINGS})
+        if len(found) != 1:
+            raise FileError(f"{text} must hold .parquet files or .csv files, and not both; got {found or 'neither'}")
+        ending, text = found[0], f"{text}/*{found[0]}"
+    elif not path.is_file():
+        raise FileError(f"{text}: no such file or folder; give .parquet, .csv, a folder of them or FILE.duckdb::TABLE")
+    if ending not in _ENDINGS:
+        raise FileError(f"{text}: {ending or 'no ending'} is not read; give .parquet, .csv or FILE.duckdb::TABLE")
+    connection = duckdb.connect()
+    return nw.from_native(_tried(lambda: getattr(connection, _ENDINGS[ending])(text), text))  # type: ignore[arg-type]
+
+
+def _tried(make: Callable[[], Any], what: str) -> Any:
+    """Open something of DuckDB's, whose errors are those of the source."""
+    try:
+        return make()
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise FileError(f"{what}: DuckDB cannot read it ({first[:300]})") from error
+
+
+def number_edges(relation: Relation, column: str, cells: int) -> tuple[pl.DataFrame, int]:
+    """Count a column of numbers in cells of equal width, in which one that is heavy is counted again.
+
+    Returns `n`, `low` and `high` of each cell, by rising numbers; and the rows whose number is missing.
+    """
+    x = nw.col(column).cast(nw.Float64)
+    known = ~x.is_null() & ~x.is_nan() & x.is_finite()
+    numbers = relation.frame.select(x=nw.when(known).then(x))
+    ends = relation.collect(
+        numbers.select(low=nw.col("x").min(), high=nw.col("x").max(), n=nw.col("x").count(), every=nw.len())
+    ).row(0, named=True)
+    if ends["n"] == 0:
+        return pl.DataFrame(schema={"n": pl.Int64, "low": pl.Float64, "high": pl.Float64}), int(ends["every"])
+    found, left = [], [(ends["low"], ends["high"], False)]
+    while left:
+        low, high, again = left.pop()
+        x = nw.col("x")
+        place = ((x - low) / (high - low) * cells).floor() if high > low else x * 0.0
+        inside = numbers.filter((x >= low) & (x <= high)).with_columns(cell=place)
+        counted = relation.collect(
+            inside.group_by("cell").agg(n=nw.len(), low=nw.col("x").min(), high=nw.col("x").max())
+        )
+        heavy = (pl.col("n") > ends["n"] / 80) & (pl.col("low") < pl.col("high"))
+        if not again:
+            left += [(*one, True) for one in counted.filter(heavy).select("low", "high").rows()][:8]
+            counted = counted.filter(~heavy) if left else counted
+        found.append(counted.select(pl.col("n").cast(pl.Int64), "low", "high"))
+    return pl.concat(found).sort("low"), int(ends["every"] - ends["n"])
+
+
+def day_counts(relation: Relation, column: str) -> pl.DataFrame:
+    """Count the rows of each day of a column of dates: `n`, and `low` in seconds since 1970, by rising days."""
+    dates = nw.col(column)
+    parts = relation.frame.filter(~dates.is_null()).select(y=dates.dt.year(), m=dates.dt.month(), d=dates.dt.day())
+    counted = relation.collect(parts.group_by("y", "m", "d").agg(n=nw.len()))
+    day = pl.datetime("y", "m", "d").dt.epoch("s").cast(pl.Float64)
+    return counted.select(pl.col("n").cast(pl.Int64), low=day, high=day).sort("low")
+
+
+def level_counts(relation: Relation, column: str, most: int) -> pl.DataFrame:
+    """Count the rows of each text of a column, the most frequent first, at most so many: `value` and `n`."""
+    text = nw.col(column).cast(nw.String)
+    counted = relation.frame.select(value=text).group_by("value").agg(n=nw.len())
+    return relation.collect(counted.sort("n", "value", descending=[True, False]).head(most))
+
+
+def finite(value: float | None) -> bool:
+    """Whether a sum is a number."""
+    return value is not None and math.isfinite(value)

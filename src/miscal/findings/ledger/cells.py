@@ -1,0 +1,348 @@
+"""Cells: rows of one stratum, one value of a column and one outcome, counted where they lie, and tested as rows are.
+
+A column has a block of its own, with the candidates that its values name. What two columns have in common is asked for
+once a candidate has been chosen, by membership of it. Rows are cells of one row, and every test is that of the scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csc_array
+
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import SurveyDesign
+from miscal.data.relations import DATE, NUMBER, TEXT, Cut, Member, Question
+from miscal.findings.conditions import Both, Condition, Missing, Trend, Value
+from miscal.findings.conditions.condition import written
+from miscal.findings.ledger.bins import Bins, TrendRows, stretches
+from miscal.findings.ledger.blocks import Split
+from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
+from miscal.findings.ledger.membership import Floats, Ints, SideBySide
+from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
+from miscal.findings.ledger.slopes import score_of
+
+Ask = Callable[[Question], pl.DataFrame]
+"""Counts rows: a row for each combination of the keys of a question, with sums."""
+_WIDE = 4
+"""Bins that are one in the table of a column, in pairs and in slopes."""
+
+
+@dataclass(frozen=True)
+class CellPlan:
+    """What is counted: columns cut into cells, and pairs of columns, by their places; `coarser` strata of a pair."""
+
+    cuts: tuple[Cut, ...]
+    pairs: tuple[tuple[int, int], ...] = ()
+    coarser: int = 4
+
+
+def wide(cut: Cut) -> Cut:
+    """Return a column in fewer bins, where it has many."""
+    return replace(cut, edges=cut.edges[_WIDE - 1 :: _WIDE]) if len(cut.edges) > 2 * _WIDE else cut
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumns:
+    """Groups of which the cell of a row tells whether it is in them.
+
+    `at`, int (n,): cell of each row. `matrix`, (cells, m): number of each cell in each group.
+
+    Examples
+    --------
+    >>> two = CodedColumns(np.array([0, 1, 1]), csc_array(np.eye(2)))
+    >>> two.sums(np.array([1.0, 10.0, 100.0])).tolist(), two.stored(1)[0].tolist()
+    ([1.0, 110.0], [1, 2])
+    """
+
+    at: Ints
+    matrix: csc_array
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        return len(self.at)
+
+    def __len__(self) -> int:
+        return self.matrix.shape[1]
+
+    def _by_cell(self, values: Floats) -> Floats:
+        return np.bincount(self.at, values, self.matrix.shape[0])
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sum of values over the rows, each times the number of the column, (m,)."""
+        return self.matrix.T @ self._by_cell(values)
+
+    def squared_sums(self, values: Floats) -> Floats:
+        """Return the sum of values over the rows, each times the squared number of the column, (m,)."""
+        return self.matrix.multiply(self.matrix).T @ self._by_cell(values)
+
+    def sums_of_each(self, values: Floats) -> Floats:
+        """Return the sums of several columns of values (n, k), (m, k)."""
+        return np.stack([self.sums(one) for one in values.T], 1)
+
+    def stored(self, place: int) -> tuple[Ints, Floats]:
+        """Return the rows that a column has a number for, and these numbers."""
+        numbers = self.matrix[:, [place]].toarray()[self.at, 0]
+        rows = np.flatnonzero(numbers)
+        return rows, numbers[rows]
+
+    def of_rows(self, start: int, stop: int) -> CodedColumns:
+        """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
+        return CodedColumns(self.at[start:stop], self.matrix)
+
+    def chosen(self, rows: Ints) -> CodedColumns:
+        """Return the columns of some rows, counted by their places."""
+        return CodedColumns(self.at[rows], self.matrix)
+
+    def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
+        """Yield places, and their sums of each weight within strata."""
+        yield slice(0, len(self)), [self._within(stratum, one, int(stratum.max()) + 1, False) for one in weights]
+
+    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
+        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
+        one = self._within(stratum, left, len(factor), squared)
+        other = one if right is left else self._within(stratum, right, len(factor), squared)
+        return factor @ (one * other)
+
+    def _within(self, stratum: Ints, values: Floats, strata: int, squared: bool) -> Floats:
+        cells = self.matrix.shape[0]
+        sums = np.bincount(stratum * cells + self.at, values, strata * cells).reshape(strata, cells)
+        return (self.matrix.multiply(self.matrix) if squared else self.matrix).T.dot(sums.T).T
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Columns that are counted together, and the groups that their cells make.
+
+    `keys`, int (k, columns): the cells that there are. `groups`: of these as if each were a row.
+    """
+
+    cuts: tuple[Cut, ...]
+    coarser: int
+    keys: np.ndarray
+    groups: Groups
+    matrix: csc_array
+
+    def expanded(self, codes: np.ndarray) -> Groups:
+        """Return the groups among rows with cells (n, columns)."""
+        width = 2 + int(max(self.keys.max(initial=0), codes.max(initial=0)))
+        known, asked = (np.zeros(len(some), np.int64) for some in (self.keys, codes))
+        for j in range(self.keys.shape[1]):
+            known, asked = known * width + self.keys[:, j] + 1, asked * width + codes[:, j] + 1
+        order = np.argsort(known)
+        at, groups = order[np.searchsorted(known, asked, sorter=order)], self.groups
+        ends = sorted({0, len(groups), *groups.trends, *(place + 1 for place in groups.trends)})
+        spans = [(ends[0], ends[-1])]
+        if groups.trends:  # they stand side by side, in a block of their own
+            first, last = min(groups.trends), max(groups.trends) + 1
+            spans = [(0, first), (first, last), (last, len(groups))]
+        blocks = tuple(CodedColumns(at, self.matrix[:, a:b]) for a, b in spans if b > a)
+        trends = {k: TrendRows(t.condition, t.upper[at], t.lower[at], t.score[at]) for k, t in groups.trends.items()}
+        parts, columns = (
+            tuple(replace(one, codes=one.codes[at]) for one in some) for some in (groups.parts, groups.columns)
+        )
+        return replace(groups, member=SideBySide(len(at), blocks), trends=trends, parts=parts, columns=columns)
+
+
+class CellTable:
+    """Candidates of columns that are counted where they lie.
+
+    `n`: rows in all.
+    """
+
+    joined = False
+
+    def __init__(self, plan: CellPlan, ask: Ask, settings: LedgerSettings = LEDGER_DEFAULTS) -> None:
+        self.ask, self.settings = ask, settings
+        self.blocks: list[_Block] = []
+        parts: list[tuple[LabelledRows, Groups]] = []
+        for cut in plan.cuts:
+            self._add(parts, (cut,), cut.coarser)
+        for one, two in plan.pairs:
+            cuts = wide(plan.cuts[one]), wide(plan.cuts[two])
+            self._add(parts, cuts, max(plan.coarser, *(cut.coarser for cut in cuts)))
+        self.parts = tuple(parts)
+        self.first = np.cumsum([0, *(len(groups) for _, groups in parts)])
+        self.groups = self._merged()
+        self._beside: dict[int, list[tuple[LabelledRows, Groups, Split]]] = {}
+
+    def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int) -> None:
+        rows, codes, _ = labelled(self.ask(Question(cuts, (), coarser)), Question(cuts, (), coarser))
+        keys, at = np.unique(codes, axis=0, return_inverse=True)
+        count = np.bincount(at.ravel(), rows.counts)
+        groups = _groups(cuts, keys, count, self.settings)
+        if len(groups) or groups.columns:
+            block = _Block(cuts, coarser, keys, groups, groups.member.sparse(range(len(groups))))
+            self.blocks.append(block)
+            parts.append((rows, block.expanded(codes)))
+
+    def _merged(self) -> Groups:
+        """Return all candidates one block after the other."""
+        every = [groups for _, groups in self.parts]
+        trends = {
+            int(start) + k: trend
+            for start, one in zip(self.first, every, strict=False)
+            for k, trend in one.trends.items()
+        }
+        return Groups(
+            tuple(c for one in every for c in one.conditions),
+            tuple(c for one in every for c in one.also),
+            np.concatenate([np.zeros(0, int), *(one.kinds for one in every)]),
+            SideBySide(0),
+            trends,
+            tuple(c for one in every for c in one.parts),
+            tuple(c for one in every for c in one.typical),
+            tuple(c for one in every for c in one.columns),
+        )
+
+    def _at(self, group: int) -> tuple[int, int]:
+        block = int(np.searchsorted(self.first, group, "right")) - 1
+        return block, group - int(self.first[block])
+
+    def own(self, group: int) -> tuple[LabelledRows, np.ndarray]:
+        """Return the cells of the block of a group, and which of them are in it."""
+        block, place = self._at(group)
+        rows, groups = self.parts[block]
+        return rows, groups.rows(place)
+
+    def member(self, group: int) -> Member:
+        """Say which rows are in a group."""
+        at, place = self._at(group)
+        block = self.blocks[at]
+        if place in block.groups.trends:
+            return Member(block.cuts, (), apart=True)
+        inside = block.groups.rows(place)
+        others = 2 * inside.sum() > len(inside)
+        cells = block.keys[~inside if others else inside]
+        return Member(block.cuts, tuple(map(tuple, cells.tolist())), others)
+
+    def _split(self, group: int, codes: np.ndarray) -> Split:
+        """Return a group among rows of which its codes are known."""
+        at, place = self._at(group)
+        block = self.blocks[at]
+        if (trend := block.groups.trends.get(place)) is None:
+            inside = codes == 1
+            return Split(inside, inside.astype(np.float64))
+        order = np.argsort(block.keys[:, 0])
+        cell = order[np.searchsorted(block.keys[:, 0], codes, sorter=order)]
+        return Split(trend.upper[cell], trend.score[cell], trend.lower[cell])
+
+    def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
+        """Ask for every block with the rows of one group told from others."""
+        if group not in self._beside:
+            member, found = self.member(group), []
+            for block in self.blocks:
+                question = Question(block.cuts, (member,), block.coarser)
+                rows, codes, members = labelled(self.ask(question), question)
+                found.append((rows, block.expanded(codes), self._split(group, members[:, 0])))
+            self._beside[group] = found
+        return self._beside[group]
+
+    def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
+        """Ask for the membership of several groups."""
+        question = Question((), tuple(map(self.member, groups)))
+        rows, _, members = labelled(self.ask(question), question)
+        return rows, [self._split(group, members[:, k]) for k, group in enumerate(groups)]
+
+
+def labelled(frame: pl.DataFrame, question: Question) -> tuple[LabelledRows, np.ndarray, np.ndarray]:
+    """Make two cells of each row of counts, one for either outcome.
+
+    Returns them, their cells (n, columns) and their memberships (n, groups).
+    """
+    values = {name: frame[name].to_numpy().astype(np.float64) for name in frame.columns if name not in question.keys}
+    weighted = "w" in values
+    count, weight, square, sure = ("n", "w", "ww", "wf") if weighted else ("n", "n", "n", "f")
+    right, right_weight, right_square, right_sure = ("y", "wy", "wwy", "wfy") if weighted else ("y", "y", "y", "fy")
+    halves = []
+    for one, part in zip((count, weight, square, sure), (right, right_weight, right_square, right_sure), strict=True):
+        halves.append(np.r_[values[part], np.maximum(values[one] - values[part], 0.0)])
+    rows = np.rint(halves[0])
+    kept = np.flatnonzero((rows > 0) & (halves[1] > 0))
+    rows, mass, squares, sums = rows[kept], *(half[kept] for half in halves[1:])
+    stratum = np.tile(frame["stratum"].to_numpy().astype(np.int64), 2)[kept]
+    stratum = np.unique(stratum, return_inverse=True)[1]
+    correct = np.repeat([1.0, 0.0], len(frame))[kept]
+    rate = np.bincount(stratum, mass * correct) / np.bincount(stratum, mass)
+    labels = LabelledRows(
+        correct,
+        np.clip(sums / mass, 0.0, 1.0),
+        rate[stratum],
+        stratum=stratum,
+        count=rows,
+        squares=squares,
+        design=SurveyDesign(None, 0.0, mass),
+    )
+    codes = [np.tile(frame[f"cell{k}"].to_numpy().astype(np.int64), 2)[kept] for k in range(len(question.cuts))]
+    members = [np.tile(frame[f"member{k}"].to_numpy().astype(np.int64), 2)[kept] for k in range(len(question.members))]
+    return labels, _columns(codes, len(rows)), _columns(members, len(rows))
+
+
+def _columns(values: list[np.ndarray], n: int) -> np.ndarray:
+    return np.stack(values, 1) if values else np.zeros((n, 0), np.int64)
+
+
+def _groups(cuts: tuple[Cut, ...], keys: np.ndarray, count: np.ndarray, settings: LedgerSettings) -> Groups:
+    """Find the candidates among cells, of which each has so many rows."""
+    found = FoundGroups(len(keys), settings, count)
+    parts = [_part(cut, keys[:, j], wide(cut) if len(cuts) == 1 else cut) for j, cut in enumerate(cuts)]
+    if len(cuts) == 2:
+        least = max(settings.min_rows, int(np.ceil(settings.pair_share * count.sum())))
+        able = np.flatnonzero((count >= least) & (keys >= 0).all(1))
+        for cell in able[np.argsort(-count[able], kind="stable")][: settings.max_pairs].tolist():
+            inside = np.arange(len(keys)) == cell
+            found.add(Both(tuple(part.cells[part.codes[cell]] for part in parts)), PAIR, inside)
+        return found.groups()
+    [cut], [part], codes = cuts, parts, keys[:, 0]
+    found.columns = [part]
+    if cut.values:
+        found.parts.append(part)
+        found.add_cells(part, VALUE)
+        if not cut.pooled:
+            values = np.array([*cut.values, np.nan if cut.kind == NUMBER else None], object)[codes]
+            values = values.astype(np.float64) if cut.kind == NUMBER else values
+            found.add_all(INTERVAL, stretches(cut.column, values, settings.few_values, count))
+        return found.groups()
+    missing = codes == cut.count
+    found.add(part.cells[-1], VALUE, missing)
+    bins = Bins(cut.column, np.array(cut.edges), np.where(missing, -1, codes), cut.kind == DATE, cut.whole)
+    found.add_intervals(bins)
+    if (trend := _trend(bins, count)) is not None:
+        found.close_lists()
+        found.add_trend(trend)
+    return found.groups()
+
+
+def _part(cut: Cut, codes: np.ndarray, wider: Cut) -> ColumnGroups:
+    """Return the cells of a column, of its bins those of `wider`; `codes` are those of the cut."""
+    if cut.values:
+        of = TEXT if cut.kind == TEXT else NUMBER
+        cells: tuple[Condition, ...] = tuple(Value(cut.column, value, of) for value in cut.values)
+    else:
+        inner, missing = np.array(wider.edges), codes == cut.count
+        starts = np.r_[-np.inf, cut.edges][np.where(missing, 0, codes)]
+        codes = np.where(missing, len(inner) + 1, np.searchsorted(inner, starts, "right"))
+        bins = Bins(cut.column, inner, codes, cut.kind == DATE, cut.whole)
+        cells = tuple(bins.condition(k, k) for k in range(bins.count))
+    return ColumnGroups(cut.column, (*cells, Missing(cut.column)), codes)
+
+
+def _trend(bins: Bins, count: np.ndarray) -> TrendRows | None:
+    """Return the trend along the bins of a column; None where they are too few."""
+    known = bins.codes >= 0
+    rows = np.bincount(bins.codes[known], count[known], bins.count)
+    below = np.cumsum(rows)[:-1] / max(rows.sum(), 1.0)
+    if bins.count < 5:
+        return None
+    low, high = (int(np.argmin(np.abs(below - share))) for share in (1 / 3, 2 / 3))
+    if low == high:
+        return None
+    score = np.zeros(len(count))
+    score[known] = score_of(bins.codes[known].astype(np.float64), count[known]) - 0.5
+    ends = [written(float(bins.inner[k]), True) if bins.date else float(bins.inner[k]) for k in (high, low)]
+    condition = Trend(bins.column, ends[0], ends[1], bins.whole)
+    return TrendRows(condition, bins.codes > high, known & (bins.codes <= low), score)
