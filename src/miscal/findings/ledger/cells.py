@@ -220,6 +220,15 @@ class CellTable:
         cells = block.keys[~inside if others else inside]
         return Member(block.cuts, tuple(map(tuple, cells.tolist())), others)
 
+    def scores(self, group: int) -> list[float]:
+        """Return the scores of the bins of a trend; none of another group."""
+        at, place = self._at(group)
+        block = self.blocks[at]
+        if (trend := block.groups.trends.get(place)) is None:
+            return []
+        known = dict(zip(block.keys[:, 0].tolist(), trend.score.tolist(), strict=True))
+        return [known.get(code, 0.0) for code in range(block.cuts[0].count)]
+
     def _split(self, group: int, codes: np.ndarray) -> Split:
         """Return a group among rows of which its codes are known."""
         at, place = self._at(group)

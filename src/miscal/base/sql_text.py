@@ -1,0 +1,74 @@
+"""Expressions in SQL: how dialects write names, texts and numbers; log-odds, their inverse and straight lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from miscal.base.errors import InputError, argument
+
+Dialect = Literal["ansi", "spark"]
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How a dialect writes names, texts and casts."""
+
+    quote: str
+    number: str
+    text: str
+
+    def name(self, column: str) -> str:
+        """Quote the name of a column."""
+        return f"{self.quote}{column.replace(self.quote, self.quote * 2)}{self.quote}"
+
+    def as_number(self, column: str) -> str:
+        """Take a column as numbers."""
+        return f"CAST({self.name(column)} AS {self.number})"
+
+    def one_of(self, column: str, values: Sequence[str]) -> str:
+        """Say that a column is one of some values; true or false where it is not NULL."""
+        texts = ", ".join(f"'{one.replace(chr(39), chr(39) * 2)}'" for one in values)
+        return f"CAST({self.name(column)} AS {self.text}) IN ({texts})"
+
+    def known(self, column: str, condition: str) -> str:
+        """Say that a column is there and meets a condition: never NULL."""
+        return f"({self.name(column)} IS NOT NULL AND {condition})"
+
+
+DIALECTS = {"ansi": Writer('"', "DOUBLE PRECISION", "VARCHAR"), "spark": Writer("`", "DOUBLE", "STRING")}
+
+
+def writer_of(dialect: str) -> Writer:
+    """Return how a dialect writes, or refuse it."""
+    if dialect not in DIALECTS:
+        raise InputError(f"{argument('dialect')} must be one of {', '.join(DIALECTS)}; got {dialect!r}")
+    return DIALECTS[dialect]
+
+
+def odds_of(p: str, clip: float) -> str:
+    """Write the log-odds of a probability that is taken as at least `clip` away from 0 and 1."""
+    low, high, end = float(clip), 1 - float(clip), farthest(clip)
+    return f"CASE WHEN {p} <= {low!r} THEN {-end!r} WHEN {p} >= {high!r} THEN {end!r} ELSE LN({p} / (1 - {p})) END"
+
+
+def farthest(clip: float) -> float:
+    """Return the largest log-odds that a clip leaves."""
+    return float(np.log1p(-clip) - np.log(clip))
+
+
+def sigmoid(odds: str) -> str:
+    """Write the probability that has some log-odds."""
+    return f"(1 / (1 + EXP(-({odds}))))"
+
+
+def steps(f: str, knots: list[float], values: list[float]) -> str:
+    """Write linear interpolation between knots, constant beyond them."""
+    parts = [f"WHEN {f} <= {knots[0]!r} THEN {values[0]!r}"]
+    for low, high, start, end in zip(knots, knots[1:], values, values[1:], strict=False):
+        line = f"{start!r} + ({f} - {low!r}) * {(end - start) / (high - low)!r}" if end != start else f"{start!r}"
+        parts.append(f"WHEN {f} <= {high!r} THEN {line}")
+    return f"(CASE {' '.join(parts)} ELSE {values[-1]!r} END)"

@@ -1,0 +1,357 @@
+"""Scan: from a table that stays where it is to findings, a correction as SQL, and the cells that both follow from."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from miscal.base.document import Measure
+from miscal.base.errors import InputError, argument
+from miscal.base.files import whole_folder
+from miscal.base.options import of_fields, takes
+from miscal.base.signatures import checked_call
+from miscal.base.sql_text import Dialect
+from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import average
+from miscal.data.relations import CellSource, Question, only, open_relation
+from miscal.discovery.answer import finding_sentence
+from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
+from miscal.findings.ledger.blocks import slope_places
+from miscal.findings.ledger.cells import CellTable, labelled
+from miscal.findings.ledger.ledger import ledger_of
+from miscal.findings.residuals import proportion_interval
+from miscal.runs.scan.correction import ScanCorrection, fit_correction
+from miscal.runs.scan.document import (
+    CELLS,
+    CORRECTION,
+    PAGE,
+    SQL,
+    SUMMARY,
+    Cells,
+    LeftOut,
+    ScanColumn,
+    ScanSummary,
+    read_cells,
+)
+from miscal.runs.scan.plan import ScanOptions, check_rows, plan_of
+
+FILES = (CELLS, SUMMARY, CORRECTION, SQL, PAGE)
+_BINS = 10
+_INDEPENDENT = (
+    "every row counts as one that is independent of the others: where rows hang together, as those of a day or of a "
+    "person do, intervals are too narrow and findings too many"
+)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a scan found, and the cells that it follows from.
+
+    Attributes
+    ----------
+    summary : ScanSummary
+        Everything that was found.
+    cells : Cells
+        What was counted.
+
+    Examples
+    --------
+    >>> import miscal, polars as pl
+    >>> rng = np.random.default_rng(0)
+    >>> region, risk = rng.choice(["north", "south"], 4000), rng.uniform(0.3, 0.7, 4000)
+    >>> late = rng.random(4000) < risk + np.where(region == "south", 0.2, -0.2)
+    >>> loans = pl.LazyFrame({"risk": risk, "late": late, "region": region})
+    >>> found = miscal.scan(loans, probability="risk", event="late")
+    >>> found.findings["group"].to_list()
+    ['region = north']
+    """
+
+    summary: ScanSummary
+    cells: Cells
+
+    @property
+    def findings(self) -> pl.DataFrame:
+        """Return the findings as a table, the strongest first."""
+        rows = [
+            (one.description, one.effect, one.n, one.confidence, one.accuracy, one.corrected, one.before.value,
+             *(one.before.interval or (None, None)), one.p_adjusted)
+            for one in self.summary.findings
+        ]  # fmt: skip
+        numbers = ("predicted", "happened", "corrected", "hidden", "low", "high", "p_adjusted")
+        schema = {"group": pl.String, "effect": pl.String, "rows": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def sql(self, dialect: Dialect = "ansi") -> str:
+        """Return the correction as one SQL expression over the names of the columns.
+
+        Parameters
+        ----------
+        dialect : {"ansi", "spark"}, default "ansi"
+            How names are quoted and types called.
+
+        Returns
+        -------
+        str
+            To stand in a select list: without alias, comment and semicolon.
+        """
+        cuts = {cut.column: cut for cut in self.cells.plan.cuts}
+        return self.summary.correction.sql(self.summary.probability, cuts, dialect)
+
+    def save(self, out: str | Path, *, overwrite: bool = False, dialect: Dialect = "ansi") -> ScanSummary:
+        """Write cells, summary, correction and page into a folder.
+
+        Parameters
+        ----------
+        out : str or Path
+            Folder to make.
+        overwrite : bool, default False
+            Replace a scan that is there.
+        dialect : {"ansi", "spark"}, default "ansi"
+            Of correction.sql.
+
+        Returns
+        -------
+        ScanSummary
+            As it was written.
+        """
+        with whole_folder(out, holds=FILES, writer="`miscal scan`", overwrite=overwrite) as folder:
+            return _write(self, folder, dialect)
+
+
+@checked_call
+@takes(ScanOptions)
+def scan(data: Any = None, **options: Any) -> Scan:
+    """Find where a model is over- and under-confident in a table that stays where it is.
+
+    Rows are counted by strata of the probability and values of columns, and findings are tested on these counts, as
+    those of :func:`miscal.discover` that columns name are on rows. Every row counts, and no row travels.
+
+    Parameters
+    ----------
+    data : path or lazy frame
+        A .parquet or .csv file, a folder of them, ``FILE.duckdb::TABLE``, cells.parquet of a scan; or a frame that
+        narwhals knows: polars, DuckDB, and others.
+    **options
+
+    Returns
+    -------
+    Scan
+        What was found, with the correction as SQL and the cells.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used, with the argument or column, what is allowed and what came.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.LazyFrame({"risk": [0.2, 0.8] * 500, "late": [0, 1] * 500, "kind": ["a", "b", "b", "a"] * 250})
+    >>> scan(table, probability="risk", event="late").findings.height
+    0
+    """
+    asked = of_fields(ScanOptions, options)
+    start = time.monotonic()
+    if isinstance(data, (str, Path)) and _is_cells(Path(data)):
+        return summarised(read_cells(data), start)
+    sums = asked.sums()
+    show = (lambda text: print(text, file=sys.stderr)) if asked.show_sql else None
+    relation = open_relation(data, sql=asked.sql, show=show)
+    if asked.where is not None:
+        relation = only(relation, asked.where)
+    parts = {"weight": sums.weight, "count": sums.count, "events": sums.events}
+    names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
+    for what, column in {names[0]: sums.probability, names[1]: sums.event, **parts}.items():
+        if column is not None:
+            relation.check([column], what)
+    outcome_is = check_rows(relation, sums)
+    planned = plan_of(relation, sums, outcome_is, asked.columns)
+    if not planned.cells.cuts:
+        raise InputError(
+            f"no column is left whose values may name a finding: name some with {argument('columns', takes='COL,COL')}"
+        )
+    source = CellSource(relation, sums, planned.edges, outcome_is, (planned.n, planned.events), asked.least_rows)
+    about = {
+        "kind": asked.kind,
+        "source": relation.name,
+        "probability": sums.probability,
+        "outcome": sums.event or sums.events,
+        "weight": sums.weight,
+        "edges": list(planned.edges),
+        "left_out": [list(one) for one in planned.left_out],
+        "least_rows": asked.least_rows,
+        "terms": list(source.terms),
+        "plan": {
+            "cuts": [asdict(cut) for cut in planned.cells.cuts],
+            "pairs": [list(pair) for pair in planned.cells.pairs],
+            "coarser": planned.cells.coarser,
+        },
+    }
+    return summarised(Cells(about, planned.cells, source.asked), start, source)
+
+
+def _is_cells(path: Path) -> bool:
+    if path.suffix != ".parquet" or not path.is_file():
+        return False
+    try:
+        return {"question", "about"} <= set(pl.read_parquet_schema(path))
+    except (pl.exceptions.PolarsError, OSError):
+        return False
+
+
+def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFrame] | None = None) -> Scan:
+    """Compute everything that is said from cells; `ask` counts those that are not there yet."""
+    ask, about, plan = ask or cells, cells.about, cells.plan
+    words = vocabulary(about["kind"])
+    everything, _, _ = labelled(ask(Question()), Question())
+    table = CellTable(plan, ask)
+    ledger = ledger_of(table)
+    candidates = len(table.groups) + sum(len(slope_places(groups)) for _, groups in table.parts)
+    places = [table.groups.places[one.condition] for one in ledger.findings]
+    rows, splits = table.together(places) if places else (everything, [])
+    found = [
+        (table.member(place), split, one.effect, table.scores(place) if one.effect != SLOPE else ())
+        for place, split, one in zip(places, splits, ledger.findings, strict=True)
+    ]
+    correction, corrected = fit_correction(rows, found, everything.n)
+    findings = tuple(
+        one.model_copy(update={"corrected": average(corrected[split.inside], rows.mass[split.inside])})
+        for one, split in zip(ledger.findings, splits, strict=True)
+    )
+    accuracy = average(everything.correct, everything.weight)
+    strata = len(about["edges"]) + 1
+    weighted = about["weight"] is not None
+    summary = ScanSummary(
+        kind=about["kind"],
+        source=about["source"],
+        probability=about["probability"],
+        outcome=about["outcome"],
+        n=everything.n,
+        events=float(everything.counts @ everything.correct),
+        weighted=weighted,
+        accuracy=Measure(value=accuracy, interval=_interval(everything, accuracy)),
+        confidence=average(everything.confidence, everything.weight),
+        strata=strata,
+        columns=tuple(
+            ScanColumn(
+                name=cut.column,
+                kind=cut.kind,
+                cells=cut.count,
+                pooled=cut.pooled,
+                pooled_rows=cut.pooled_rows,
+                strata=-(-strata // cut.coarser),
+            )
+            for cut in plan.cuts
+        ),
+        left_out=tuple(LeftOut(name=name, why=why) for name, why in about["left_out"]),
+        pairs=tuple((plan.cuts[one].column, plan.cuts[two].column) for one, two in plan.pairs),
+        findings=findings,
+        accounted_for=ledger.accounted,
+        values=ledger.values,
+        findings_method=FindingsMethod(
+            candidates=candidates,
+            adjustment=ADJUSTMENTS[LEDGER_DEFAULTS.adjustment],
+            level=LEDGER_DEFAULTS.significance,
+            evidence="all",
+            n=everything.n,
+        ),
+        curve=_curve(everything),
+        correction=correction,
+        answer=_answer(findings, candidates, accuracy, everything, correction, words),
+        warnings=_warnings(cells),
+        least_rows=about["least_rows"],
+        questions=len(cells.asked),
+        cells=sum(map(len, cells.asked.values())),
+        versions={"miscal": metadata.version("miscal")},
+        seconds=time.monotonic() - start,
+    )
+    return Scan(summary, cells)
+
+
+def _interval(rows: LabelledRows, accuracy: float) -> tuple[float, float]:
+    from miscal.calibration.labelled_rows import effect_of_mean
+
+    return proportion_interval(accuracy, rows.n / effect_of_mean(rows, np.ones(len(rows), bool)), 0.05)
+
+
+def _curve(rows: LabelledRows) -> CurveNumbers:
+    """Return the reliability curve of strata joined to ten bins of about equal counts."""
+    stratum = rows.level.astype(int)
+    share = np.cumsum(np.bincount(stratum, rows.counts)) / rows.n
+    place = np.minimum(np.ceil(share * _BINS - 1e-9).astype(int) - 1, _BINS - 1)[stratum]
+    found = []
+    for one in np.unique(place):
+        own = rows.take(place == one)
+        rate = average(own.correct, own.weight)
+        found.append((average(own.confidence, own.weight), rate, *_interval(own, rate), own.n))
+    confidence, accuracy, low, high, n = map(tuple, zip(*found, strict=True))
+    return CurveNumbers(confidence=confidence, accuracy=accuracy, low=low, high=high, n=n)
+
+
+def _answer(
+    findings: tuple[Finding, ...],
+    candidates: int,
+    accuracy: float,
+    rows: LabelledRows,
+    correction: ScanCorrection,
+    words: Vocabulary,
+) -> Answer:
+    from miscal.base.number_wording import spoken
+
+    says, many = average(rows.confidence, rows.weight), len(findings)
+    averages = words.averages.format(probability=spoken(says), rate=spoken(accuracy))
+    things = f"{words.probabilities[0].upper()}{words.probabilities[1:]}"
+    groups = "a group" if many == 1 else f"{many} groups"
+    headline = f"{things} are off in {groups}, beyond what a reliability diagram of all rows shows."
+    gained = correction.log_loss_raw - correction.log_loss
+    action = f"Use correction.sql: log loss {correction.log_loss_raw:.4f} to {correction.log_loss:.4f} on these rows."
+    if gained < 1e-3 * correction.log_loss_raw:
+        action = "Leave them as they are: a correction would change the log loss by less than a thousandth."
+    if not many:
+        return Answer(
+            headline=f"No group was found in which {words.probabilities} are off.",
+            reason=f"Of {candidates:,} groups tested on {rows.n:,} rows, none differs from {words.equal_rows()}. "
+            f"{averages}",
+            action=action,
+        )
+    first = next((one for one in findings if one.effect != SLOPE), findings[0])
+    return Answer(headline=headline, reason=finding_sentence(first, words), action=action)
+
+
+def _warnings(cells: Cells) -> tuple[str, ...]:
+    said = [_INDEPENDENT]
+    for cut in cells.plan.cuts:
+        if cut.pooled:
+            said.append(
+                f"{cut.column}: {cut.pooled:,} or more values of few rows, {cut.pooled_rows:,} rows in all, are in no "
+                "group"
+            )
+        if cut.coarser > 1:
+            strata = -(-(len(cells.about["edges"]) + 1) // cut.coarser)
+            said.append(f"{cut.column} has {cut.count:,} values: it was counted in {strata} strata of the probability")
+    return tuple(said)
+
+
+def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
+    from miscal.base.files import digest
+    from miscal.runs.scan.page import build
+
+    (folder / CELLS).write_bytes(found.cells.to_bytes())
+    summary = found.summary.model_copy(update={"digest": digest(folder / CELLS)})
+    (folder / SUMMARY).write_text(summary.to_json(), encoding="utf-8")
+    content = summary.correction.model_dump(mode="json") | {"probability": summary.probability}
+    (folder / CORRECTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (folder / SQL).write_text(found.sql(dialect) + "\n", encoding="utf-8")
+    (folder / PAGE).write_text(build(summary), encoding="utf-8")
+    return summary

@@ -1,0 +1,156 @@
+"""What a scan writes: its summary, and the cells that every number of it follows from."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import FiniteFloat, NonNegativeInt
+
+from miscal.base.document import Document, Measure, Part, Text
+from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.vocabulary import Kind
+from miscal.data.relations import Member, Question
+from miscal.discovery.summary_parts import Answer, CurveNumbers
+from miscal.findings.ledger import ColumnValue, Finding, FindingsMethod
+from miscal.findings.ledger.cells import CellPlan
+from miscal.runs.scan.correction import ScanCorrection
+from miscal.runs.scan.plan import stored_cut
+
+CELLS, SUMMARY, CORRECTION, SQL, PAGE = (
+    "cells.parquet", "summary.json", "correction.json", "correction.sql", "report.html",
+)  # fmt: skip
+FORMAT = 1
+"""Version of the layout of the cells and of the summary; others are refused."""
+
+
+class ScanColumn(Part):
+    """A column as it was counted.
+
+    `kind`: text, number or date. `cells`: without that of missing values. `pooled, pooled_rows`: values with too few
+    rows, and the rows of these, which are in no cell. `strata`: of the probability, in which it was counted.
+    """
+
+    name: Text
+    kind: str
+    cells: NonNegativeInt
+    pooled: NonNegativeInt
+    pooled_rows: NonNegativeInt
+    strata: NonNegativeInt
+
+
+class LeftOut(Part):
+    """A column that was not counted, and why."""
+
+    name: Text
+    why: Text
+
+
+class ScanSummary(Document):
+    """What a scan found.
+
+    `accuracy`: share of outcomes that are 1, of the weight where rows have weights. `values`: every value of every
+    column. `least_rows`: fewest rows of a cell. `cells`: rows of cells.parquet; `digest` is that of the file.
+    """
+
+    schema_version: int = FORMAT
+    kind: Kind
+    source: Text
+    probability: Text
+    outcome: Text
+    n: NonNegativeInt
+    events: FiniteFloat
+    weighted: bool
+    accuracy: Measure
+    confidence: FiniteFloat
+    strata: NonNegativeInt
+    columns: tuple[ScanColumn, ...]
+    left_out: tuple[LeftOut, ...]
+    pairs: tuple[tuple[Text, Text], ...]
+    findings: tuple[Finding, ...]
+    accounted_for: tuple[Finding, ...]
+    values: tuple[ColumnValue, ...]
+    findings_method: FindingsMethod
+    curve: CurveNumbers
+    correction: ScanCorrection
+    answer: Answer
+    warnings: tuple[Text, ...]
+    least_rows: NonNegativeInt
+    questions: NonNegativeInt
+    cells: NonNegativeInt
+    digest: str = ""
+    versions: dict[str, str]
+    seconds: FiniteFloat = 0.0
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Everything that a scan counted, and how: what its summary is computed from.
+
+    `asked`: the answer to each question. `about`: what was counted, and the parts that columns play.
+    """
+
+    about: dict[str, Any]
+    plan: CellPlan
+    asked: dict[Question, pl.DataFrame]
+
+    def __call__(self, question: Question) -> pl.DataFrame:
+        """Return what was counted."""
+        if question not in self.asked:
+            raise MismatchError(
+                "the cells do not hold what is asked of them: they are of another version or were changed; scan the "
+                "rows again"
+            )
+        return self.asked[question]
+
+    def to_bytes(self) -> bytes:
+        """Return them as the content of a parquet file."""
+        questions = list(self.asked)
+        about = self.about | {"format": FORMAT, "questions": [asdict(one) for one in questions]}
+        head = pl.DataFrame(
+            {"question": [-1], "about": [json.dumps(about)]}, schema={"question": pl.Int64, "about": pl.String}
+        )
+        parts = [head, *(self.asked[one].with_columns(question=pl.lit(k, pl.Int64)) for k, one in enumerate(questions))]
+        stream = io.BytesIO()
+        pl.concat(parts, how="diagonal").write_parquet(stream, compression="zstd", statistics=False)
+        return stream.getvalue()
+
+
+def read_cells(path: str | Path) -> Cells:
+    """Read the cells of a scan."""
+    place = Path(path)
+    if not place.is_file():
+        raise FileError(f"{place}: no such file; give a folder that `miscal scan` wrote, or its cells.parquet")
+    try:
+        table = pl.read_parquet(place)
+        about = json.loads(table.filter(pl.col("question") == -1)["about"][0])
+        if about["format"] != FORMAT:
+            raise MismatchError(
+                f"{place} has format {about['format']}; this version reads {FORMAT}: scan the rows again"
+            )
+        questions = [_question(one) for one in about["questions"]]
+        numbers = table.drop("about").partition_by("question", as_dict=True)
+        asked = {}
+        for k, one in enumerate(questions):
+            own = numbers[(k,)].drop("question")
+            asked[one] = own.select([name for name in own.columns if name in one.keys or name in about["terms"]])
+        plan = about["plan"]
+        cuts = tuple(map(stored_cut, plan["cuts"]))
+        cells = CellPlan(cuts, tuple(map(tuple, plan["pairs"])), plan["coarser"])
+    except MismatchError:
+        raise
+    except Exception as error:
+        raise CorruptFile(f"{place} holds no cells of a scan ({str(error)[:200]}): scan the rows again") from error
+    return Cells(about, cells, asked)
+
+
+def _question(content: dict[str, Any]) -> Question:
+    members = tuple(
+        Member(tuple(map(stored_cut, one["cuts"])), tuple(map(tuple, one["cells"])), one["others"], one["apart"])
+        for one in content["members"]
+    )
+    return Question(tuple(map(stored_cut, content["cuts"])), members, content["coarser"])

@@ -1,0 +1,311 @@
+"""What is counted: which column plays which part, and how each is cut into cells, by counts of rows alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from miscal.base.arrays import value_list
+from miscal.base.errors import InputError, argument
+from miscal.base.options import number, parameter
+from miscal.data.columns import split_names
+from miscal.data.relations import (
+    DATE,
+    NUMBER,
+    TEXT,
+    Cut,
+    Relation,
+    Sums,
+    cell_of,
+    day_counts,
+    level_counts,
+    lower_end,
+    number_counts,
+)
+from miscal.findings.ledger import LEDGER_DEFAULTS
+from miscal.findings.ledger.bins import bins_of
+from miscal.findings.ledger.cells import CellPlan, wide
+
+STRATA, STRATUM_ROWS = 256, 64
+"""Strata of the probability at most, and rows of each on average at least."""
+MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 50_000, 10
+"""Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
+_POINTS, _CELLS = 20_000, 4_096
+
+
+@dataclass(frozen=True)
+class ScanOptions:
+    """Which column plays which part in a scan, and what is counted."""
+
+    probability: str | None = parameter("Column of the predicted probability of an event, in [0, 1].", metavar="COL")
+    event: str | None = parameter(
+        "Column that says whether the event happened: 0/1, false/true, or any two values with --positive.",
+        metavar="COL",
+    )
+    confidence: str | None = parameter(
+        "Column of the confidence of an answer, instead of --probability.", metavar="COL"
+    )
+    correct: str | None = parameter("Column of 0 or 1, whether the answer is right, instead of --event.", metavar="COL")
+    positive: str | None = parameter("The value of the column of --event that is the event.", metavar="VALUE")
+    columns: Any = parameter(
+        "Columns whose values may name a finding: names separated by commas, or auto for every other column.",
+        "auto",
+        metavar="auto|COL,COL",
+    )
+    weight: str | None = parameter("Column of weights: for how many rows each stands.", metavar="COL")
+    count: str | None = parameter(
+        "Column of how many rows each row of the data stands for, with --events instead of --event.", metavar="COL"
+    )
+    events: str | None = parameter("Column of how many of these --count rows had the event.", metavar="COL")
+    where: str | None = parameter("Condition that rows must meet, in the SQL of the engine.", metavar="EXPR")
+    sql: str | None = parameter("Query whose rows are scanned, by DuckDB, instead of SOURCE.", metavar="QUERY")
+    least_rows: int = parameter(
+        "Merge cells of fewer rows, before anything is computed and before cells are written.",
+        1,
+        metavar="N",
+        parse=number(int, 1),
+    )
+    show_sql: bool = parameter("Print on standard error what the engine is asked.", False)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the probability."""
+        return "answer" if self.confidence is not None or self.correct is not None else "event"
+
+    def sums(self) -> Sums:
+        """Return what is summed; refuse parts that do not fit together."""
+        f, y = (self.confidence, self.correct) if self.kind == "answer" else (self.probability, self.event)
+        names = ("confidence", "correct") if self.kind == "answer" else ("probability", "event")
+        if self.kind == "answer" and (self.probability is not None or self.event is not None):
+            raise InputError(
+                f"{argument('confidence')} and {argument('correct')} are of answers, {argument('probability')} and "
+                f"{argument('event')} of events: give one pair"
+            )
+        if f is None:
+            raise InputError(f"{argument(names[0], takes='COL')} is missing: name the column, in [0, 1]")
+        if (self.count is None) != (self.events is None) or (y is None) == (self.count is None):
+            raise InputError(
+                f"give the outcome of each row with {argument(names[1], takes='COL')}, or of counted rows both "
+                f"{argument('count', takes='COL')} and {argument('events', takes='COL')}"
+            )
+        if self.count is not None and self.weight is not None:
+            raise InputError(f"{argument('weight')} is of rows one by one; leave it out with {argument('count')}")
+        return Sums(f, y, self.positive, self.weight, self.count, self.events)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What is counted: `edges` of the strata, columns and pairs, columns `left_out` and why, rows and events."""
+
+    cells: CellPlan
+    edges: tuple[float, ...]
+    left_out: tuple[tuple[str, str], ...]
+    n: float
+    events: float
+
+
+def check_rows(relation: Relation, sums: Sums) -> str:
+    """Refuse probabilities, outcomes and weights that are none; return the type of the outcome."""
+    one, none = nw.lit(1), nw.lit(0)
+    count: Callable[[nw.Expr], nw.Expr] = lambda wrong: nw.when(wrong).then(one).otherwise(none)  # noqa: E731
+    f, name = sums.f, sums.probability
+    if relation.kind_of(name) != NUMBER:
+        raise InputError(
+            f"column {name!r} must hold probabilities, numbers in [0, 1]; it holds {relation.schema[name]}"
+        )
+    wrong = {
+        f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null() | f.is_nan(),
+        f"column {name!r} must be in [0, 1]; {{}} rows are outside: give probabilities, not percentages or scores": (
+            (f < 0) | (f > 1)
+        ),
+    }
+    outcome_is = NUMBER
+    if sums.event is not None:
+        y, kind = nw.col(sums.event), relation.schema[sums.event]
+        outcome_is = "boolean" if kind == nw.Boolean else NUMBER
+        wrong[f"column {sums.event!r} has {{}} rows without an outcome: leave them out"] = y.is_null()
+        if sums.positive is None and outcome_is == NUMBER:
+            if not kind.is_numeric():
+                raise InputError(
+                    f"column {sums.event!r} must hold 0 and 1, or false and true; it holds {kind}: say which value is "
+                    f"the event with {argument('positive', takes='VALUE')}"
+                )
+            y = y.cast(nw.Float64)
+            wrong[f"column {sums.event!r} must hold 0 or 1; {{}} rows have another value"] = (y != 0) & (y != 1)
+    if sums.weight is not None:
+        w = nw.col(sums.weight).cast(nw.Float64)
+        bad = w.is_null() | w.is_nan() | ~w.is_finite() | (w < 0)
+        wrong[f"column {sums.weight!r} must hold weights of at least 0; {{}} rows have none"] = bad
+    if sums.count is not None:
+        n, k = nw.col(sums.count).cast(nw.Float64), nw.col(sums.events or "").cast(nw.Float64)
+        for column, values in ((sums.count, n), (sums.events, k)):
+            said = f"column {column!r} must hold whole numbers of at least 0; {{}} rows have none"
+            wrong[said] = values.is_null() | values.is_nan() | (values < 0) | (values != values.floor())
+        wrong[f"column {sums.events!r} must be at most {sums.count!r}; in {{}} rows it is more"] = k > n
+    asked = {f"c{place}": count(one) for place, one in enumerate(wrong.values())}
+    seen = relation.ask({}, asked | {"every": sums.rows}).row(0, named=True)
+    if not seen["every"]:
+        raise InputError(f"{relation.name} has no rows")
+    for place, said in enumerate(wrong):
+        if (many := int(seen[f"c{place}"] or 0)) > 0:
+            raise InputError(said.format(f"{many:,}"))
+    return outcome_is
+
+
+def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Planned:
+    """Cut the probability into strata and columns into cells, from counts of rows."""
+    terms = sums.terms(outcome_is)
+    fine = relation.ask({"cell": cell_of(sums.f)}, {name: terms[name] for name in ("n", "y")}).sort("cell")
+    n, events = float(fine["n"].sum()), float(fine["y"].sum())
+    if not 0 < events < n:
+        raise InputError(f"all {n:,.0f} outcomes are alike: a scan needs rows of either outcome")
+    edges = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float))
+    cuts, left_out, sizes = [], [], []
+    for name in _names(relation, sums, columns):
+        cut, why, rows = _cut(relation, sums, name, n, len(edges) + 1)
+        if cut is None:
+            left_out.append((name, why))
+            continue
+        cuts.append(cut)
+        sizes.append(rows)
+    least = max(LEDGER_DEFAULTS.min_rows, LEDGER_DEFAULTS.pair_share * n)
+    promising = {
+        pair: int((np.outer(sizes[pair[0]], sizes[pair[1]]) / n >= least).sum())
+        for pair in combinations(range(len(cuts)), 2)
+    }
+    pairs = sorted((pair for pair, many in promising.items() if many), key=lambda pair: -promising[pair])
+    coarser = max(1, (len(edges) + 1) // 64)
+    return Planned(CellPlan(tuple(cuts), tuple(pairs[:MOST_PAIRS]), coarser), edges, tuple(left_out), n, events)
+
+
+def _names(relation: Relation, sums: Sums, columns: Any) -> list[str]:
+    others = [name for name in relation.schema if name not in sums.columns]
+    if columns is None or columns in ("auto", ("auto",)):
+        return others
+    names = list(split_names(columns))
+    relation.check(names, "columns")
+    if twice := [name for name in names if name in sums.columns]:
+        raise InputError(f"{argument('columns')}: {value_list(twice)} plays another part: leave it out")
+    return names
+
+
+def _strata(cells: np.ndarray, rows: np.ndarray) -> tuple[float, ...]:
+    """Return probabilities at which strata of about equal counts begin, but for the first."""
+    many = int(np.clip(rows.sum() // STRATUM_ROWS, 1, STRATA))
+    if len(cells) <= many:
+        return tuple(lower_end(cell) for cell in cells[1:].tolist())
+    share = np.cumsum(rows) / rows.sum()
+    # the cell after the one that reaches each share; one that is a stratum by itself begins at its own
+    begins = set((np.searchsorted(share, np.arange(1, many) / many) + 1).tolist())
+    begins |= set(np.flatnonzero(rows >= rows.sum() / many).tolist())
+    return tuple(lower_end(int(cells[place])) for place in sorted(begins) if 0 < place < len(cells))
+
+
+def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tuple[Cut | None, str, np.ndarray]:
+    """Cut a column; with why it is left out, and with about how many rows its cells have."""
+    kind, none = relation.kind_of(name), np.zeros(0)
+    if kind is None:
+        return None, f"holds {relation.schema[name]}, which has no cells", none
+    if kind == TEXT:
+        cut, why, rows = _text(relation, sums, name, n)
+    elif kind == DATE:
+        if getattr(relation.schema[name], "time_zone", None):
+            return None, "holds times with a time zone: cast them to dates", none
+        days = day_counts(relation, sums.rows, name)
+        cut, why, rows = _between(name, days, DATE, False)
+        cut = cut and replace(cut, timed=relation.schema[name] != nw.Date)
+    else:
+        counted = number_counts(relation, sums.rows, name, _CELLS)
+        cut, why, rows = _between(name, counted, NUMBER, relation.schema[name].is_integer())
+    if cut is None:
+        return None, why, none
+    coarser = 1
+    while strata / coarser * cut.count > MOST_CELLS:
+        coarser *= 2
+    return replace(cut, coarser=coarser), "", rows
+
+
+def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | None, str, np.ndarray]:
+    levels = level_counts(relation, sums.rows, name, MOST_LEVELS + 2)
+    if relation.schema[name] == nw.Boolean:
+        levels = levels.with_columns(pl.col("value").str.to_titlecase())
+    known = levels.filter(pl.col("value").is_not_null())
+    blank = float(levels.filter(pl.col("value").is_null())["n"].sum())
+    kept = known.filter(pl.col("n") >= LEDGER_DEFAULTS.min_rows).head(MOST_LEVELS).sort("value")
+    rows = float(kept["n"].sum())
+    if len(kept) == 0 or rows < (1 - LEDGER_DEFAULTS.identifier_share) * (n - blank):
+        return None, f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows", np.zeros(0)
+    pooled = n - blank - rows
+    cut = Cut(name, TEXT, tuple(kept["value"].to_list()), pooled=len(known) - len(kept), pooled_rows=round(pooled))
+    return (cut, "", kept["n"].to_numpy()) if cut.count > 1 or blank or pooled else (None, "has one value", np.zeros(0))
+
+
+def _between(name: str, counted: pl.DataFrame, kind: str, integer: bool) -> tuple[Cut | None, str, np.ndarray]:
+    """Cut numbers or dates, counted in narrow cells, between edges; few numbers one by one."""
+    if len(counted) == 0:
+        return None, "has no value", np.zeros(0)
+    rows, low, high = (counted[column].to_numpy().astype(float) for column in ("n", "low", "high"))
+    if len(counted) < 2 and low[0] == high[0]:
+        return None, "has one value", np.zeros(0)
+    if kind == NUMBER and len(counted) <= LEDGER_DEFAULTS.few_values and (low == high).all():
+        return Cut(name, NUMBER, tuple(low.tolist())), "", rows
+    points = np.maximum(1, np.rint(rows / rows.sum() * _POINTS).astype(int))
+    values = np.concatenate([np.linspace(*ends, many) for *ends, many in zip(low, high, points, strict=True)])
+    values = np.rint(values) if integer else values
+    bins = bins_of(name, values, LEDGER_DEFAULTS.bins, kind == DATE)
+    if bins.count < 2:
+        return None, "has one value", np.zeros(0)
+    cut = Cut(name, kind, edges=tuple(bins.inner.tolist()), whole=bins.whole and integer)
+    places = np.searchsorted(np.array(wide(cut).edges), (low + high) / 2, "right")
+    return cut, "", np.bincount(places, rows)
+
+
+def stored_cut(content: dict[str, Any]) -> Cut:
+    """Read a cut from its JSON."""
+    return Cut(**content | {"values": tuple(content["values"]), "edges": tuple(content["edges"])})
+
+
+def cell_sql(cut: Cut, cells: Sequence[int], name: Callable[[str], str], text: str, real: str) -> str:
+    """Write which rows are in some cells of a column, as a condition that is never NULL."""
+    column, parts = name(cut.column), []
+    if cut.count in cells:
+        parts.append(f"{column} IS NULL")
+    known = sorted(cell for cell in cells if 0 <= cell < cut.count)
+    if known and cut.values:
+        if cut.kind == TEXT:
+            written = ", ".join("'" + str(cut.values[cell]).replace("'", "''") + "'" for cell in known)
+            parts.append(f"({column} IS NOT NULL AND CAST({column} AS {text}) IN ({written}))")
+        else:
+            written = ", ".join(repr(float(cut.values[cell])) for cell in known)
+            parts.append(f"({column} IS NOT NULL AND CAST({column} AS {real}) IN ({written}))")
+    elif known:
+        for first, last in _runs(known):
+            ends = [f"{column} IS NOT NULL"]
+            if first:
+                ends.append(f"{_value(cut, column, real)} >= {_end(cut, first - 1)}")
+            if last < cut.count - 1:
+                ends.append(f"{_value(cut, column, real)} < {_end(cut, last)}")
+            parts.append(f"({' AND '.join(ends)})")
+    return f"({' OR '.join(parts)})" if parts else "(1 = 0)"
+
+
+def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
+    breaks = [k for k in range(1, len(cells)) if cells[k] != cells[k - 1] + 1]
+    return [(cells[a], cells[b - 1]) for a, b in zip([0, *breaks], [*breaks, len(cells)], strict=True)]
+
+
+def _value(cut: Cut, column: str, real: str) -> str:
+    return column if cut.kind == DATE else f"CAST({column} AS {real})"
+
+
+def _end(cut: Cut, place: int) -> str:
+    if cut.kind != DATE:
+        return repr(float(cut.edges[place]))
+    moment = np.datetime64(int(cut.edges[place]), "s")
+    return f"TIMESTAMP '{str(moment).replace('T', ' ')}'" if cut.timed else f"DATE '{str(moment)[:10]}'"
