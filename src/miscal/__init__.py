@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from miscal.runs.monitor.command import monitor
     from miscal.runs.monitor.document import Monitoring
     from miscal.runs.run import Run, load
+    from miscal.runs.scan.command import Scan, scan
+    from miscal.runs.scan.verify import Verified, verify
 
 __all__ = [
     "DecisionDisplay",
@@ -48,7 +50,9 @@ __all__ = [
     "ReliabilityDisplay",
     "Run",
     "RunComparison",
+    "Scan",
     "Triples",
+    "Verified",
     "__version__",
     "compare",
     "discover",
@@ -57,6 +61,8 @@ __all__ = [
     "metrics",
     "monitor",
     "read_triples",
+    "scan",
+    "verify",
 ]
 
 _HOMES = {
@@ -72,13 +78,17 @@ _HOMES = {
     "ReliabilityDisplay": "report.displays",
     "Run": "runs.run",
     "RunComparison": "runs.compare.comparison",
+    "Scan": "runs.scan.command",
     "Triples": "data.triples",
+    "Verified": "runs.scan.verify",
     "compare": "runs.compare.comparison",
     "discover": "runs.discover",
     "honest_field": "estimators.honest",
     "load": "runs.run",
     "monitor": "runs.monitor.command",
     "read_triples": "data.readers",
+    "scan": "runs.scan.command",
+    "verify": "runs.scan.verify",
 }
 _ROOMS = ("calibration", "metrics", "study")
 

@@ -106,26 +106,25 @@ class Member:
     others: bool = False
     apart: bool = False
 
-    def code(self) -> nw.Expr:
+    def code(self, coded: Callable[[Cut], nw.Expr]) -> nw.Expr:
         """Return 1 where a row belongs to it, 0 where not; the cell where they are told apart."""
         if self.apart:
-            return self.cuts[0].code()
+            return coded(self.cuts[0])
+
+        def is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
+            names = (*cut.values, BLANK)
+            known = [names[cell] if cell >= 0 else "" for cell in cells] if cut.kind == TEXT else list(cells)
+            return coded(cut).is_in(known)
+
         if len(self.cuts) == 1:
-            inside = _is_in(self.cuts[0], [cell for (cell,) in self.cells])
+            inside = is_in(self.cuts[0], [cell for (cell,) in self.cells])
         else:
-            pairs = [_is_in(self.cuts[0], [one]) & _is_in(self.cuts[1], [two]) for one, two in self.cells]
+            pairs = [is_in(self.cuts[0], [one]) & is_in(self.cuts[1], [two]) for one, two in self.cells]
             inside = pairs[0]
             for pair in pairs[1:]:
                 inside = inside | pair
         yes, no = (0, 1) if self.others else (1, 0)
         return nw.when(inside).then(nw.lit(yes)).otherwise(nw.lit(no))
-
-
-def _is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
-    if cut.kind == TEXT:
-        names = (*cut.values, BLANK)
-        return cut.code().is_in([names[cell] if cell >= 0 else "" for cell in cells])
-    return cut.code().is_in(list(cells))
 
 
 @dataclass(frozen=True)
@@ -277,16 +276,30 @@ class Relation:
 class CellSource:
     """Counts the rows of a relation in cells, and keeps what was counted.
 
-    `edges`: probabilities at which strata begin, but for the first. `outcome_is`: type of the outcome. `rows`: how many
-    rows there are, and how many events: a count that has others is refused. `least`: cells of fewer rows are merged.
+    `edges`: probabilities at which strata begin, but for the first. `cuts`: those that are asked for. `outcome_is`:
+    type of the outcome. `rows`: how many rows there are, and how many events: a count that has others is refused.
+    `least`: cells of fewer rows are merged.
     """
 
     def __init__(
-        self, relation: Relation, sums: Sums, edges: Sequence[float], outcome_is: str, rows: tuple, least: int = 1
+        self,
+        relation: Relation,
+        sums: Sums,
+        edges: Sequence[float],
+        cuts: Sequence[Cut],
+        outcome_is: str,
+        rows: tuple[float, float],
+        least: int = 1,
     ) -> None:
-        self.relation, self.sums, self.edges, self.rows, self.least = relation, sums, tuple(edges), rows, least
+        self.sums, self.edges, self.rows, self.least = sums, tuple(edges), rows, least
         self.terms = sums.terms(outcome_is)
         self.asked: dict[Question, pl.DataFrame] = {}
+        # expressions are made once: to make them takes longer than to count some thousand rows
+        self.strata = {coarser: f"stratum{coarser}" for coarser in (1, *(2**k for k in range(1, 9)))}
+        self.codes = {cut: f"code{place}" for place, cut in enumerate(dict.fromkeys(cuts))}
+        strata = {name: _place(sums.f, self.edges[k - 1 :: k]) for k, name in self.strata.items()}
+        codes = {name: cut.code() for cut, name in self.codes.items()}
+        self.relation = Relation(relation.frame.select(**strata, **codes, **self.terms), relation.name, relation.show)
 
     def __call__(self, question: Question) -> pl.DataFrame:
         """Count rows by the keys of a question, in their order."""
@@ -295,10 +308,10 @@ class CellSource:
         return self.asked[question]
 
     def _counted(self, question: Question) -> pl.DataFrame:
-        codes = [*(cut.code() for cut in question.cuts), *(member.code() for member in question.members)]
-        strata = _place(self.sums.f, self.edges[question.coarser - 1 :: question.coarser])
-        keys = dict(zip(question.keys, [strata, *codes], strict=True))
-        found = self.relation.ask(keys, self.terms)
+        coded: Callable[[Cut], nw.Expr] = lambda cut: nw.col(self.codes[cut])  # noqa: E731
+        codes = [*map(coded, question.cuts), *(member.code(coded) for member in question.members)]
+        keys = dict(zip(question.keys, [nw.col(self.strata[question.coarser]), *codes], strict=True))
+        found = self.relation.ask(keys, {name: nw.col(name) for name in self.terms})
         cuts = dict(zip(question.keys[1:], question.cuts, strict=False))
         numbers = [cuts[name].codes_of(found[name]) if name in cuts else found[name].cast(pl.Int64) for name in keys]
         found = found.select(

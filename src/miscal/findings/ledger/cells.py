@@ -216,7 +216,7 @@ class CellTable:
         if place in block.groups.trends:
             return Member(block.cuts, (), apart=True)
         inside = block.groups.rows(place)
-        others = 2 * inside.sum() > len(inside)
+        others = bool(2 * inside.sum() > len(inside))
         cells = block.keys[~inside if others else inside]
         return Member(block.cuts, tuple(map(tuple, cells.tolist())), others)
 

@@ -1,6 +1,6 @@
 """A table for every named column: all its values, with what the findings and the correction say of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from miscal.findings import EPSILON
@@ -48,16 +48,22 @@ def columns(source: Source) -> dict[str, Any] | None:
     method, tables = source.summary.findings_method, source.columns
     if not tables or method is None:
         return None
-    shown = list(tables.items())[: MOST_IN_ALL // FEWEST_VALUES]
-    most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_IN_ALL // len(shown)))
+    views = column_views(tables, source.epsilon or EPSILON)
     return {
-        "columns": [_column(name, values, most, source.epsilon or EPSILON) for name, values in shown],
-        "more": len(tables) - len(shown),
+        "columns": views,
+        "more": len(tables) - len(views),
         "n": method.n,
         "kind": "test rows" if method.evidence == "test" else "rows",
         # findings that are on the page
         "listed": SHOWN,
     }
+
+
+def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPSILON) -> list[ColumnView]:
+    """Return what is drawn of columns: of many the first, and of each as many values as a page holds."""
+    shown = list(tables.items())[: MOST_IN_ALL // FEWEST_VALUES]
+    most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_IN_ALL // max(1, len(shown))))
+    return [_column(name, values, most, least) for name, values in shown]
 
 
 def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> ColumnView:

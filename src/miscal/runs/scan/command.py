@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
 from miscal.findings.ledger.blocks import slope_places
-from miscal.findings.ledger.cells import CellTable, labelled
+from miscal.findings.ledger.cells import CellTable, labelled, wide
 from miscal.findings.ledger.ledger import ledger_of
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.scan.correction import ScanCorrection, fit_correction
@@ -48,6 +48,8 @@ from miscal.runs.scan.plan import ScanOptions, check_rows, plan_of
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PAGE)
 _BINS = 10
+SCAN_SETTINGS = replace(LEDGER_DEFAULTS, max_findings=20)
+"""Each finding is one more round of questions."""
 _INDEPENDENT = (
     "every row counts as one that is independent of the others: where rows hang together, as those of a day or of a "
     "person do, intervals are too narrow and findings too many"
@@ -181,7 +183,8 @@ def scan(data: Any = None, **options: Any) -> Scan:
         raise InputError(
             f"no column is left whose values may name a finding: name some with {argument('columns', takes='COL,COL')}"
         )
-    source = CellSource(relation, sums, planned.edges, outcome_is, (planned.n, planned.events), asked.least_rows)
+    cuts, size = [*planned.cells.cuts, *map(wide, planned.cells.cuts)], (planned.n, planned.events)
+    source = CellSource(relation, sums, planned.edges, cuts, outcome_is, size, asked.least_rows)
     about = {
         "kind": asked.kind,
         "source": relation.name,
@@ -215,8 +218,8 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     ask, about, plan = ask or cells, cells.about, cells.plan
     words = vocabulary(about["kind"])
     everything, _, _ = labelled(ask(Question()), Question())
-    table = CellTable(plan, ask)
-    ledger = ledger_of(table)
+    table = CellTable(plan, ask, SCAN_SETTINGS)
+    ledger = ledger_of(table, settings=SCAN_SETTINGS)
     candidates = len(table.groups) + sum(len(slope_places(groups)) for _, groups in table.parts)
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])

@@ -32,7 +32,7 @@ from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide
 
-STRATA, STRATUM_ROWS = 256, 64
+STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
 MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 50_000, 10
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
@@ -180,7 +180,7 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
         for pair in combinations(range(len(cuts)), 2)
     }
     pairs = sorted((pair for pair, many in promising.items() if many), key=lambda pair: -promising[pair])
-    coarser = max(1, (len(edges) + 1) // 64)
+    coarser = 4
     return Planned(CellPlan(tuple(cuts), tuple(pairs[:MOST_PAIRS]), coarser), edges, tuple(left_out), n, events)
 
 

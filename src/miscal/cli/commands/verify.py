@@ -1,0 +1,36 @@
+"""``miscal verify``: every number of a scan, computed again from its cells."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from miscal.cli.exit_status import DONE, USERS_TO_FIX
+
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="A folder written by `miscal scan`.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of text.")]
+SHOWN = 20
+
+
+def command(folder: Folder, as_json: AsJson = False) -> int:
+    """Compute the summary of a scan again from its cells, and compare it number by number.
+
+    Exit status: 0 if nothing differs; 2 if something does, which is named.
+    """
+    from miscal.runs.scan.verify import verify
+
+    found = verify(folder)
+    if as_json:
+        names = ("numbers", "differences", "not_checked")
+        print(json.dumps({"equal": found.equal} | {name: getattr(found, name) for name in names}, indent=1))
+        return DONE if found.equal else USERS_TO_FIX
+    if found.equal:
+        print(f"{found.numbers:,} numbers and texts follow from the cells, to 1e-9")
+    for said in found.differences[:SHOWN]:
+        print(said, file=sys.stderr)
+    if (more := len(found.differences) - SHOWN) > 0:
+        print(f"{more:,} more places differ", file=sys.stderr)
+    for said in found.not_checked:
+        print(f"not checked: {said}")
+    return DONE if found.equal else USERS_TO_FIX
