@@ -1,0 +1,152 @@
+"""Cells are rows: what is counted gives the findings of the rows that were counted, whatever the engine."""
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import SurveyDesign
+from miscal.data.relations import CellSource, Cut, Question, Sums, cell_of, lower_end, merged, open_relation
+from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger.cells import CellPlan, CellTable, wide
+from miscal.findings.ledger.ledger import ledger_of
+
+N = 6_000
+KINDS, PLACES = tuple("abcdefg"), tuple("xyz")
+
+
+def planted(seed: int, n: int = N) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    kind, place = rng.choice(KINDS, n), rng.choice(PLACES, n)
+    age = rng.integers(18, 90, n)
+    f = rng.beta(2, 2, n)
+    odds = np.log(f / (1 - f)) - 0.7 * (kind == "a") + 1.2 * ((kind == "b") & (place == "x")) + 0.012 * (age - 50)
+    odds = np.where(kind == "c", 0.2 * odds, odds)
+    y = (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int)
+    return pl.DataFrame({"f": f, "y": y, "kind": kind, "place": place, "age": age, "w": rng.choice([1.0, 2.0, 5.0], n)})
+
+
+def source(frame, edges, cuts, weight=None, least=1):
+    size = (float(len(frame)), float(frame["y"].sum()))
+    known = [*cuts, *map(wide, cuts)]
+    return CellSource(open_relation(frame), Sums("f", "y", weight=weight), edges, known, "number", size, least)
+
+
+def numbers(value, where=()):
+    """Yield every number and text of a document by its place."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from numbers(inner, (*where, name))
+    elif isinstance(value, (list, tuple)):
+        for place, inner in enumerate(value):
+            yield from numbers(inner, (*where, place))
+    else:
+        yield where, value
+
+
+def assert_alike(one, other):
+    first, second = (dict(numbers([part.model_dump(mode="json") for part in some])) for some in (one, other))
+    assert first.keys() == second.keys()
+    for where, value in first.items():
+        if isinstance(value, float) and isinstance(second[where], (int, float)):
+            assert value == pytest.approx(second[where], rel=1e-9, abs=1e-9), where
+        else:
+            assert value == second[where], where
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger(seed, weight):
+    frame = planted(seed)
+    f, y = frame["f"].to_numpy(), frame["y"].to_numpy().astype(float)
+    edges = np.quantile(f, np.arange(1, 40) / 40)
+    cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
+    cells = ledger_of(CellTable(CellPlan(cuts, ((0, 1),), 1), source(frame, edges.tolist(), cuts, weight)))
+
+    stratum = np.searchsorted(edges, f, "right")
+    mass = np.ones(N) if weight is None else frame[weight].to_numpy()
+    rate = np.bincount(stratum, mass * y) / np.bincount(stratum, mass)
+    design = None if weight is None else SurveyDesign(None, 0.0, mass)
+    rows = LabelledRows(y, f, rate[stratum], stratum=stratum, design=design)
+    every = find(rows, named_groups({name: frame[name].to_numpy().astype(object) for name in ("kind", "place")}))
+
+    assert {one.description for one in every.findings} >= {"kind = a", "kind = b and place = x"}
+    assert "slope" in {one.effect for one in every.findings}
+    assert_alike(cells.findings, every.findings)
+    # what findings leave of what they account for is asked of rows alone
+    left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}
+    assert_alike(*([one.model_copy(update=left) for one in some.values] for some in (cells, every)))
+
+
+def test_cells_of_many_rows_and_of_one_row_give_the_same_ledger():
+    """Numbers in bins, with their trend and intervals, which no row is asked for."""
+    frame, edges = planted(5), np.arange(1, 30) / 30
+    cuts = Cut("kind", "text", KINDS), Cut("age", "number", edges=tuple(np.arange(20.0, 90.0, 2.0)), whole=True)
+    asked = source(frame, edges.tolist(), cuts)
+    cells = ledger_of(CellTable(CellPlan(cuts, ((0, 1),), 1), asked))
+    one_by_one = []
+
+    def split(question: Question) -> pl.DataFrame:
+        """Take every cell apart into cells of one row."""
+        found = asked(question)
+        n, y = found["n"].cast(pl.Int64), found["y"].cast(pl.Int64)
+        rows = found.with_columns(right=y, wrong=n - y, of=(pl.col("f") / pl.col("n")))
+        parts = []
+        for name, outcome in (("right", 1.0), ("wrong", 0.0)):
+            own = rows.select(*question.keys, "f", "fy", "n", "y", pl.col(name).alias("times"))
+            sure = pl.col("fy") / pl.col("y") if outcome else (pl.col("f") - pl.col("fy")) / (pl.col("n") - pl.col("y"))
+            own = own.with_columns(sure=sure).filter(pl.col("times") > 0)
+            own = own.select(pl.all().repeat_by("times")).explode(pl.all(), empty_as_null=False)
+            one = pl.lit(outcome)
+            parts.append(own.select(*question.keys, n=pl.lit(1.0), y=one, f="sure", fy=pl.col("sure") * one))
+        one_by_one.append(len(parts[0]) + len(parts[1]))
+        return pl.concat(parts).sort(list(question.keys))
+
+    rows = ledger_of(CellTable(CellPlan(cuts, ((0, 1),), 1), split))
+    assert set(one_by_one) == {N}
+    assert any("age" in one.description for one in cells.findings)
+    assert_alike(cells.findings, rows.findings)
+    assert_alike(cells.values, rows.values)
+
+
+def test_engines_count_the_same_cells():
+    duckdb = pytest.importorskip("duckdb")
+    frame, edges = planted(1), [0.2, 0.4, 0.6, 0.8]
+    frame = frame.with_columns(kind=pl.when(pl.col("kind") == "g").then(None).otherwise("kind"))
+    cuts = Cut("kind", "text", tuple("abcde"), pooled=1), Cut("age", "number", edges=(30.0, 50.0, 70.0))
+    arrow = frame.to_arrow()  # noqa: F841 - DuckDB finds it by its name
+    engines = [frame.lazy(), duckdb.connect().sql("select * from arrow")]
+    size = (float(N), float(frame["y"].sum()))
+    one, other = (
+        CellSource(open_relation(engine), Sums("f", "y", weight="w"), edges, cuts, "number", size)(Question(cuts))
+        for engine in engines
+    )
+    keys = ["stratum", "cell0", "cell1", "n", "y"]
+    assert one.select(keys).equals(other.select(keys))
+    for name in set(one.columns) - set(keys):
+        np.testing.assert_allclose(one[name], other[name], rtol=1e-12)
+
+
+def test_fine_cells_rise_and_begin_where_they_say():
+    ends = np.array([lower_end(cell) for cell in range(4096)])
+    assert np.all(np.diff(ends) > 0)
+    assert ends[0] == 0
+    rng = np.random.default_rng(0)
+    near = 10 ** -rng.uniform(0, 9, 3_000)
+    f = np.r_[rng.random(3_000), near, 1 - near, 0.0, 1.0, ends]
+    found = nw.from_native(pl.LazyFrame({"f": f})).select(cell=cell_of(nw.col("f"))).collect().to_native()["cell"]
+    assert (np.searchsorted(ends, f, "right") - 1 == found.to_numpy()).all()
+
+
+@pytest.mark.parametrize("least", [5, 20, 100])
+def test_merged_cells_have_rows_enough_and_lose_none(least):
+    frame = planted(2, 3_000)
+    cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
+    edges = (np.arange(1, 20) / 20).tolist()
+    whole, kept = (source(frame, edges, cuts, least=one)(Question(cuts)) for one in (1, least))
+    assert kept["n"].min() >= least
+    assert whole["n"].min() < least
+    for name in ("n", "y", "f"):
+        assert kept[name].sum() == pytest.approx(whole[name].sum(), rel=1e-12)
+    assert merged(whole, Question(cuts), 1).equals(whole)
