@@ -7,6 +7,7 @@ every engine computes alike.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +30,8 @@ BLANK = "\N{SYMBOL FOR NULL}"
 POOLED = -1
 _ENDINGS = {".parquet": "read_parquet", ".csv": "read_csv"}
 _EPOCH = datetime(1970, 1, 1)
+_PATTERN = re.compile(r"([*?\[])")
+"""Characters of a name that DuckDB takes for a pattern, unless they stand in brackets."""
 
 
 @dataclass(frozen=True)
@@ -406,17 +409,18 @@ def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
             raise FileError(f"{place}: no such file; give FILE.duckdb::TABLE")
         connection = _tried(lambda: duckdb.connect(place, read_only=True), place)
         return nw.from_native(_tried(lambda: connection.table(table), text))  # type: ignore[arg-type]
-    path = Path(text)
+    path, plain = Path(text), _PATTERN.sub(r"[\1]", text)
     ending = path.suffix
     if path.is_dir():
         found = sorted({one.suffix for one in path.iterdir() if one.suffix in _ENDINGS})
         if len(found) != 1:
             raise FileError(f"{text} must hold .parquet files or .csv files, and not both; got {found or 'neither'}")
-        ending, text = found[0], f"{text}/*{found[0]}"
+        ending, text = found[0], f"{plain}/*{found[0]}"
     elif not path.is_file():
         raise FileError(f"{text}: no such file or folder; give .parquet, .csv, a folder of them or FILE.duckdb::TABLE")
     if ending not in _ENDINGS:
         raise FileError(f"{text}: {ending or 'no ending'} is not read; give .parquet, .csv or FILE.duckdb::TABLE")
+    text = text if path.is_dir() else plain
     connection = duckdb.connect()
     return nw.from_native(_tried(lambda: getattr(connection, _ENDINGS[ending])(text), text))  # type: ignore[arg-type]
 

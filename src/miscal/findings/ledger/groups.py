@@ -200,8 +200,7 @@ class FoundGroups:
         if min(size, self.every - size) < self.settings.min_rows:
             return False
         same = size, int(key)
-        if same in self.places:
-            place = self.places[same]
+        if (place := self.places.get(same)) is not None:
             if kind < self.kinds[place]:
                 # the better name comes first, in whatever order columns stand
                 self.conditions[place], condition, self.kinds[place] = condition, self.conditions[place], kind

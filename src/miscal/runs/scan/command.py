@@ -44,7 +44,8 @@ from miscal.runs.scan.document import (
     ScanSummary,
     read_cells,
 )
-from miscal.runs.scan.plan import ScanOptions, check_rows, plan_of
+from miscal.runs.scan.options import ScanOptions
+from miscal.runs.scan.plan import check_rows, plan_of, sums_of
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PAGE)
 _BINS = 10
@@ -167,7 +168,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
     start = time.monotonic()
     if isinstance(data, (str, Path)) and _is_cells(Path(data)):
         return summarised(read_cells(data), start)
-    sums = asked.sums()
+    sums = sums_of(asked)
     show = (lambda text: print(text, file=sys.stderr)) if asked.show_sql else None
     relation = open_relation(data, sql=asked.sql, show=show)
     if asked.where is not None:

@@ -13,6 +13,7 @@ from pydantic import FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
+from miscal.base.tables import read_parquet
 from miscal.base.vocabulary import Kind
 from miscal.data.relations import Member, Question
 from miscal.discovery.summary_parts import Answer, CurveNumbers
@@ -126,7 +127,7 @@ def read_cells(path: str | Path) -> Cells:
     if not place.is_file():
         raise FileError(f"{place}: no such file; give a folder that `miscal scan` wrote, or its cells.parquet")
     try:
-        table = pl.read_parquet(place)
+        table = read_parquet(place)
         about = json.loads(table.filter(pl.col("question") == -1)["about"][0])
         if about["format"] != FORMAT:
             raise MismatchError(

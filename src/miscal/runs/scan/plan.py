@@ -13,7 +13,6 @@ import polars as pl
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
-from miscal.base.options import number, parameter
 from miscal.data.columns import split_names
 from miscal.data.relations import (
     DATE,
@@ -31,6 +30,7 @@ from miscal.data.relations import (
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide
+from miscal.runs.scan.options import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
@@ -39,64 +39,25 @@ MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 50_000, 10
 _POINTS, _CELLS = 20_000, 4_096
 
 
-@dataclass(frozen=True)
-class ScanOptions:
-    """Which column plays which part in a scan, and what is counted."""
-
-    probability: str | None = parameter("Column of the predicted probability of an event, in [0, 1].", metavar="COL")
-    event: str | None = parameter(
-        "Column that says whether the event happened: 0/1, false/true, or any two values with --positive.",
-        metavar="COL",
-    )
-    confidence: str | None = parameter(
-        "Column of the confidence of an answer, instead of --probability.", metavar="COL"
-    )
-    correct: str | None = parameter("Column of 0 or 1, whether the answer is right, instead of --event.", metavar="COL")
-    positive: str | None = parameter("The value of the column of --event that is the event.", metavar="VALUE")
-    columns: Any = parameter(
-        "Columns whose values may name a finding: names separated by commas, or auto for every other column.",
-        "auto",
-        metavar="auto|COL,COL",
-    )
-    weight: str | None = parameter("Column of weights: for how many rows each stands.", metavar="COL")
-    count: str | None = parameter(
-        "Column of how many rows each row of the data stands for, with --events instead of --event.", metavar="COL"
-    )
-    events: str | None = parameter("Column of how many of these --count rows had the event.", metavar="COL")
-    where: str | None = parameter("Condition that rows must meet, in the SQL of the engine.", metavar="EXPR")
-    sql: str | None = parameter("Query whose rows are scanned, by DuckDB, instead of SOURCE.", metavar="QUERY")
-    least_rows: int = parameter(
-        "Merge cells of fewer rows, before anything is computed and before cells are written.",
-        1,
-        metavar="N",
-        parse=number(int, 1),
-    )
-    show_sql: bool = parameter("Print on standard error what the engine is asked.", False)
-
-    @property
-    def kind(self) -> str:
-        """Kind of the probability."""
-        return "answer" if self.confidence is not None or self.correct is not None else "event"
-
-    def sums(self) -> Sums:
-        """Return what is summed; refuse parts that do not fit together."""
-        f, y = (self.confidence, self.correct) if self.kind == "answer" else (self.probability, self.event)
-        names = ("confidence", "correct") if self.kind == "answer" else ("probability", "event")
-        if self.kind == "answer" and (self.probability is not None or self.event is not None):
-            raise InputError(
-                f"{argument('confidence')} and {argument('correct')} are of answers, {argument('probability')} and "
-                f"{argument('event')} of events: give one pair"
-            )
-        if f is None:
-            raise InputError(f"{argument(names[0], takes='COL')} is missing: name the column, in [0, 1]")
-        if (self.count is None) != (self.events is None) or (y is None) == (self.count is None):
-            raise InputError(
-                f"give the outcome of each row with {argument(names[1], takes='COL')}, or of counted rows both "
-                f"{argument('count', takes='COL')} and {argument('events', takes='COL')}"
-            )
-        if self.count is not None and self.weight is not None:
-            raise InputError(f"{argument('weight')} is of rows one by one; leave it out with {argument('count')}")
-        return Sums(f, y, self.positive, self.weight, self.count, self.events)
+def sums_of(asked: ScanOptions) -> Sums:
+    """Return what is summed; refuse parts that do not fit together."""
+    f, y = (asked.confidence, asked.correct) if asked.kind == "answer" else (asked.probability, asked.event)
+    names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
+    if asked.kind == "answer" and (asked.probability is not None or asked.event is not None):
+        raise InputError(
+            f"{argument('confidence')} and {argument('correct')} are of answers, {argument('probability')} and "
+            f"{argument('event')} of events: give one pair"
+        )
+    if f is None:
+        raise InputError(f"{argument(names[0], takes='COL')} is missing: name the column, in [0, 1]")
+    if (asked.count is None) != (asked.events is None) or (y is None) == (asked.count is None):
+        raise InputError(
+            f"give the outcome of each row with {argument(names[1], takes='COL')}, or of counted rows both "
+            f"{argument('count', takes='COL')} and {argument('events', takes='COL')}"
+        )
+    if asked.count is not None and asked.weight is not None:
+        raise InputError(f"{argument('weight')} is of rows one by one; leave it out with {argument('count')}")
+    return Sums(f, y, asked.positive, asked.weight, asked.count, asked.events)
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,11 @@ class Verified:
         What cannot be computed from cells.
     seconds : float
         How long it took.
+
+    Examples
+    --------
+    >>> Verified(2, ("summary.n: 10 is written, 11 follows from the cells",), (), 0.1).equal
+    False
     """
 
     numbers: int

@@ -1,0 +1,407 @@
+"""Scans: where tables may lie, what they refuse, what they leave, and how it is checked."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from datetime import date, datetime, timedelta
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit, logit
+
+import miscal
+from miscal.base.errors import FileError, InputError
+from miscal.cli import main
+from miscal.data.relations import Relation, open_relation
+from miscal.runs.scan.command import FILES
+from miscal.runs.scan.document import read_cells
+
+duckdb = pytest.importorskip("duckdb")
+EVENT = {"probability": "risk", "event": "late"}
+
+
+def table(seed=0, n=4_000, hidden=1.0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    carrier, hour = rng.choice(list("abcdef"), n), rng.integers(0, 24, n)
+    day = pl.Series([date(2024, 1, 1) + timedelta(days=int(k)) for k in rng.integers(0, 300, n)])
+    risk = rng.beta(2, 3, n)
+    odds = logit(risk) + hidden * (np.where(carrier == "b", 0.9, 0.0) + 0.06 * (hour - 12))
+    late = (rng.random(n) < expit(odds)).astype(int)
+    return pl.DataFrame({"risk": risk, "late": late, "carrier": carrier, "hour": hour, "day": day})
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return table()
+
+
+@pytest.fixture(scope="module")
+def saved(rows, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scan") / "out"
+    miscal.scan(rows.lazy(), **EVENT).save(folder)
+    return folder
+
+
+# --- what is found --------------------------------------------------------------------------------------------------
+
+
+def test_what_was_planted_is_found_and_named(rows):
+    found = miscal.scan(rows, **EVENT)
+    words = found.findings["group"].to_list()
+    assert any(one.startswith("carrier = b") for one in words)
+    assert any("hour" in one for one in words)
+    assert found.summary.correction.log_loss < found.summary.correction.log_loss_raw
+
+
+def test_means_are_those_of_the_rows(rows):
+    found = miscal.scan(rows, **EVENT)
+    [group] = [one for one in found.summary.findings if one.description == "carrier = b"]
+    own = rows.filter(pl.col("carrier") == "b")
+    assert group.n == len(own)
+    assert group.accuracy == pytest.approx(own["late"].mean(), rel=1e-12)
+    assert group.confidence == pytest.approx(own["risk"].mean(), rel=1e-12)
+    assert found.summary.accuracy.value == pytest.approx(rows["late"].mean(), rel=1e-12)
+    for one in found.summary.values:
+        if one.column == "carrier":
+            assert one.n == len(rows.filter(pl.col("carrier") == one.value))
+
+
+def places(rows, folder):
+    """Every place that the same rows may lie in."""
+    rows.write_parquet(folder / "rows.parquet")
+    rows.write_csv(folder / "rows.csv")
+    (folder / "parts").mkdir()
+    rows[:1000].write_parquet(folder / "parts" / "a.parquet")
+    rows[1000:].write_parquet(folder / "parts" / "b.parquet")
+    base = duckdb.connect(str(folder / "base.duckdb"))
+    base.sql(f"create table flights as from '{folder}/rows.parquet'")
+    base.close()
+    return {
+        "parquet": {"data": folder / "rows.parquet"},
+        "csv": {"data": folder / "rows.csv"},
+        "folder": {"data": folder / "parts"},
+        "duckdb": {"data": f"{folder}/base.duckdb::flights"},
+        "query": {"sql": f"select * from '{folder}/parts/*.parquet'"},
+        "relation": {"data": duckdb.connect().read_parquet(str(folder / "rows.parquet"))},
+        "pandas": {"data": rows.to_pandas()},
+    }
+
+
+def test_it_does_not_matter_where_rows_lie(rows, tmp_path):
+    rows = rows.drop("day")
+    every = places(rows, tmp_path)
+    whole = miscal.scan(rows.lazy(), **EVENT).summary.model_dump(exclude={"source", "seconds"})
+    for name, place in every.items():
+        found = miscal.scan(**place, **EVENT).summary.model_dump(exclude={"source", "seconds"})
+        assert json.loads(json.dumps(found), parse_float=lambda x: f"{float(x):.9g}") == json.loads(
+            json.dumps(whole), parse_float=lambda x: f"{float(x):.9g}"
+        ), name
+
+
+def test_counted_rows_are_rows(rows):
+    """Rows that are alike may come as one row with counts."""
+    alike = rows.select(pl.col("risk").round(2), "late", "carrier", "hour")
+    counted = alike.group_by("risk", "carrier", "hour").agg(n=pl.len(), k=pl.col("late").sum())
+    one = miscal.scan(alike, **EVENT)
+    other = miscal.scan(counted, probability="risk", count="n", events="k")
+    assert one.findings.drop("low", "high").equals(other.findings.drop("low", "high"), null_equal=True) or (
+        one.findings["group"].to_list() == other.findings["group"].to_list()
+    )
+    np.testing.assert_allclose(one.findings["p_adjusted"], other.findings["p_adjusted"], rtol=1e-6)
+
+
+def test_dates_blanks_booleans_and_few_numbers_are_counted():
+    rng = np.random.default_rng(3)
+    frame = table(3, 3_000).with_columns(
+        pl.when(pl.Series(rng.random(3_000) < 0.1)).then(None).otherwise("carrier").alias("carrier"),
+        flag=pl.Series(rng.random(3_000) < 0.3),
+        seats=pl.Series(rng.choice([2.0, 4.0, np.nan], 3_000)),
+        at=pl.Series([datetime(2024, 1, 1) + timedelta(hours=int(k)) for k in rng.integers(0, 5_000, 3_000)]),
+    )
+    found = miscal.scan(frame, **EVENT).summary
+    kinds = {one.name: one.kind for one in found.columns}
+    assert kinds == {
+        "carrier": "text",
+        "hour": "number",
+        "day": "date",
+        "flag": "text",
+        "seats": "number",
+        "at": "date",
+    }
+    sizes = {(one.column, one.value): one.n for one in found.values}
+    assert sizes["carrier", "(missing)"] == frame["carrier"].null_count()
+    assert sizes["flag", "True"] == frame["flag"].sum()
+    assert sizes["seats", "4"] == (frame["seats"] == 4).sum()
+    assert sizes["seats", "(missing)"] == frame["seats"].is_nan().sum()
+    for column in kinds:
+        assert sum(n for (name, _), n in sizes.items() if name == column) == len(frame)
+
+
+def test_values_of_few_rows_and_names_of_rows_are_stated():
+    frame = table(4).with_columns(
+        name=pl.int_range(4_000).cast(pl.String),
+        rare=pl.when(pl.int_range(4_000) < 10).then(pl.lit("once")).otherwise("carrier"),
+    )
+    found = miscal.scan(frame, **EVENT).summary
+    assert {one.name: one.why for one in found.left_out}["name"].startswith("names rows")
+    [rare] = [one for one in found.columns if one.name == "rare"]
+    assert (rare.pooled, rare.pooled_rows) == (1, 10)
+
+
+@pytest.mark.slow
+def test_where_nothing_is_hidden_hardly_anything_is_found():
+    from scipy.stats import binom
+
+    tables = 200
+    hits = sum(
+        bool(miscal.scan(table(seed, 2_000, 0.0).drop("day"), **EVENT).summary.findings) for seed in range(tables)
+    )
+    assert hits <= binom.ppf(0.99, tables, 0.05)
+
+
+# --- the correction -------------------------------------------------------------------------------------------------
+
+
+def test_sql_and_the_stored_correction_say_the_same(rows):
+    rows = rows.drop("day")
+    found = miscal.scan(rows, **EVENT)
+    sql = found.sql()
+    assert not {";", "--"} & {part for part in (";", "--") if part in sql}
+    base = duckdb.connect()
+    base.register("rows_", rows.to_arrow())
+    by_duckdb = base.sql(f"select {sql} as p from rows_").pl()["p"].to_numpy()
+    lite = sqlite3.connect(":memory:")
+    lite.execute("create table t (risk, late, carrier, hour)")
+    lite.executemany("insert into t values (?, ?, ?, ?)", rows.rows())
+    by_sqlite = np.array([p for (p,) in lite.execute(f"select {sql} from t")])
+    np.testing.assert_allclose(by_duckdb, by_sqlite, rtol=1e-12)
+
+    correction, f = found.summary.correction, rows["risk"].to_numpy()
+    base_map = correction.map.apply(f)
+    odds, shift = logit(np.clip(base_map, 1e-4, 1 - 1e-4)), np.zeros(len(f))
+    for one in correction.shifts:
+        group = found.summary.findings[one.finding - 1]
+        from miscal.findings.conditions import Frame
+
+        inside = group.condition.rows(Frame(len(rows), {c: rows[c].to_numpy() for c in ("carrier", "hour")}))
+        if one.effect == "trend":
+            edges = one.columns[0]["edges"]
+            shift += one.size * np.array(one.scores)[np.searchsorted(edges, rows["hour"].to_numpy(), "right")]
+        else:
+            shift += one.size * inside * (1.0 if one.effect == "shift" else odds - one.centre)
+    expected = np.where(shift == 0, base_map, expit(odds + shift))
+    np.testing.assert_allclose(by_duckdb, expected, rtol=1e-12)
+
+
+def test_sql_is_null_where_the_probability_is_none():
+    found = miscal.scan(table(), **EVENT)
+    base = duckdb.connect()
+    rows = "(null, 'a', 3, DATE '2024-01-01'), (1.5, 'a', 3, DATE '2024-01-01'), (0.5, null, null, null)"
+    asked = f"select {found.sql()} as p from (values {rows}) as t(risk, carrier, hour, day)"
+    assert [p is None for (p,) in base.sql(asked).fetchall()] == [True, True, False]
+    assert "`risk`" in found.sql("spark")
+    with pytest.raises(InputError, match="must be one of ansi, spark"):
+        found.sql("oracle")
+
+
+# --- bad input ------------------------------------------------------------------------------------------------------
+
+WRONG = {
+    "above 1": ({"risk": 1.2}, "must be in \\[0, 1\\]; 1 rows are outside"),
+    "below 0": ({"risk": -0.1}, "must be in \\[0, 1\\]; 1 rows are outside"),
+    "blank probability": ({"risk": None}, "1 rows without a probability"),
+    "nan": ({"risk": float("nan")}, "1 rows without a probability"),
+    "third outcome": ({"late": 2}, "must hold 0 or 1; 1 rows have another value"),
+    "blank outcome": ({"late": None}, "1 rows without an outcome"),
+}
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("case", WRONG)
+def test_rows_that_cannot_be_used_are_refused_and_counted(rows, case, engine):
+    values, said = WRONG[case]
+    [(name, value)] = values.items()
+    column = pl.Series(name, [value, *rows[name][1:].to_list()], strict=False)
+    frame = rows.with_columns(column)
+    source = frame.lazy()
+    if engine == "duckdb":
+        base = duckdb.connect()
+        source = base.from_arrow(frame.to_arrow())
+    with pytest.raises(InputError, match=said):
+        miscal.scan(source, **EVENT)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"event": "late"}, "`probability` is missing"),
+        ({"probability": "risk"}, "give the outcome of each row with `event`"),
+        ({**EVENT, "confidence": "risk", "correct": "late"}, "give one pair"),
+        ({"probability": "p", "event": "late"}, "`probability`: the frame has no column 'p'"),
+        ({**EVENT, "columns": "carier"}, "`columns`: the frame has no column 'carier'"),
+        ({**EVENT, "columns": "late"}, "'late' plays another part"),
+        ({**EVENT, "weight": "carrier"}, "carrier"),
+        ({"probability": "carrier", "event": "late"}, "must hold probabilities"),
+        ({"probability": "risk", "event": "carrier"}, "say which value is the event with `positive`"),
+        ({"probability": "risk", "count": "hour"}, "both `count` and `events`"),
+        ({**EVENT, "where": "nothing > 3"}, "is not a condition on the frame"),
+        ({**EVENT, "sql": "select 1"}, "give one of the two"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(rows, options, said):
+    with pytest.raises((InputError, FileError), match=said):
+        miscal.scan(rows, **options)
+
+
+def test_outcomes_that_are_all_alike_and_no_rows_are_refused(rows):
+    with pytest.raises(InputError, match="all 4,000 outcomes are alike"):
+        miscal.scan(rows.with_columns(late=0), **EVENT)
+    with pytest.raises(InputError, match="has no rows"):
+        miscal.scan(rows.head(0), **EVENT)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("nowhere.parquet", "no such file"), ("README.md", "is not read"), ("base.duckdb::t", "no such file")],
+)
+def test_sources_that_cannot_be_read_are_refused(source, said):
+    with pytest.raises(FileError, match=said):
+        miscal.scan(source, **EVENT)
+    with pytest.raises(InputError, match="a path or a frame"):
+        miscal.scan(3, **EVENT)
+
+
+def test_a_relation_that_changes_between_passes_is_refused(rows, tmp_path, monkeypatch):
+    path = tmp_path / "rows.parquet"
+    rows.write_parquet(path)
+    ask, asked = Relation.ask, []
+
+    def changing(self, keys, sums):
+        asked.append(keys)
+        if len(asked) == 4:
+            rows[:-5].write_parquet(path)
+        return ask(self, keys, sums)
+
+    monkeypatch.setattr(Relation, "ask", changing)
+    with pytest.raises((InputError, FileError), match=r"changed while it was read|could not be read"):
+        miscal.scan(path, **EVENT)
+
+
+def test_an_engine_that_fails_half_way_leaves_nothing(rows, tmp_path, monkeypatch, capsys):
+    path, out = tmp_path / "rows.parquet", tmp_path / "out"
+    rows.write_parquet(path)
+    collect, asked = Relation.collect, []
+
+    def failing(self, question):
+        asked.append(question)
+        if len(asked) > 12:
+            return collect(self, nw.from_native(duckdb.sql("select error('the engine is gone') as n")))
+        return collect(self, question)
+
+    monkeypatch.setattr(Relation, "collect", failing)
+    status = main(["scan", str(path), "--probability", "risk", "--event", "late", "--out", str(out)])
+    assert status == 2
+    assert "the engine is gone" in capsys.readouterr().err
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["rows.parquet"]
+
+
+# --- what is left, and how it is checked ----------------------------------------------------------------------------
+
+
+def test_the_folder_holds_what_it_says(saved, capsys):
+    assert sorted(one.name for one in saved.iterdir()) == sorted(FILES)
+    page = (saved / "report.html").read_text()
+    assert "carrier = b" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert main(["verify", str(saved)]) == 0
+    assert "follow from the cells" in capsys.readouterr().out
+
+
+def test_cells_are_a_source_of_their_own(saved):
+    again = miscal.scan(saved / "cells.parquet")
+    written = json.loads((saved / "summary.json").read_text())
+    found = json.loads(again.summary.to_json())
+    for name in ("digest", "seconds"):
+        del written[name], found[name]
+    assert found == written
+
+
+def changed(saved, tmp_path, name, change):
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for one in saved.iterdir():
+        (folder / one.name).write_bytes(one.read_bytes())
+    change(folder / name)
+    return folder
+
+
+def one_cell(path):
+    frame = pl.read_parquet(path)
+    at = int(frame.with_row_index().filter(pl.col("n") > 3)["index"][0])
+    y = frame["y"].to_list()
+    y[at] += 1 if y[at] == 0 else -1
+    frame.with_columns(pl.Series("y", y)).write_parquet(path)
+
+
+def one_setting(path):
+    frame = pl.read_parquet(path)
+    about = json.loads(frame["about"][0])
+    about["left_out"] = [["hidden column", "was left out"]]
+    frame.with_columns(about=pl.Series([json.dumps(about), *frame["about"][1:].to_list()])).write_parquet(path)
+
+
+def one_number(path):
+    content = json.loads(path.read_text())
+    content["findings"][0]["hidden"]["value"] += 1e-6
+    path.write_text(json.dumps(content))
+
+
+def one_word(path):
+    path.write_text(path.read_text().replace("ELSE 0", "ELSE 1", 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("cells.parquet", one_cell, "digest of cells.parquet"),
+        ("cells.parquet", one_setting, "summary.left_out"),
+        ("summary.json", one_number, "summary.findings[0].hidden.value"),
+        ("correction.sql", one_word, "correction.sql"),
+    ],
+)
+def test_what_was_changed_is_named(saved, tmp_path, name, change, said, capsys):
+    folder = changed(saved, tmp_path, name, change)
+    assert main(["verify", str(folder)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_verify_refuses_what_is_no_scan(tmp_path):
+    with pytest.raises(FileError, match=r"has no cells\.parquet"):
+        miscal.verify(tmp_path)
+    with pytest.raises(FileError, match="no such file"):
+        read_cells(tmp_path / "cells.parquet")
+
+
+def test_no_cell_that_is_written_has_fewer_rows_than_asked(rows, tmp_path):
+    miscal.scan(rows, least_rows=20, **EVENT).save(tmp_path / "out")
+    cells = pl.read_parquet(tmp_path / "out" / "cells.parquet").filter(pl.col("question") >= 0)
+    assert cells["n"].min() >= 20
+    assert miscal.verify(tmp_path / "out").equal
+
+
+def test_what_the_engine_is_asked_is_shown(rows, capsys):
+    miscal.scan(duckdb.connect().from_arrow(rows.to_arrow()), show_sql=True, columns="carrier", **EVENT)
+    assert "GROUP BY" in capsys.readouterr().err
+
+
+def test_import_brings_no_engine():
+    code = "import miscal, sys; miscal.scan; print(sorted({'duckdb', 'pyspark', 'ibis', 'dask'} & set(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
+
+
+def test_open_relation_keeps_names(rows):
+    assert list(open_relation(rows).schema) == rows.columns
