@@ -75,7 +75,7 @@ test-all: venv
 # data serve), HARNESS the python of an environment with lm-eval 0.4.13, MMLU a file of its questions, PEERS the python
 # of an environment with benchmarks/requirements-peers.txt. FULL=1 adds the paper's own experiments, some hours, and the
 # large cells of bench_scaling, an hour.
-BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scaling bench_wide \
+BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificates bench_calibrate bench_pair bench_scan bench_scaling bench_wide \
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls ledger_power class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \

@@ -212,7 +212,7 @@ class ModelTests:
         if trend is None:
             return size(one, rows.expected, direction=test.centred[own])
         ends = trend._replace(upper=trend.upper[own], lower=trend.lower[own], score=trend.score[own])
-        return trend_size(rows, ends, one)
+        return trend_size(rows, ends.upper, ends.lower, ends.score, one)
 
     def difference(self, column: Floats, inside: NDArray[np.bool_], without: Without | None = None) -> float | None:
         """P-value of the effects being equal in all models that can test the group; None where fewer than two can."""

@@ -62,7 +62,7 @@ def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger
     f, y = frame["f"].to_numpy(), frame["y"].to_numpy().astype(float)
     edges = np.quantile(f, np.arange(1, 40) / 40)
     cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
-    cells = ledger_of(CellTable(CellPlan(cuts, ((0, 1),), 1), source(frame, edges.tolist(), cuts, weight)))
+    cells = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, edges.tolist(), cuts, weight)))
 
     stratum = np.searchsorted(edges, f, "right")
     mass = np.ones(N) if weight is None else frame[weight].to_numpy()
@@ -84,7 +84,7 @@ def test_cells_of_many_rows_and_of_one_row_give_the_same_ledger():
     frame, edges = planted(5), np.arange(1, 30) / 30
     cuts = Cut("kind", "text", KINDS), Cut("age", "number", edges=tuple(np.arange(20.0, 90.0, 2.0)), whole=True)
     asked = source(frame, edges.tolist(), cuts)
-    cells = ledger_of(CellTable(CellPlan(cuts, ((0, 1),), 1), asked))
+    cells = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), asked))
     one_by_one = []
 
     def split(question: Question) -> pl.DataFrame:
@@ -103,7 +103,7 @@ def test_cells_of_many_rows_and_of_one_row_give_the_same_ledger():
         one_by_one.append(len(parts[0]) + len(parts[1]))
         return pl.concat(parts).sort(list(question.keys))
 
-    rows = ledger_of(CellTable(CellPlan(cuts, ((0, 1),), 1), split))
+    rows = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), split))
     assert set(one_by_one) == {N}
     assert any("age" in one.description for one in cells.findings)
     assert_alike(cells.findings, rows.findings)

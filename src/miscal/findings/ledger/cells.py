@@ -33,11 +33,10 @@ _WIDE = 4
 
 @dataclass(frozen=True)
 class CellPlan:
-    """What is counted: columns cut into cells, and pairs of columns, by their places; `coarser` strata of a pair."""
+    """What is counted: columns cut into cells, and pairs of columns, cut as they are in pairs."""
 
     cuts: tuple[Cut, ...]
-    pairs: tuple[tuple[int, int], ...] = ()
-    coarser: int = 4
+    pairs: tuple[tuple[Cut, Cut], ...] = ()
 
 
 def wide(cut: Cut) -> Cut:
@@ -162,9 +161,8 @@ class CellTable:
         parts: list[tuple[LabelledRows, Groups]] = []
         for cut in plan.cuts:
             self._add(parts, (cut,), cut.coarser)
-        for one, two in plan.pairs:
-            cuts = wide(plan.cuts[one]), wide(plan.cuts[two])
-            self._add(parts, cuts, max(plan.coarser, *(cut.coarser for cut in cuts)))
+        for cuts in plan.pairs:
+            self._add(parts, cuts, max(cut.coarser for cut in cuts))
         self.parts = tuple(parts)
         self.first = np.cumsum([0, *(len(groups) for _, groups in parts)])
         self.groups = self._merged()

@@ -28,7 +28,7 @@ from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
 from miscal.findings.ledger.blocks import slope_places
-from miscal.findings.ledger.cells import CellTable, labelled, wide
+from miscal.findings.ledger.cells import CellTable, labelled
 from miscal.findings.ledger.ledger import ledger_of
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.scan.correction import ScanCorrection, fit_correction
@@ -184,7 +184,10 @@ def scan(data: Any = None, **options: Any) -> Scan:
         raise InputError(
             f"no column is left whose values may name a finding: name some with {argument('columns', takes='COL,COL')}"
         )
-    cuts, size = [*planned.cells.cuts, *map(wide, planned.cells.cuts)], (planned.n, planned.events)
+    cuts, size = (
+        [*planned.cells.cuts, *(cut for pair in planned.cells.pairs for cut in pair)],
+        (planned.n, planned.events),
+    )
     source = CellSource(relation, sums, planned.edges, cuts, outcome_is, size, asked.least_rows)
     about = {
         "kind": asked.kind,
@@ -198,8 +201,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
         "terms": list(source.terms),
         "plan": {
             "cuts": [asdict(cut) for cut in planned.cells.cuts],
-            "pairs": [list(pair) for pair in planned.cells.pairs],
-            "coarser": planned.cells.coarser,
+            "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
         },
     }
     return summarised(Cells(about, planned.cells, source.asked), start, source)
@@ -259,7 +261,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
             for cut in plan.cuts
         ),
         left_out=tuple(LeftOut(name=name, why=why) for name, why in about["left_out"]),
-        pairs=tuple((plan.cuts[one].column, plan.cuts[two].column) for one, two in plan.pairs),
+        pairs=tuple((one.column, two.column) for one, two in plan.pairs),
         findings=findings,
         accounted_for=ledger.accounted,
         values=ledger.values,

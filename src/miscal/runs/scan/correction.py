@@ -94,7 +94,10 @@ class ScanCorrection(Part):
         parts = []
         for one in self.shifts:
             own = [cuts[content["column"]] for content in one.columns]
-            own = [replace(cut, edges=tuple(c.get("edges", ()))) for cut, c in zip(own, one.columns, strict=True)]
+            own = [
+                replace(cut, values=tuple(c["values"]), edges=tuple(c["edges"]))
+                for cut, c in zip(own, one.columns, strict=True)
+            ]
             write = lambda cut, cells: cell_sql(cut, cells, sql.name, sql.text, sql.number)  # noqa: E731
             if one.effect == TREND:
                 cases = [f"WHEN {write(own[0], [k])} THEN {one.size * score!r}" for k, score in enumerate(one.scores)]
@@ -137,7 +140,7 @@ def fit_correction(
     shifts = []
     for k, (member, _, effect, scores) in enumerate(findings):
         contents = tuple(
-            {"column": cut.column} | ({} if cut.values else {"edges": list(cut.edges)}) for cut in member.cuts
+            {"column": cut.column, "values": list(cut.values), "edges": list(cut.edges)} for cut in member.cuts
         )
         shifts.append(
             ScanShift(

@@ -141,7 +141,7 @@ def read_cells(path: str | Path) -> Cells:
             asked[one] = own.select([name for name in own.columns if name in one.keys or name in about["terms"]])
         plan = about["plan"]
         cuts = tuple(map(stored_cut, plan["cuts"]))
-        cells = CellPlan(cuts, tuple(map(tuple, plan["pairs"])), plan["coarser"])
+        cells = CellPlan(cuts, tuple((stored_cut(one), stored_cut(two)) for one, two in plan["pairs"]))
     except MismatchError:
         raise
     except Exception as error:

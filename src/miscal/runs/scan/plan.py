@@ -34,7 +34,7 @@ from miscal.runs.scan.options import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
-MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 50_000, 10
+MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 10
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
 _POINTS, _CELLS = 20_000, 4_096
 
@@ -141,8 +141,24 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
         for pair in combinations(range(len(cuts)), 2)
     }
     pairs = sorted((pair for pair, many in promising.items() if many), key=lambda pair: -promising[pair])
-    coarser = 4
-    return Planned(CellPlan(tuple(cuts), tuple(pairs[:MOST_PAIRS]), coarser), edges, tuple(left_out), n, events)
+    strata = len(edges) + 1
+    crossed = tuple(
+        (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
+        for one, two in pairs[:MOST_PAIRS]
+    )
+    return Planned(CellPlan(tuple(cuts), crossed), edges, tuple(left_out), n, events)
+
+
+def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
+    """Return a column as it is cut in pairs: in wide bins, or in the texts that have rows enough for a pair."""
+    coarser = 4 if strata >= 64 else 1
+    if cut.kind != TEXT:
+        return replace(wide(cut), coarser=coarser)
+    kept = tuple(value for value, many in zip(cut.values, rows.tolist(), strict=True) if many >= least)
+    pooled = cut.pooled + len(cut.values) - len(kept)
+    return replace(
+        cut, values=kept, pooled=pooled, pooled_rows=cut.pooled_rows if pooled == cut.pooled else 0, coarser=coarser
+    )
 
 
 def _names(relation: Relation, sums: Sums, columns: Any) -> list[str]:

@@ -1,0 +1,115 @@
+"""Seconds and memory of `miscal scan` by rows, beside reading the same columns once.
+
+    python benchmarks/bench_scan.py [--rows 1000000 10000000] [--folder DIR] [--csv docs/benchmarks]
+
+DuckDB makes rows of ten columns with a known hidden error: four of texts (6 to 200 values), four of numbers, a date
+and a truth value. Planted are a value, a pair of values, an interval, a trend and a slope. Each size is scanned in a process
+of its own, whose largest memory is told. The floor is one query that reads all columns: the largest value of each.
+Target, of 100,000,000 rows on two processors: 360 s and 1.5 GB.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+from _script import options, show, target
+
+ROWS, LARGE, SECONDS, MEGABYTES = (1_000_000, 10_000_000), 100_000_000, 360, 1_500
+MADE = """
+copy (
+    with drawn as (
+        select
+            greatest(least(0.5 + 0.22 * (random() + random() + random() - 1.5) * 1.6, 0.999), 0.001) as risk,
+            'carrier ' || (random() * 6)::int as carrier,
+            'route ' || (random() * random() * 200)::int as route,
+            (['north', 'south', 'east', 'west'])[1 + (random() * 3.99)::int] as region,
+            'type ' || (random() * 30)::int as type,
+            (random() * 23.99)::int as hour,
+            18 + (random() * 70)::int as age,
+            round((random() + random()) * 500, 1) as distance,
+            -ln(random() + 1e-9) * 40 as price,
+            date '2024-01-01' + (random() * 700)::int as day,
+            random() < 0.3 as member
+        from range({rows})
+    ), odds as (
+        select *, ln(risk / (1 - risk)) as base from drawn
+    )
+    select
+        * exclude (base),
+        (random() < 1 / (1 + exp(-(
+            case when region = 'west' then 0.3 else 1 end * base
+            + case when carrier = 'carrier 2' then 0.25 else 0 end
+            + case when region = 'south' and carrier = 'carrier 4' then -0.4 else 0 end
+            + case when hour between 6 and 9 then 0.2 else 0 end
+            + 0.004 * (age - 53)
+        ))))::int as late
+    from odds
+) to '{path}' (format parquet)
+"""
+SCANNED = """
+import json, resource, sys, time
+start = time.perf_counter()
+import miscal
+found = miscal.scan(sys.argv[1], probability="risk", event="late")
+seconds = time.perf_counter() - start
+megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+one = found.summary
+print(json.dumps(dict(seconds=seconds, megabytes=megabytes, findings=len(one.findings), queries=one.questions,
+                      cells=one.cells, groups=found.findings["group"].to_list())))
+"""
+COLUMNS = ("risk", "late", "carrier", "route", "region", "type", "hour", "age", "distance", "price", "day", "member")
+
+
+def measured(rows: int, folder: Path) -> dict:
+    """Make rows, read them once, and scan them."""
+    path = folder / f"{rows}.parquet"
+    if not path.exists():
+        duckdb.sql("select setseed(0.5)")
+        duckdb.sql(MADE.format(rows=rows, path=path))
+    asked = ", ".join(f"max({name})" for name in COLUMNS)
+    start = time.perf_counter()
+    duckdb.sql(f"select {asked} from '{path}'").fetchall()
+    floor = time.perf_counter() - start
+    said = subprocess.run([sys.executable, "-c", SCANNED, str(path)], capture_output=True, text=True, check=True)
+    return {"rows": rows, "floor": floor, "bytes": path.stat().st_size} | json.loads(said.stdout)
+
+
+def main() -> None:
+    """Measure each size."""
+    parser = options(__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ROWS))
+    parser.add_argument("--folder", type=Path, help="where rows are made, and kept")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = args.folder or Path(made)
+        folder.mkdir(parents=True, exist_ok=True)
+        found = [measured(rows, folder) for rows in args.rows]
+    heads = ("rows", "scan, s", "read once, s", "memory, MB", "findings", "queries", "cells")
+    show(
+        args,
+        "scan",
+        "scan by rows",
+        heads,
+        [
+            (f"{one['rows']:,}", f"{one['seconds']:.1f}", f"{one['floor']:.2f}", f"{one['megabytes']:,.0f}",
+             one["findings"], one["queries"], f"{one['cells']:,}")
+            for one in found
+        ],
+    )  # fmt: skip
+    for name in found[-1]["groups"]:
+        print(f"  {name}")
+    if found[-1]["rows"] >= LARGE:
+        met = [
+            target(f"{SECONDS} s", found[-1]["seconds"] <= SECONDS),
+            target(f"{MEGABYTES:,} MB", found[-1]["megabytes"] <= MEGABYTES),
+        ]
+        sys.exit(not all(met))
+
+
+if __name__ == "__main__":
+    main()
