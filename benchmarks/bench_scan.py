@@ -3,8 +3,9 @@
     python benchmarks/bench_scan.py [--rows 1000000 10000000] [--folder DIR] [--csv docs/benchmarks]
 
 DuckDB makes rows of ten columns with a known hidden error: four of texts (6 to 200 values), four of numbers, a date
-and a truth value. Planted are a value, a pair of values, an interval, a trend and a slope. Each size is scanned in a process
-of its own, whose largest memory is told. The floor is one query that reads all columns: the largest value of each.
+and a truth value. Planted are a value, a pair of values, an interval, a trend and a slope. Each size is scanned in a
+process of its own, whose largest memory is told. The floor is one query that reads all columns: the largest value of
+each.
 Target, of 100,000,000 rows on two processors: 360 s and 1.5 GB.
 """
 

@@ -34,7 +34,7 @@ from miscal.runs.scan.options import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
-MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 10
+MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
 _POINTS, _CELLS = 20_000, 4_096
 
@@ -140,7 +140,10 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
         pair: int((np.outer(sizes[pair[0]], sizes[pair[1]]) / n >= least).sum())
         for pair in combinations(range(len(cuts)), 2)
     }
-    pairs = sorted((pair for pair, many in promising.items() if many), key=lambda pair: -promising[pair])
+    # columns of values before those of bins, as in the rows of a run
+    binned = lambda pair: sum(not cuts[place].values for place in pair)  # noqa: E731
+    able = (pair for pair, many in promising.items() if many)
+    pairs = sorted(able, key=lambda pair: (binned(pair), -promising[pair]))
     strata = len(edges) + 1
     crossed = tuple(
         (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
