@@ -340,7 +340,7 @@ def _warnings(cells: Cells) -> tuple[str, ...]:
     for cut in cells.plan.cuts:
         if cut.pooled:
             said.append(
-                f"{cut.column}: {cut.pooled:,} or more values of few rows, {cut.pooled_rows:,} rows in all, are in no "
+                f"{cut.column}: {cut.pooled_rows:,} rows have one of {cut.pooled:,} values of few rows, and are in no "
                 "group"
             )
         if cut.coarser > 1:
