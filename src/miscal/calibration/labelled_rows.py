@@ -196,8 +196,7 @@ def effect_of_mean(rows: LabelledRows, inside: NDArray[np.bool_]) -> float:
         return 1.0
     own = rows.take(inside)
     weight = own.shares
-    if own.squares is not None and own.group is None:
-        return kish(weight, own.variance, own.squares / own.weight.sum() ** 2, own.n)
     # what the rows have in common is the residual that is measured, no noise
     left = own.residual - weight @ own.residual
-    return kish(weight, own.variance) * own.design.design_effect(weight, left, own.variance)
+    cells = () if own.squares is None else (own.squares / own.weight.sum() ** 2, own.n)
+    return kish(weight, own.variance, *cells) * own.design.design_effect(weight, left, own.variance)

@@ -36,7 +36,7 @@ Ints = NDArray[np.int64]
 Sums = Any
 """A number, or one for each of many sets of rows."""
 
-_PAIRS_SEEN = 2.0
+PAIRS_SEEN = 2.0
 """Added to both sums over (ordered) pairs: one more pair that agrees wholly. Where wrong answers are so rare that
 hardly any group could hold two, the groups cannot show that they do not hang together, and are taken to. Not tuned."""
 
@@ -107,7 +107,7 @@ class SurveyDesign:
             return None if weight is None else cls(None, 0.0, weight)
         pairs = _squares(number, residual) - float(residual @ residual)
         most = _squares(number, np.sqrt(variance)) - float(variance.sum())
-        correlation = float(np.clip((pairs + _PAIRS_SEEN) / (most + _PAIRS_SEEN), 0.0, 1.0))
+        correlation = float(np.clip((pairs + PAIRS_SEEN) / (most + PAIRS_SEEN), 0.0, 1.0))
         return cls(number, correlation, weight, factor)
 
     @classmethod

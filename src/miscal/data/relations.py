@@ -25,6 +25,8 @@ MIDDLE = 32
 """Cells are of equal width in f from 1/32 to 31/32, and of equal width in octaves of f, or of 1 - f, beyond."""
 _WIDTH, _PART, _OCTAVES = 4096, 8, range(5, 21)
 TEXT, NUMBER, DATE = "text", "number", "date"
+PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
+MOST_UNITS = 100_000
 BLANK = "\N{SYMBOL FOR NULL}"
 """Stands for a missing text among the values of a column."""
 POOLED = -1
@@ -88,12 +90,13 @@ def _as_text(column: nw.Expr, values: Sequence[Any]) -> nw.Expr:
     return column.cast(nw.String)
 
 
-def _place(column: nw.Expr, edges: Sequence[Any], first: int = 0) -> nw.Expr:
-    """Count the edges that are at most the value, by halving."""
+def _place(column: nw.Expr, edges: Sequence[Any], first: int = 0, values: Sequence[float] | None = None) -> nw.Expr:
+    """Count the edges that are at most the value, by halving; or return the value of each place."""
     if not edges:
-        return nw.lit(first)
+        return nw.lit(first if values is None else values[first])
     half = len(edges) // 2
-    above, below = _place(column, edges[half + 1 :], first + half + 1), _place(column, edges[:half], first)
+    above = _place(column, edges[half + 1 :], first + half + 1, values)
+    below = _place(column, edges[:half], first, values)
     return nw.when(column >= nw.lit(edges[half])).then(above).otherwise(below)
 
 
@@ -134,18 +137,19 @@ class Member:
 class Question:
     """Rows counted by stratum, by cells of up to two columns, and by membership of groups.
 
-    `coarser`: how many neighbouring strata are one.
+    `coarser`: how many neighbouring strata are one. `units`: whether rows are summed by unit, not by stratum.
     """
 
     cuts: tuple[Cut, ...] = ()
     members: tuple[Member, ...] = ()
     coarser: int = 1
+    units: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Names of what it tells apart."""
         cells = tuple(f"cell{k}" for k in range(len(self.cuts)))
-        return ("stratum", *cells, *(f"member{k}" for k in range(len(self.members))))
+        return ("unit" if self.units else "stratum", *cells, *(f"member{k}" for k in range(len(self.members))))
 
 
 @dataclass(frozen=True)
@@ -158,11 +162,21 @@ class Sums:
     weight: str | None = None
     count: str | None = None
     events: str | None = None
+    group: str | None = None
+    period: str | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that play a part."""
-        return tuple(c for c in (self.probability, self.event, self.weight, self.count, self.events) if c is not None)
+        """Columns that play a part; of dates whose periods are units, the column may name findings, too."""
+        group = None if self.period else self.group
+        parts = (self.probability, self.event, self.weight, self.count, self.events, group)
+        return tuple(c for c in parts if c is not None)
+
+    @property
+    def unit(self) -> nw.Expr:
+        """What is counted once."""
+        column = nw.col(self.group or "")
+        return column if self.period is None else column.dt.truncate(PERIODS[self.period])
 
     @property
     def rows(self) -> nw.Expr:
@@ -302,13 +316,53 @@ class CellSource:
         self.codes = {cut: f"code{place}" for place, cut in enumerate(dict.fromkeys(cuts))}
         strata = {name: _place(sums.f, self.edges[k - 1 :: k]) for k, name in self.strata.items()}
         codes = {name: cut.code() for cut, name in self.codes.items()}
-        self.relation = Relation(relation.frame.select(**strata, **codes, **self.terms), relation.name, relation.show)
+        units = {} if sums.group is None else {"unit": sums.unit}
+        whole = relation.frame.select(**strata, **codes, **self.terms, **units, risk=sums.f)
+        self.relation = Relation(whole, relation.name, relation.show)
 
     def __call__(self, question: Question) -> pl.DataFrame:
         """Count rows by the keys of a question, in their order."""
         if question not in self.asked:
-            self.asked[question] = self._counted(question)
+            self.asked[question] = self._by_unit(question) if question.units else self._counted(question)
         return self.asked[question]
+
+    def _by_unit(self, question: Question) -> pl.DataFrame:
+        """Sum by unit and cell what design effects are made of; units are numbered in an order of their own."""
+        known = self(Question(coarser=question.coarser))
+        right, every = ("wy", "w") if "w" in known.columns else ("y", "n")
+        rates = dict(zip(known["stratum"].to_list(), (known[right] / known[every]).to_list(), strict=True))
+        edges = self.edges[question.coarser - 1 :: question.coarser]
+        rate = _place(nw.col("risk"), edges, values=[float(rates.get(k, 0.0)) for k in range(len(edges) + 1)])
+        w = nw.col("w") if "w" in known.columns else nw.lit(1.0)
+        coded = {f"cell{k}": nw.col(self.codes[cut]) for k, cut in enumerate(question.cuts)}
+        frame = self.relation.frame.select(unit=nw.col("unit"), **coded, n=nw.col("n"), y=nw.col("y"), w=w, p=rate)
+        v, e = nw.col("p") * (1 - nw.col("p")), nw.col("y") - nw.col("p")
+        w, s = nw.col("w"), v.sqrt()
+        sums = {"n": nw.col("n"), "y": nw.col("y"), "e": e, "s": s, "v": v}
+        sums |= {"uw": w, "we": w * e, "ws": w * s, "wwv": w * w * v}
+        found = Relation(frame, self.relation.name, self.relation.show).ask(
+            {name: nw.col(name) for name in question.keys}, sums
+        )
+        if (many := found["unit"].n_unique()) > MOST_UNITS:
+            raise InputError(
+                f"{argument('group')}: {self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed: give "
+                "a period of its dates, such as COL:day, or what is coarser"
+            )
+        cells = dict(zip(question.keys[1:], question.cuts, strict=True))
+        found = found.with_columns(unit=found["unit"].rank("dense").cast(pl.Int64) - 1)
+        found = found.with_columns(*(cut.codes_of(found[name]).alias(name) for name, cut in cells.items()))
+        found = found.group_by(list(question.keys)).sum().sort(list(question.keys))
+        self._check(found)
+        return found.select(*question.keys, *(pl.col(name).cast(pl.Float64) for name in sums))
+
+    def _check(self, found: pl.DataFrame) -> None:
+        """Refuse counts that are not of the rows that were counted first."""
+        if (n := float(found["n"].sum()), y := float(found["y"].sum())) != self.rows:
+            raise InputError(
+                f"{self.relation.name} changed while it was read: it had {self.rows[0]:,.0f} rows with "
+                f"{self.rows[1]:,.0f} events, and then {n:,.0f} with {y:,.0f}; nothing was written: scan a copy, or a "
+                "table that nobody writes to"
+            )
 
     def _counted(self, question: Question) -> pl.DataFrame:
         coded: Callable[[Cut], nw.Expr] = lambda cut: nw.col(self.codes[cut])  # noqa: E731
@@ -322,12 +376,7 @@ class CellSource:
             *(pl.col(name).cast(pl.Float64) for name in self.terms),
         )
         found = found.group_by(list(keys)).sum().sort(list(keys))
-        if (n := float(found["n"].sum()), y := float(found["y"].sum())) != self.rows:
-            raise InputError(
-                f"{self.relation.name} changed while it was read: it had {self.rows[0]:,.0f} rows with "
-                f"{self.rows[1]:,.0f} events, and then {n:,.0f} with {y:,.0f}; nothing was written: scan a copy, or a "
-                "table that nobody writes to"
-            )
+        self._check(found)
         return merged(found, question, self.least)
 
 
@@ -396,18 +445,16 @@ def only(relation: Relation, where: str) -> Relation:
 
 def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
     need("sql", "`miscal scan` of files and databases", otherwise=", or scan a polars LazyFrame from Python")
-    import duckdb
-
     if sql is not None:
         if source is not None:
             raise InputError(f"{argument('sql')} says which rows are read; leave {str(source)!r} out")
-        return nw.from_native(_tried(lambda: duckdb.connect().sql(sql), "--sql"))  # type: ignore[arg-type]
+        return nw.from_native(_tried(lambda: _connected().sql(sql), "--sql"))  # type: ignore[arg-type]
     text = str(source)
     if "::" in text:
         place, table = text.split("::", 1)
         if not Path(place).is_file():
             raise FileError(f"{place}: no such file; give FILE.duckdb::TABLE")
-        connection = _tried(lambda: duckdb.connect(place, read_only=True), place)
+        connection = _tried(lambda: _connected(place, read_only=True), place)
         return nw.from_native(_tried(lambda: connection.table(table), text))  # type: ignore[arg-type]
     path, plain = Path(text), _PATTERN.sub(r"[\1]", text)
     ending = path.suffix
@@ -421,8 +468,17 @@ def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
     if ending not in _ENDINGS:
         raise FileError(f"{text}: {ending or 'no ending'} is not read; give .parquet, .csv or FILE.duckdb::TABLE")
     text = text if path.is_dir() else plain
-    connection = duckdb.connect()
+    connection = _connected()
     return nw.from_native(_tried(lambda: getattr(connection, _ENDINGS[ending])(text), text))  # type: ignore[arg-type]
+
+
+def _connected(*place: str, **options: Any) -> Any:
+    """Connect to DuckDB, which would draw its progress among what is printed."""
+    import duckdb
+
+    connection = duckdb.connect(*place, **options)
+    connection.execute("set enable_progress_bar = false")
+    return connection
 
 
 def _tried(make: Callable[[], Any], what: str) -> Any:

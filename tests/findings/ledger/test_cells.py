@@ -8,7 +8,7 @@ import pytest
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.relations import CellSource, Cut, Question, Sums, cell_of, lower_end, merged, open_relation
-from miscal.findings.ledger import find, named_groups
+from miscal.findings.ledger import LedgerSettings, find, named_groups
 from miscal.findings.ledger.cells import CellPlan, CellTable, wide
 from miscal.findings.ledger.ledger import ledger_of
 
@@ -27,10 +27,10 @@ def planted(seed: int, n: int = N) -> pl.DataFrame:
     return pl.DataFrame({"f": f, "y": y, "kind": kind, "place": place, "age": age, "w": rng.choice([1.0, 2.0, 5.0], n)})
 
 
-def source(frame, edges, cuts, weight=None, least=1):
+def source(frame, edges, cuts, weight=None, least=1, group=None):
     size = (float(len(frame)), float(frame["y"].sum()))
-    known = [*cuts, *map(wide, cuts)]
-    return CellSource(open_relation(frame), Sums("f", "y", weight=weight), edges, known, "number", size, least)
+    known, sums = [*cuts, *map(wide, cuts)], Sums("f", "y", weight=weight, group=group)
+    return CellSource(open_relation(frame), sums, edges, known, "number", size, least)
 
 
 def numbers(value, where=()):
@@ -75,6 +75,34 @@ def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger
     assert "slope" in {one.effect for one in every.findings}
     assert_alike(cells.findings, every.findings)
     # what findings leave of what they account for is asked of rows alone
+    left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}
+    assert_alike(*([one.model_copy(update=left) for one in some.values] for some in (cells, every)))
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_cells_and_rows_in_groups_give_the_same_ledger(weight):
+    """Slopes have the effect of their group, which only rows tell better: they are left out."""
+    frame = planted(7)
+    rng = np.random.default_rng(7)
+    day = rng.integers(0, 400, N)
+    y = np.where(rng.random(N) < 0.1, rng.integers(0, 2, 400)[day], frame["y"].to_numpy())
+    frame = frame.with_columns(day=pl.Series(day), y=pl.Series(y))
+    f, y, settings = frame["f"].to_numpy(), y.astype(float), LedgerSettings(slope_share_of_error=0.0)
+    edges = np.quantile(f, np.arange(1, 40) / 40)
+    cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
+    plan, asked = CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, edges.tolist(), cuts, weight, group="day")
+    cells = ledger_of(CellTable(plan, asked, settings, units=True), settings=settings)
+
+    stratum = np.searchsorted(edges, f, "right")
+    mass = np.ones(N) if weight is None else frame[weight].to_numpy()
+    rate = (np.bincount(stratum, mass * y) / np.bincount(stratum, mass))[stratum]
+    design = SurveyDesign.of(day, y - rate, rate * (1 - rate), None if weight is None else mass)
+    assert design.correlation > 0
+    rows = LabelledRows(y, f, rate, stratum=stratum, design=design)
+    columns = {name: frame[name].to_numpy().astype(object) for name in ("kind", "place")}
+    every = find(rows, named_groups(columns), settings=settings)
+    assert every.findings
+    assert_alike(cells.findings, every.findings)
     left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}
     assert_alike(*([one.model_copy(update=left) for one in some.values] for some in (cells, every)))
 

@@ -405,3 +405,61 @@ def test_import_brings_no_engine():
 
 def test_open_relation_keeps_names(rows):
     assert list(open_relation(rows).schema) == rows.columns
+
+
+# --- what hangs together --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def days():
+    """Rows of which those of one day share a chance that no column tells."""
+    rng = np.random.default_rng(11)
+    frame, day = table(11, 4_000, 0.0), rng.integers(0, 100, 4_000)
+    odds = logit(frame["risk"].to_numpy()) + rng.normal(0, 1.0, 100)[day]
+    at = pl.Series(
+        [datetime(2024, 1, 1) + timedelta(days=int(k), hours=int(h)) for k, h in zip(day, frame["hour"], strict=True)]
+    )
+    return frame.drop("day").with_columns(
+        late=pl.Series((rng.random(4_000) < expit(odds)).astype(int)),
+        at=at,
+        number=pl.Series(day),
+        weekday=pl.Series(day % 7),
+    )
+
+
+def test_units_widen_what_is_said_and_can_be_checked(days, tmp_path):
+    alone = miscal.scan(days, columns="weekday", **EVENT).summary
+    found = miscal.scan(days, columns="weekday", group="number", **EVENT)
+    found.save(tmp_path / "out")
+    assert miscal.verify(tmp_path / "out").equal
+    width = [
+        max(one.hidden.interval) - min(one.hidden.interval) for some in (alone, found.summary) for one in some.values
+    ]
+    assert np.mean(width[: len(width) // 2]) < 0.7 * np.mean(width[len(width) // 2 :])
+    assert len(found.summary.findings) <= len(alone.findings)
+    assert "counted by number" in found.summary.warnings[0]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_days_of_dates_are_units(days, engine):
+    source = days if engine == "polars" else duckdb.connect().from_arrow(days.to_arrow())
+    one, other = (
+        miscal.scan(source, columns="weekday", group=group, **EVENT).summary for group in ("number", "at:day")
+    )
+    np.testing.assert_allclose(
+        [value.hidden.interval for value in one.values], [value.hidden.interval for value in other.values], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"group": "nobody"}, "`group`: the frame has no column 'nobody'"),
+        ({"group": "carrier:day"}, "holds no dates"),
+        ({"group": "blank"}, "4,000 rows without a group"),
+        ({"group": "number", "least_rows": 20}, "leave one of them out"),
+    ],
+)
+def test_groups_that_cannot_be_counted_are_refused(days, options, said):
+    with pytest.raises(InputError, match=said):
+        miscal.scan(days.with_columns(blank=pl.lit(None, pl.String)), **EVENT, **options)

@@ -7,12 +7,13 @@ that it was counted in, by stratum and value. What two columns have in common is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.survey_design import SurveyDesign, equal_parts
 from miscal.findings.ledger.exact import Strata, cut_into_strata
 from miscal.findings.ledger.groups import Groups
 from miscal.findings.ledger.membership import SideBySide
@@ -81,6 +82,56 @@ def split_of(groups: Groups, group: int) -> Split:
     return Split(inside, inside.astype(np.float64))
 
 
+@dataclass(frozen=True)
+class UnitDesign(SurveyDesign):
+    """Rows in groups that were summed by unit and cell where they lie.
+
+    `cell`, int (n,): of each row. `unit, cells`, int (k,): of each sum. `mass, residual, spread, variance`, float64
+    (k,): sums of the weight, and of the residual, its standard deviation and its variance times the weight (squared).
+    `columns`: the groups among these sums.
+    """
+
+    cell: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    unit: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    cells: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    mass: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    spread: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    variance: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    columns: SideBySide = field(default_factory=lambda: SideBySide(0))
+
+    def take(self, rows: np.ndarray) -> UnitDesign:
+        """Return the design of some rows: of whole cells."""
+        return replace(self, cell=self.cell[rows], weight=self.weight[rows])
+
+    def design_effect(self, weight: np.ndarray, residual: np.ndarray, variance: np.ndarray, **_: float) -> float:
+        """Return that of the mean of the cells that the rows are of."""
+        inside = np.isin(self.cells, np.unique(self.cell))
+        unit, (mass, seen, spread, own) = (
+            self.unit[inside],
+            (some[inside] for some in (self.mass, self.residual, self.spread, self.variance)),
+        )
+        total = mass.sum()
+        if total <= 0 or own.sum() <= 0:
+            return 1.0
+        left = (seen - seen.sum() / total * mass) / total
+        parts = np.bincount(unit, own / total**2)
+        sums = (float(np.sum(np.bincount(unit, some) ** 2)) for some in (spread / total, left))
+        base = float(own.sum() / total**2)
+        return float(self._effect(base, *sums, base, float(equal_parts(parts))))
+
+    def effects(self, known: np.ndarray, n: int) -> np.ndarray:
+        """Return those of the groups, of which `known` is the variance if rows were independent; of n rows in all."""
+        columns, number, scale = self.columns, self.unit, n / self.mass.sum()
+        each = np.ones(int(number.max()) + 1)
+        base = np.where(known > 0, known, 1.0)
+        variance, spread, seen = self.variance * scale**2, self.spread * scale, self.residual * scale
+        parts = columns.products(number, variance, variance, each, squared=True)
+        groups = base**2 / np.maximum(parts, np.finfo(float).tiny)
+        together, seen = (columns.products(number, one, one, each) for one in (spread, seen))
+        return np.where(known > 0, self._effect(base, together, seen, base, groups), 1.0)
+
+
 def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
     """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
 
@@ -133,6 +184,11 @@ class Block:
         rows = self.rows
         if rows.design is None:
             return np.ones(len(self.columns))
+        if isinstance(rows.design, UnitDesign):
+            known = self.groups.tested.squared_sums(rows.squared_mass * rows.variance)
+            found = rows.design.effects(known, rows.n)
+            # what is summed by unit tells no strata: a slope has the effect of its group
+            return np.r_[found, found[self.slope.groups]]
         return rows.design.design_effects(self.columns, rows.mass * rows.residual, rows.mass**2 * rows.variance)
 
 

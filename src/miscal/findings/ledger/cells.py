@@ -14,12 +14,12 @@ import polars as pl
 from scipy.sparse import csc_array
 
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.survey_design import SurveyDesign
+from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
 from miscal.data.relations import DATE, NUMBER, TEXT, Cut, Member, Question
 from miscal.findings.conditions import Both, Condition, Missing, Trend, Value
 from miscal.findings.conditions.condition import written
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
-from miscal.findings.ledger.blocks import Split
+from miscal.findings.ledger.blocks import Split, UnitDesign
 from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
 from miscal.findings.ledger.membership import Floats, Ints, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
@@ -27,6 +27,8 @@ from miscal.findings.ledger.slopes import score_of
 
 Ask = Callable[[Question], pl.DataFrame]
 """Counts rows: a row for each combination of the keys of a question, with sums."""
+_AT_A_TIME = 64
+"""Groups whose sums within strata, or units, are held at a time."""
 _WIDE = 4
 """Bins that are one in the table of a column, in pairs and in slopes."""
 
@@ -99,18 +101,25 @@ class CodedColumns:
 
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield places, and their sums of each weight within strata."""
-        yield slice(0, len(self)), [self._within(stratum, one, int(stratum.max()) + 1, False) for one in weights]
+        yield (
+            slice(0, len(self)),
+            [self.matrix.T.dot(self._cells(stratum, one, int(stratum.max()) + 1).T).T for one in weights],
+        )
 
     def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
         """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
-        one = self._within(stratum, left, len(factor), squared)
-        other = one if right is left else self._within(stratum, right, len(factor), squared)
-        return factor @ (one * other)
+        matrix = csc_array(self.matrix.multiply(self.matrix)) if squared else self.matrix
+        sums = [self._cells(stratum, one, len(factor)) for one in ((left,) if right is left else (left, right))]
+        found = np.empty(len(self))
+        for start in range(0, len(self), _AT_A_TIME):
+            some = slice(start, start + _AT_A_TIME)
+            both = [matrix[:, some].T.dot(one.T).T for one in sums]
+            found[some] = factor @ (both[0] * both[-1])
+        return found
 
-    def _within(self, stratum: Ints, values: Floats, strata: int, squared: bool) -> Floats:
+    def _cells(self, stratum: Ints, values: Floats, strata: int) -> Floats:
         cells = self.matrix.shape[0]
-        sums = np.bincount(stratum * cells + self.at, values, strata * cells).reshape(strata, cells)
-        return (self.matrix.multiply(self.matrix) if squared else self.matrix).T.dot(sums.T).T
+        return np.bincount(stratum * cells + self.at, values, strata * cells).reshape(strata, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,14 +135,18 @@ class _Block:
     groups: Groups
     matrix: csc_array
 
-    def expanded(self, codes: np.ndarray) -> Groups:
-        """Return the groups among rows with cells (n, columns)."""
+    def places(self, codes: np.ndarray) -> np.ndarray:
+        """Return the place of each row's cell among the keys."""
         width = 2 + int(max(self.keys.max(initial=0), codes.max(initial=0)))
         known, asked = (np.zeros(len(some), np.int64) for some in (self.keys, codes))
         for j in range(self.keys.shape[1]):
             known, asked = known * width + self.keys[:, j] + 1, asked * width + codes[:, j] + 1
         order = np.argsort(known)
-        at, groups = order[np.searchsorted(known, asked, sorter=order)], self.groups
+        return order[np.searchsorted(known, asked, sorter=order)]
+
+    def expanded(self, codes: np.ndarray) -> Groups:
+        """Return the groups among rows with cells (n, columns)."""
+        at, groups = self.places(codes), self.groups
         ends = sorted({0, len(groups), *groups.trends, *(place + 1 for place in groups.trends)})
         spans = [(ends[0], ends[-1])]
         if groups.trends:  # they stand side by side, in a block of their own
@@ -155,8 +168,10 @@ class CellTable:
 
     joined = False
 
-    def __init__(self, plan: CellPlan, ask: Ask, settings: LedgerSettings = LEDGER_DEFAULTS) -> None:
-        self.ask, self.settings = ask, settings
+    def __init__(
+        self, plan: CellPlan, ask: Ask, settings: LedgerSettings = LEDGER_DEFAULTS, *, units: bool = False
+    ) -> None:
+        self.ask, self.settings, self.units = ask, settings, units
         self.blocks: list[_Block] = []
         parts: list[tuple[LabelledRows, Groups]] = []
         for cut in plan.cuts:
@@ -176,6 +191,8 @@ class CellTable:
         if len(groups) or groups.columns:
             block = _Block(cuts, coarser, keys, groups, groups.member.sparse(range(len(groups))))
             self.blocks.append(block)
+            if self.units:
+                rows = in_units(rows, self.ask(Question(cuts, (), coarser, units=True)), block, at.ravel())
             parts.append((rows, block.expanded(codes)))
 
     def _merged(self) -> Groups:
@@ -287,6 +304,29 @@ def labelled(frame: pl.DataFrame, question: Question) -> tuple[LabelledRows, np.
     codes = [np.tile(frame[f"cell{k}"].to_numpy().astype(np.int64), 2)[kept] for k in range(len(question.cuts))]
     members = [np.tile(frame[f"member{k}"].to_numpy().astype(np.int64), 2)[kept] for k in range(len(question.members))]
     return labels, _columns(codes, len(rows)), _columns(members, len(rows))
+
+
+def in_units(rows: LabelledRows, sums: pl.DataFrame, block: _Block | None, cell: np.ndarray) -> LabelledRows:
+    """Give cells the sums of their units: how strongly outcomes hang together, and what that adds to each variance."""
+    values = {name: sums[name].to_numpy().astype(np.float64) for name in sums.columns}
+    unit, every = sums["unit"].to_numpy().astype(np.int64), np.zeros(len(sums), np.int64)
+    if int(unit.max()) + 1 >= rows.n:
+        return rows
+    squares = float(rows.counts @ rows.residual**2)
+    pairs, most = (
+        float(np.sum(np.bincount(unit, values[name]) ** 2)) - alone
+        for name, alone in (("e", squares), ("s", float(values["v"].sum())))
+    )
+    correlation = float(np.clip((pairs + PAIRS_SEEN) / (most + PAIRS_SEEN), 0.0, 1.0))
+    columns = SideBySide(len(sums))
+    if block is not None:
+        codes = sums.select(f"cell{k}" for k in range(len(block.cuts))).to_numpy().astype(np.int64)
+        columns, every = block.expanded(codes).tested, block.places(codes)
+    design = UnitDesign(
+        None, correlation, rows.weight, 1.0, cell, unit, every,
+        values["uw"], values["we"], values["ws"], values["wwv"], columns,
+    )  # fmt: skip
+    return replace(rows, design=design)
 
 
 def _columns(values: list[np.ndarray], n: int) -> np.ndarray:

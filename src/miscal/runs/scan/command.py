@@ -28,7 +28,7 @@ from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
 from miscal.findings.ledger.blocks import slope_places
-from miscal.findings.ledger.cells import CellTable, labelled
+from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.ledger import ledger_of
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.scan.correction import ScanCorrection, fit_correction
@@ -173,7 +173,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
     relation = open_relation(data, sql=asked.sql, show=show)
     if asked.where is not None:
         relation = only(relation, asked.where)
-    parts = {"weight": sums.weight, "count": sums.count, "events": sums.events}
+    parts = {"weight": sums.weight, "count": sums.count, "events": sums.events, "group": sums.group}
     names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
     for what, column in {names[0]: sums.probability, names[1]: sums.event, **parts}.items():
         if column is not None:
@@ -195,6 +195,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
         "probability": sums.probability,
         "outcome": sums.event or sums.events,
         "weight": sums.weight,
+        "group": asked.group,
         "edges": list(planned.edges),
         "left_out": [list(one) for one in planned.left_out],
         "least_rows": asked.least_rows,
@@ -221,7 +222,10 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     ask, about, plan = ask or cells, cells.about, cells.plan
     words = vocabulary(about["kind"])
     everything, _, _ = labelled(ask(Question()), Question())
-    table = CellTable(plan, ask, SCAN_SETTINGS)
+    units = about["group"] is not None
+    if units:
+        everything = in_units(everything, ask(Question(units=True)), None, np.zeros(len(everything), int))
+    table = CellTable(plan, ask, SCAN_SETTINGS, units=units)
     ledger = ledger_of(table, settings=SCAN_SETTINGS)
     candidates = len(table.groups) + sum(len(slope_places(groups)) for _, groups in table.parts)
     places = [table.groups.places[one.condition] for one in ledger.findings]
@@ -336,7 +340,8 @@ def _answer(
 
 
 def _warnings(cells: Cells) -> tuple[str, ...]:
-    said = [_INDEPENDENT]
+    group = cells.about["group"]
+    said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
     for cut in cells.plan.cuts:
         if cut.pooled:
             said.append(

@@ -25,6 +25,7 @@ from miscal.runs.scan.plan import stored_cut
 CELLS, SUMMARY, CORRECTION, SQL, PAGE = (
     "cells.parquet", "summary.json", "correction.json", "correction.sql", "report.html",
 )  # fmt: skip
+_KEYS = ("stratum", "unit", "question", "about")
 FORMAT = 1
 """Version of the layout of the cells and of the summary; others are refused."""
 
@@ -138,7 +139,8 @@ def read_cells(path: str | Path) -> Cells:
         asked = {}
         for k, one in enumerate(questions):
             own = numbers[(k,)].drop("question")
-            asked[one] = own.select([name for name in own.columns if name in one.keys or name in about["terms"]])
+            terms = (name for name in own.columns if name not in _KEYS and not name.startswith(("cell", "member")))
+            asked[one] = own.select(*one.keys, *(name for name in terms if own[name].null_count() < len(own)))
         plan = about["plan"]
         cuts = tuple(map(stored_cut, plan["cuts"]))
         cells = CellPlan(cuts, tuple((stored_cut(one), stored_cut(two)) for one, two in plan["pairs"]))
@@ -154,4 +156,4 @@ def _question(content: dict[str, Any]) -> Question:
         Member(tuple(map(stored_cut, one["cuts"])), tuple(map(tuple, one["cells"])), one["others"], one["apart"])
         for one in content["members"]
     )
-    return Question(tuple(map(stored_cut, content["cuts"])), members, content["coarser"])
+    return Question(tuple(map(stored_cut, content["cuts"])), members, content["coarser"], content["units"])

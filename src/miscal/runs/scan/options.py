@@ -32,6 +32,11 @@ class ScanOptions:
         "Column of how many rows each row of the data stands for, with --events instead of --event.", metavar="COL"
     )
     events: str | None = parameter("Column of how many of these --count rows had the event.", metavar="COL")
+    group: str | None = parameter(
+        "Column of what is counted once, as rows of one day or of one person are; COL:day takes the days of a column "
+        "of dates (hour, week, month and year likewise). Default: every row.",
+        metavar="COL",
+    )
     where: str | None = parameter("Condition that rows must meet, in the SQL of the engine.", metavar="EXPR")
     sql: str | None = parameter("Query whose rows are scanned, by DuckDB, instead of SOURCE.", metavar="QUERY")
     least_rows: int = parameter(

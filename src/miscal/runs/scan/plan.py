@@ -17,6 +17,7 @@ from miscal.data.columns import split_names
 from miscal.data.relations import (
     DATE,
     NUMBER,
+    PERIODS,
     TEXT,
     Cut,
     Relation,
@@ -57,7 +58,15 @@ def sums_of(asked: ScanOptions) -> Sums:
         )
     if asked.count is not None and asked.weight is not None:
         raise InputError(f"{argument('weight')} is of rows one by one; leave it out with {argument('count')}")
-    return Sums(f, y, asked.positive, asked.weight, asked.count, asked.events)
+    group, _, period = (asked.group or "").rpartition(":")
+    if period not in PERIODS:
+        group, period = asked.group or "", ""
+    if group and (asked.count is not None or asked.least_rows > 1):
+        raise InputError(
+            f"{argument('group')} sums rows by unit, which counted rows do not tell and which cells of "
+            f"{argument('least_rows')} rows are too large for: leave one of them out"
+        )
+    return Sums(f, y, asked.positive, asked.weight, asked.count, asked.events, group or None, period or None)
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,12 @@ def check_rows(relation: Relation, sums: Sums) -> str:
                 )
             y = y.cast(nw.Float64)
             wrong[f"column {sums.event!r} must hold 0 or 1; {{}} rows have another value"] = (y != 0) & (y != 1)
+    if sums.group is not None:
+        if sums.period is not None and relation.kind_of(sums.group) != DATE:
+            raise InputError(f"{argument('group')}: column {sums.group!r} holds no dates; it has no {sums.period}s")
+        wrong[f"column {sums.group!r} has {{}} rows without a group: fill or leave them out"] = nw.col(
+            sums.group
+        ).is_null()
     if sums.weight is not None:
         w = nw.col(sums.weight).cast(nw.Float64)
         bad = w.is_null() | w.is_nan() | ~w.is_finite() | (w < 0)
