@@ -116,9 +116,9 @@ class UnitDesign(SurveyDesign):
             return 1.0
         left = (seen - seen.sum() / total * mass) / total
         parts = np.bincount(unit, own / total**2)
-        sums = (float(np.sum(np.bincount(unit, some) ** 2)) for some in (spread / total, left))
+        together, seen = (float(np.sum(np.bincount(unit, some) ** 2)) for some in (spread / total, left))
         base = float(own.sum() / total**2)
-        return float(self._effect(base, *sums, base, float(equal_parts(parts))))
+        return float(self._effect(base, together, seen, base, float(equal_parts(parts))))
 
     def effects(self, known: np.ndarray, n: int) -> np.ndarray:
         """Return those of the groups, of which `known` is the variance if rows were independent; of n rows in all."""

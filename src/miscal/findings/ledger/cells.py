@@ -386,8 +386,6 @@ def _trend(bins: Bins, count: np.ndarray) -> TrendRows | None:
     if bins.count < 5:
         return None
     low, high = (int(np.argmin(np.abs(below - share))) for share in (1 / 3, 2 / 3))
-    if low == high:
-        return None
     score = np.zeros(len(count))
     score[known] = score_of(bins.codes[known].astype(np.float64), count[known]) - 0.5
     ends = [written(float(bins.inner[k]), True) if bins.date else float(bins.inner[k]) for k in (high, low)]

@@ -21,7 +21,7 @@ from miscal.base.options import of_fields, takes
 from miscal.base.signatures import checked_call
 from miscal.base.sql_text import Dialect
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.data.relations import CellSource, Question, only, open_relation
 from miscal.discovery.answer import finding_sentence
@@ -231,7 +231,13 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])
     found = [
-        (table.member(place), split, one.effect, table.scores(place) if one.effect != SLOPE else ())
+        (
+            table.member(place),
+            split,
+            one.effect,
+            table.scores(place) if one.effect != SLOPE else (),
+            effect_of_mean(*table.own(place)),
+        )
         for place, split, one in zip(places, splits, ledger.findings, strict=True)
     ]
     correction, corrected = fit_correction(rows, found, everything.n)
@@ -290,8 +296,6 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
 
 
 def _interval(rows: LabelledRows, accuracy: float) -> tuple[float, float]:
-    from miscal.calibration.labelled_rows import effect_of_mean
-
     return proportion_interval(accuracy, rows.n / effect_of_mean(rows, np.ones(len(rows), bool)), 0.05)
 
 
@@ -345,8 +349,8 @@ def _warnings(cells: Cells) -> tuple[str, ...]:
     for cut in cells.plan.cuts:
         if cut.pooled:
             said.append(
-                f"{cut.column}: {cut.pooled_rows:,} rows have one of {cut.pooled:,} values of few rows, and are in no "
-                "group"
+                f"{cut.column}: {cut.pooled_rows:,} rows have values of few rows ({cut.pooled:,} such values), and are "
+                "in no group"
             )
         if cut.coarser > 1:
             strata = -(-(len(cells.about["edges"]) + 1) // cut.coarser)

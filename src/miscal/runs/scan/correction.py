@@ -115,11 +115,12 @@ class ScanCorrection(Part):
 
 
 def fit_correction(
-    rows: LabelledRows, findings: Sequence[tuple[Member, Split, str, Sequence[float]]], n: float
+    rows: LabelledRows, findings: Sequence[tuple[Member, Split, str, Sequence[float], float]], n: float
 ) -> tuple[ScanCorrection, np.ndarray]:
     """Fit map and shifts on cells of which the membership of all findings is known; with them the corrected cells.
 
-    `findings`: of each the rows, the cells in it, its effect, and of a trend the scores of the bins. `n`: rows in all.
+    `findings`: of each the rows, the cells in it, its effect, of a trend the scores of the bins, and the
+    design effect of its mean: of so many times fewer rows is what it says. `n`: rows in all.
     """
     mass, y = rows.mass, rows.correct
     stratum = rows.stratum if rows.stratum is not None else np.arange(len(rows))
@@ -129,16 +130,18 @@ def fit_correction(
     base = found.apply(f)
     odds = logit(base)
     columns, centres = [], []
-    for _, split, effect, _ in findings:
+    for _, split, effect, _, _ in findings:
         own = float(np.average(odds, weights=np.maximum(mass * split.inside, 1e-300))) if effect == SLOPE else 0.0
         centres.append(own)
         columns.append(split.inside * (odds - own) if effect == SLOPE else split.tested)
     matrix = np.array(columns).reshape(len(columns), len(rows))
-    sizes, errors = _newton(matrix, y, odds, mass)
+    fewer = np.array([one[-1] for one in findings])
+    sizes, errors = _newton(matrix, y, odds, mass, _RIDGE * fewer)
+    errors = errors * np.sqrt(fewer)
     shift = sizes @ matrix if len(sizes) else np.zeros(len(rows))
     corrected = np.where(shift == 0, base, expit(odds + shift))
     shifts = []
-    for k, (member, _, effect, scores) in enumerate(findings):
+    for k, (member, _, effect, scores, _) in enumerate(findings):
         contents = tuple(
             {"column": cut.column, "values": list(cut.values), "edges": list(cut.edges)} for cut in member.cuts
         )
@@ -162,7 +165,7 @@ def fit_correction(
 
 def _fitted_map(f: np.ndarray, y: np.ndarray, mass: np.ndarray, n: float) -> ScanMap:
     odds = logit(f)
-    line, _ = _newton(np.array([odds, np.ones(len(f))]), y, np.zeros(len(f)), mass, 1e-9)
+    line, _ = _newton(np.array([odds, np.ones(len(f))]), y, np.zeros(len(f)), mass, np.full(2, 1e-9))
     able = [(ScanMap(name="identity"), 0), (ScanMap(name="platt", slope=float(line[0]), intercept=float(line[1])), 2)]
     knots, values = _isotonic(f, y, mass)
     if len(knots) > 1:
@@ -189,15 +192,15 @@ def _isotonic(f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> tuple[list[floa
 
 
 def _newton(
-    matrix: np.ndarray, y: np.ndarray, odds: np.ndarray, mass: np.ndarray, ridge: float = _RIDGE
+    matrix: np.ndarray, y: np.ndarray, odds: np.ndarray, mass: np.ndarray, ridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fit sizes of columns (k, n) together, each N(0, 1) before; with their standard errors."""
+    """Fit sizes of columns (k, n) together, each of a precision before; with their standard errors."""
     size = np.zeros(len(matrix))
     if not len(matrix):
         return size, size
     for _ in range(_STEPS):
         p = expit(odds + size @ matrix)
-        bend = (matrix * (mass * p * (1 - p))) @ matrix.T + ridge * np.eye(len(matrix))
+        bend = (matrix * (mass * p * (1 - p))) @ matrix.T + np.diag(ridge)
         step = np.linalg.solve(bend, matrix @ (mass * (y - p)) - ridge * size)
         size = size + np.clip(step, -2.0, 2.0)
         if np.abs(step).max() < 1e-12:
