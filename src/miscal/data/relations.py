@@ -188,17 +188,22 @@ class Sums:
         """The probability."""
         return nw.col(self.probability).cast(nw.Float64)
 
-    def terms(self, outcome_is: str = NUMBER) -> dict[str, nw.Expr]:
-        """Return what is summed, by name."""
-        one = nw.lit(1.0)
+    def base(self, outcome_is: str = NUMBER) -> dict[str, nw.Expr]:
+        """Return what is needed of a row, by name."""
+        known = {"risk": self.f}
         if self.count is not None:
-            n, y = nw.col(self.count).cast(nw.Float64), nw.col(self.events or "").cast(nw.Float64)
+            known |= {"n": nw.col(self.count).cast(nw.Float64), "y": nw.col(self.events or "").cast(nw.Float64)}
         else:
-            n, y = nw.when(self.f >= 0).then(one).otherwise(nw.lit(0.0)), self.outcome(outcome_is)
-        found = {"n": n, "y": y, "f": n * self.f, "fy": y * self.f, "ff": n * self.f * self.f}
+            known |= {"y": self.outcome(outcome_is)}
+        return known if self.weight is None else known | {"w": nw.col(self.weight).cast(nw.Float64)}
+
+    def terms(self) -> dict[str, nw.Expr]:
+        """Return what is summed of these, by name."""
+        n, y, f = nw.lit(1.0) if self.count is None else nw.col("n"), nw.col("y"), nw.col("risk")
+        found = {"n": n, "y": y, "f": n * f, "fy": y * f, "ff": n * f * f}
         if self.weight is not None:
-            w = nw.col(self.weight).cast(nw.Float64)
-            found |= {"w": w, "wy": w * y, "ww": w * w, "wwy": w * w * y, "wf": w * self.f, "wfy": w * y * self.f}
+            w = nw.col("w")
+            found |= {"w": w, "wy": w * y, "ww": w * w, "wwy": w * w * y, "wf": w * f, "wfy": w * y * f}
         return found
 
     def outcome(self, is_a: str) -> nw.Expr:
@@ -246,8 +251,10 @@ def lower_end(cell: int) -> float:
 class Relation:
     """A table where it lies, its columns, and the questions that were asked of it."""
 
-    def __init__(self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None) -> None:
-        self.frame, self.name, self.show = frame, name, show
+    def __init__(
+        self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None, ours: bool = True
+    ) -> None:
+        self.frame, self.name, self.show, self.ours = frame, name, show, ours
         self.schema = dict(frame.collect_schema())
 
     def ask(self, keys: dict[str, nw.Expr], sums: dict[str, nw.Expr]) -> pl.DataFrame:
@@ -307,18 +314,23 @@ class CellSource:
         outcome_is: str,
         rows: tuple[float, float],
         least: int = 1,
+        stage: bool = False,
     ) -> None:
         self.sums, self.edges, self.rows, self.least = sums, tuple(edges), rows, least
-        self.terms = sums.terms(outcome_is)
+        self.terms = sums.terms()
         self.asked: dict[Question, pl.DataFrame] = {}
         # expressions are made once: to make them takes longer than to count some thousand rows
-        self.strata = {coarser: f"stratum{coarser}" for coarser in (1, *(2**k for k in range(1, 9)))}
+        self.strata = {coarser: f"stratum{coarser}" for coarser in sorted({1, *(cut.coarser for cut in cuts)})}
         self.codes = {cut: f"code{place}" for place, cut in enumerate(dict.fromkeys(cuts))}
-        strata = {name: _place(sums.f, self.edges[k - 1 :: k]) for k, name in self.strata.items()}
-        codes = {name: cut.code() for cut, name in self.codes.items()}
+        strata = {name: _place(sums.f, self.edges[k - 1 :: k]).cast(nw.Int16) for k, name in self.strata.items()}
+        codes = {
+            name: cut.code() if cut.kind == TEXT else cut.code().cast(nw.Int16) for cut, name in self.codes.items()
+        }
         units = {} if sums.group is None else {"unit": sums.unit}
-        whole = relation.frame.select(**strata, **codes, **self.terms, **units, risk=sums.f)
-        self.relation = Relation(whole, relation.name, relation.show)
+        whole = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
+        if stage and not relation.ours:
+            raise InputError(_NOT_STAGED)
+        self.relation = Relation(staged(whole) if stage else whole, relation.name, relation.show)
 
     def __call__(self, question: Question) -> pl.DataFrame:
         """Count rows by the keys of a question, in their order."""
@@ -335,7 +347,7 @@ class CellSource:
         rate = _place(nw.col("risk"), edges, values=[float(rates.get(k, 0.0)) for k in range(len(edges) + 1)])
         w = nw.col("w") if "w" in known.columns else nw.lit(1.0)
         coded = {f"cell{k}": nw.col(self.codes[cut]) for k, cut in enumerate(question.cuts)}
-        frame = self.relation.frame.select(unit=nw.col("unit"), **coded, n=nw.col("n"), y=nw.col("y"), w=w, p=rate)
+        frame = self.relation.frame.select(unit=nw.col("unit"), **coded, n=nw.lit(1.0), y=nw.col("y"), w=w, p=rate)
         v, e = nw.col("p") * (1 - nw.col("p")), nw.col("y") - nw.col("p")
         w, s = nw.col("w"), v.sqrt()
         sums = {"n": nw.col("n"), "y": nw.col("y"), "e": e, "s": s, "v": v}
@@ -368,7 +380,7 @@ class CellSource:
         coded: Callable[[Cut], nw.Expr] = lambda cut: nw.col(self.codes[cut])  # noqa: E731
         codes = [*map(coded, question.cuts), *(member.code(coded) for member in question.members)]
         keys = dict(zip(question.keys, [nw.col(self.strata[question.coarser]), *codes], strict=True))
-        found = self.relation.ask(keys, {name: nw.col(name) for name in self.terms})
+        found = self.relation.ask(keys, self.terms)
         cuts = dict(zip(question.keys[1:], question.cuts, strict=False))
         numbers = [cuts[name].codes_of(found[name]) if name in cuts else found[name].cast(pl.Int64) for name in keys]
         found = found.select(
@@ -378,6 +390,21 @@ class CellSource:
         found = found.group_by(list(keys)).sum().sort(list(keys))
         self._check(found)
         return merged(found, question, self.least)
+
+
+_NOT_STAGED = f"{argument('stage')} is for files, databases and polars; make a table of a relation of your own yourself"
+
+
+def staged(frame: nw.LazyFrame) -> nw.LazyFrame:
+    """Keep the columns that are counted for as long as the scan takes: in memory, or in a temporary table of DuckDB."""
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        return nw.from_native(native.collect(engine="streaming").lazy())
+    if frame.implementation.is_duckdb():
+        # of files and databases alone: the connection is ours, in memory
+        native.create("staged")
+        return nw.from_native(native.query("whole", "select * from staged"))
+    raise InputError(_NOT_STAGED)
 
 
 def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
@@ -422,7 +449,7 @@ def open_relation(source: Any, *, sql: str | None = None, show: Callable[[str], 
         ) from None
     if isinstance(frame, nw.DataFrame):
         frame = nw.from_native(frame.to_polars().lazy())
-    return Relation(frame, "the frame", show)  # type: ignore[arg-type]
+    return Relation(frame, "the frame", show, ours=not frame.implementation.is_duckdb())  # type: ignore[arg-type]
 
 
 def only(relation: Relation, where: str) -> Relation:
@@ -435,7 +462,7 @@ def only(relation: Relation, where: str) -> Relation:
             chosen = nw.from_native(native.filter(where))
         else:
             raise InputError(f"{argument('where')} is for files, DuckDB and polars: filter the frame before")
-        return Relation(chosen, relation.name, relation.show)
+        return Relation(chosen, relation.name, relation.show, relation.ours)
     except InputError:
         raise
     except Exception as error:
@@ -454,8 +481,9 @@ def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
         place, table = text.split("::", 1)
         if not Path(place).is_file():
             raise FileError(f"{place}: no such file; give FILE.duckdb::TABLE")
-        connection = _tried(lambda: _connected(place, read_only=True), place)
-        return nw.from_native(_tried(lambda: connection.table(table), text))  # type: ignore[arg-type]
+        connection, written = _connected(), place.replace("'", "''")
+        _tried(lambda: connection.execute(f"attach '{written}' as source (read_only)"), place)
+        return nw.from_native(_tried(lambda: connection.table(f"source.{table}"), text))  # type: ignore[arg-type]
     path, plain = Path(text), _PATTERN.sub(r"[\1]", text)
     ending = path.suffix
     if path.is_dir():

@@ -463,3 +463,17 @@ def test_days_of_dates_are_units(days, engine):
 def test_groups_that_cannot_be_counted_are_refused(days, options, said):
     with pytest.raises(InputError, match=said):
         miscal.scan(days.with_columns(blank=pl.lit(None, pl.String)), **EVENT, **options)
+
+
+def test_staged_rows_are_the_same_rows(rows, tmp_path):
+    rows.write_parquet(tmp_path / "rows.parquet")
+    one, *others = (
+        miscal.scan(source, stage=stage, **EVENT).summary.model_dump(exclude={"source", "seconds"})
+        for source, stage in [(rows, False), (rows, True), (tmp_path / "rows.parquet", True)]
+    )
+    for other in others:
+        assert json.loads(json.dumps(one), parse_float=lambda x: f"{float(x):.9g}") == json.loads(
+            json.dumps(other), parse_float=lambda x: f"{float(x):.9g}"
+        )
+    with pytest.raises(InputError, match="make a table of a relation of your own"):
+        miscal.scan(duckdb.connect().from_arrow(rows.to_arrow()), stage=True, **EVENT)

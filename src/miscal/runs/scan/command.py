@@ -188,7 +188,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
         [*planned.cells.cuts, *(cut for pair in planned.cells.pairs for cut in pair)],
         (planned.n, planned.events),
     )
-    source = CellSource(relation, sums, planned.edges, cuts, outcome_is, size, asked.least_rows)
+    source = CellSource(relation, sums, planned.edges, cuts, outcome_is, size, asked.least_rows, asked.stage)
     about = {
         "kind": asked.kind,
         "source": relation.name,

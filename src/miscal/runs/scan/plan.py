@@ -136,8 +136,9 @@ def check_rows(relation: Relation, sums: Sums) -> str:
 
 def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Planned:
     """Cut the probability into strata and columns into cells, from counts of rows."""
-    terms = sums.terms(outcome_is)
-    fine = relation.ask({"cell": cell_of(sums.f)}, {name: terms[name] for name in ("n", "y")}).sort("cell")
+    terms = sums.terms()
+    known = Relation(relation.frame.select(**sums.base(outcome_is)), relation.name, relation.show)
+    fine = known.ask({"cell": cell_of(nw.col("risk"))}, {name: terms[name] for name in ("n", "y")}).sort("cell")
     n, events = float(fine["n"].sum()), float(fine["y"].sum())
     if not 0 < events < n:
         raise InputError(f"all {n:,.0f} outcomes are alike: a scan needs rows of either outcome")
