@@ -7,7 +7,8 @@ import pytest
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.data.relations import CellSource, Cut, Question, Sums, cell_of, lower_end, merged, open_relation
+from miscal.data.counting import CellSource, Cut, Question, Sums, cell_of, lower_end, merged
+from miscal.data.relations import open_relation
 from miscal.findings.ledger import LedgerSettings, find, named_groups
 from miscal.findings.ledger.cells import CellPlan, CellTable, wide
 from miscal.findings.ledger.ledger import ledger_of

@@ -15,7 +15,8 @@ from scipy.sparse import csc_array
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
-from miscal.data.relations import DATE, NUMBER, TEXT, Cut, Member, Question
+from miscal.data.counting import Cut, Member, Question
+from miscal.data.relations import DATE, NUMBER, TEXT
 from miscal.findings.conditions import Both, Condition, Missing, Trend, Value
 from miscal.findings.conditions.condition import written
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches

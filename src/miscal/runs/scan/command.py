@@ -23,7 +23,8 @@ from miscal.base.sql_text import Dialect
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
-from miscal.data.relations import CellSource, Question, only, open_relation
+from miscal.data.counting import CellSource, Question
+from miscal.data.relations import only, open_relation
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod

@@ -19,7 +19,7 @@ from miscal.base.sql_text import farthest, odds_of, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP, logit
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
-from miscal.data.relations import Cut, Member
+from miscal.data.counting import Cut, Member
 from miscal.findings.ledger.blocks import Split
 from miscal.runs.scan.plan import cell_sql
 

@@ -15,7 +15,7 @@ from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.base.tables import read_parquet
 from miscal.base.vocabulary import Kind
-from miscal.data.relations import Member, Question
+from miscal.data.counting import Member, Question
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ColumnValue, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellPlan

@@ -14,20 +14,8 @@ import polars as pl
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.data.columns import split_names
-from miscal.data.relations import (
-    DATE,
-    NUMBER,
-    PERIODS,
-    TEXT,
-    Cut,
-    Relation,
-    Sums,
-    cell_of,
-    day_counts,
-    level_counts,
-    lower_end,
-    number_counts,
-)
+from miscal.data.counting import PERIODS, Cut, Sums, cell_of, lower_end
+from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
 from miscal.findings.ledger.cells import CellPlan, wide

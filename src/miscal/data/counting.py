@@ -1,0 +1,377 @@
+"""Rows counted in cells: how columns are cut, what is summed of a row, and the answers to such questions.
+
+Every question is a `group_by` with sums, written with the lazy interface of narwhals alone, so that polars, DuckDB and
+whatever else narwhals knows answer it. Cells of the probability are cut by sums and products with powers of two, which
+every engine computes alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import narwhals as nw
+import polars as pl
+
+from miscal.base.errors import InputError, argument
+from miscal.data.relations import DATE, NUMBER, TEXT, Relation
+
+PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
+MOST_UNITS = 100_000
+BLANK = "\N{SYMBOL FOR NULL}"
+"""Stands for a missing text among the values of a column."""
+POOLED = -1
+_WIDTH, _PART, _OCTAVES = 4096, 8, range(5, 21)
+"""Cells are of equal width in f from 1/32 to 31/32, and of equal width in octaves of f, or of 1 - f, beyond."""
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a column is cut into cells: into values, of which the last cell has what is missing, or between edges.
+
+    `values`: texts or numbers that are cells each; `edges`: where one bin ends and the next begins, dates as seconds
+    since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows. `coarser`: how many strata of the
+    probability are one where this column is counted. `whole`: whether all numbers are whole and near each other.
+    """
+
+    column: str
+    kind: str
+    values: tuple[Any, ...] = ()
+    edges: tuple[float, ...] = ()
+    pooled: int = 0
+    pooled_rows: int = 0
+    coarser: int = 1
+    whole: bool = False
+    timed: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of cells without the one of missing values."""
+        return len(self.values) if self.values else len(self.edges) + 1
+
+    def code(self) -> nw.Expr:
+        """Return the cell of each row; of texts the text itself."""
+        column = nw.col(self.column)
+        if self.kind == TEXT:
+            text = _as_text(column, self.values).fill_null(BLANK)
+            return nw.when(text.is_in([*self.values, BLANK])).then(text).otherwise(nw.lit("")) if self.pooled else text
+        ends = [(_EPOCH + timedelta(seconds=edge)) if self.kind == DATE else edge for edge in self.edges]
+        if self.kind == DATE and not self.timed:
+            ends = [end.date() for end in ends]
+        known = column if self.kind == DATE else column.cast(nw.Float64)
+        lacking = known.is_null() if self.kind == DATE else known.is_null() | known.is_nan() | ~known.is_finite()
+        inner = _place(known, self.values[1:] if self.values else ends)
+        return nw.when(lacking).then(nw.lit(self.count)).otherwise(inner)
+
+    def codes_of(self, values: pl.Series) -> pl.Series:
+        """Return what was asked as the numbers of cells."""
+        if self.kind != TEXT:
+            return values.cast(pl.Int64)
+        places = {value: place for place, value in enumerate((*self.values, BLANK))}
+        return values.replace_strict(places, default=POOLED, return_dtype=pl.Int64)
+
+
+def _as_text(column: nw.Expr, values: Sequence[Any]) -> nw.Expr:
+    if tuple(values) in (("False",), ("True",), ("False", "True")):
+        return nw.when(column.cast(nw.String).is_in(["true", "True"])).then(nw.lit("True")).otherwise(
+            nw.when(column.is_null()).then(nw.lit(BLANK)).otherwise(nw.lit("False"))
+        )  # fmt: skip
+    return column.cast(nw.String)
+
+
+def _place(column: nw.Expr, edges: Sequence[Any], first: int = 0, values: Sequence[float] | None = None) -> nw.Expr:
+    """Count the edges that are at most the value, by halving; or return the value of each place."""
+    if not edges:
+        return nw.lit(first if values is None else values[first])
+    half = len(edges) // 2
+    above = _place(column, edges[half + 1 :], first + half + 1, values)
+    below = _place(column, edges[:half], first, values)
+    return nw.when(column >= nw.lit(edges[half])).then(above).otherwise(below)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Which rows belong to a group: those of some cells of one or two columns, or all others.
+
+    `cells`: numbers of cells, one of each column. `apart`: the cells are told apart, not only from others.
+    """
+
+    cuts: tuple[Cut, ...]
+    cells: tuple[tuple[int, ...], ...]
+    others: bool = False
+    apart: bool = False
+
+    def code(self, coded: Callable[[Cut], nw.Expr]) -> nw.Expr:
+        """Return 1 where a row belongs to it, 0 where not; the cell where they are told apart."""
+        if self.apart:
+            return coded(self.cuts[0])
+
+        def is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
+            names = (*cut.values, BLANK)
+            known = [names[cell] if cell >= 0 else "" for cell in cells] if cut.kind == TEXT else list(cells)
+            return coded(cut).is_in(known)
+
+        if len(self.cuts) == 1:
+            inside = is_in(self.cuts[0], [cell for (cell,) in self.cells])
+        else:
+            pairs = [is_in(self.cuts[0], [one]) & is_in(self.cuts[1], [two]) for one, two in self.cells]
+            inside = pairs[0]
+            for pair in pairs[1:]:
+                inside = inside | pair
+        yes, no = (0, 1) if self.others else (1, 0)
+        return nw.when(inside).then(nw.lit(yes)).otherwise(nw.lit(no))
+
+
+@dataclass(frozen=True)
+class Question:
+    """Rows counted by stratum, by cells of up to two columns, and by membership of groups.
+
+    `coarser`: how many neighbouring strata are one. `units`: whether rows are summed by unit, not by stratum.
+    """
+
+    cuts: tuple[Cut, ...] = ()
+    members: tuple[Member, ...] = ()
+    coarser: int = 1
+    units: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of what it tells apart."""
+        cells = tuple(f"cell{k}" for k in range(len(self.cuts)))
+        return ("unit" if self.units else "stratum", *cells, *(f"member{k}" for k in range(len(self.members))))
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What is summed of a row: which columns are probability and outcome, weight, or counts of rows and of events."""
+
+    probability: str
+    event: str | None
+    positive: Any = None
+    weight: str | None = None
+    count: str | None = None
+    events: str | None = None
+    group: str | None = None
+    period: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that play a part; of dates whose periods are units, the column may name findings, too."""
+        group = None if self.period else self.group
+        parts = (self.probability, self.event, self.weight, self.count, self.events, group)
+        return tuple(c for c in parts if c is not None)
+
+    @property
+    def unit(self) -> nw.Expr:
+        """What is counted once."""
+        column = nw.col(self.group or "")
+        return column if self.period is None else column.dt.truncate(PERIODS[self.period])
+
+    @property
+    def rows(self) -> nw.Expr:
+        """How many rows each stands for."""
+        return nw.lit(1) if self.count is None else nw.col(self.count)
+
+    @property
+    def f(self) -> nw.Expr:
+        """The probability."""
+        return nw.col(self.probability).cast(nw.Float64)
+
+    def base(self, outcome_is: str = NUMBER) -> dict[str, nw.Expr]:
+        """Return what is needed of a row, by name."""
+        known = {"risk": self.f}
+        if self.count is not None:
+            known |= {"n": nw.col(self.count).cast(nw.Float64), "y": nw.col(self.events or "").cast(nw.Float64)}
+        else:
+            known |= {"y": self.outcome(outcome_is)}
+        return known if self.weight is None else known | {"w": nw.col(self.weight).cast(nw.Float64)}
+
+    def terms(self) -> dict[str, nw.Expr]:
+        """Return what is summed of these, by name."""
+        n, y, f = nw.lit(1.0) if self.count is None else nw.col("n"), nw.col("y"), nw.col("risk")
+        found = {"n": n, "y": y, "f": n * f, "fy": y * f, "ff": n * f * f}
+        if self.weight is not None:
+            w = nw.col("w")
+            found |= {"w": w, "wy": w * y, "ww": w * w, "wwy": w * w * y, "wf": w * f, "wfy": w * y * f}
+        return found
+
+    def outcome(self, is_a: str) -> nw.Expr:
+        """Return the outcome as 0 or 1."""
+        column = nw.col(self.event or "")
+        if self.positive is not None or is_a == "boolean":
+            asked = [str(self.positive)] if self.positive is not None else ["true", "True"]
+            hit = column.cast(nw.String).is_in(asked)
+            return nw.when(hit).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+        return column.cast(nw.Float64)
+
+
+def cell_of(f: nw.Expr) -> nw.Expr:
+    """Return the fine cell of a probability, 0 to 4,095, rising with it."""
+    # an end of the middle is the first cell beyond it
+    found = (f * _WIDTH).floor()
+    for k in _OCTAVES:
+        low, width, place = 2.0 ** -(k + 1), 2.0 ** (k + 4), _PART * (k - 5)
+        inside = (f >= nw.lit(low)) & (f < nw.lit(2 * low))
+        found = nw.when(inside).then(((f - low) * width).floor() + (120 - place)).otherwise(found)
+        start = 1 - 2 * low
+        inside = (f >= nw.lit(start)) & (f < nw.lit(1 - low))
+        found = nw.when(inside).then(((f - start) * width).floor() + (3968 + place)).otherwise(found)
+    found = nw.when(f < nw.lit(2.0**-21)).then(nw.lit(0.0)).otherwise(found)
+    return nw.when(f >= nw.lit(1 - 2.0**-21)).then(nw.lit(4095.0)).otherwise(found)
+
+
+def lower_end(cell: int) -> float:
+    """Return the least probability of a fine cell.
+
+    Examples
+    --------
+    >>> lower_end(2048), lower_end(0), 0 < lower_end(8) < lower_end(120) < 1 / 32, 31 / 32 <= lower_end(3968) < 1
+    (0.5, 0.0, True, True)
+    """
+    if 128 <= cell < 3968:
+        return cell / _WIDTH
+    upper, part = cell >= 3968, cell - 3968 if cell >= 3968 else 127 - cell
+    k, within = 5 + part // _PART, part % _PART
+    if upper:
+        return 1 - 2.0**-k + within * 2.0 ** -(k + 4)
+    return 0.0 if cell == 0 else 2.0 ** -(k + 1) + (_PART - 1 - within) * 2.0 ** -(k + 4)
+
+
+class CellSource:
+    """Counts the rows of a relation in cells, and keeps what was counted.
+
+    `edges`: probabilities at which strata begin, but for the first. `cuts`: those that are asked for. `outcome_is`:
+    type of the outcome. `rows`: how many rows there are, and how many events: a count that has others is refused.
+    `least`: cells of fewer rows are merged.
+    """
+
+    def __init__(
+        self,
+        relation: Relation,
+        sums: Sums,
+        edges: Sequence[float],
+        cuts: Sequence[Cut],
+        outcome_is: str,
+        rows: tuple[float, float],
+        least: int = 1,
+        stage: bool = False,
+    ) -> None:
+        self.sums, self.edges, self.rows, self.least = sums, tuple(edges), rows, least
+        self.terms = sums.terms()
+        self.asked: dict[Question, pl.DataFrame] = {}
+        # expressions are made once: to make them takes longer than to count some thousand rows
+        self.strata = {coarser: f"stratum{coarser}" for coarser in sorted({1, *(cut.coarser for cut in cuts)})}
+        self.codes = {cut: f"code{place}" for place, cut in enumerate(dict.fromkeys(cuts))}
+        strata = {name: _place(sums.f, self.edges[k - 1 :: k]).cast(nw.Int16) for k, name in self.strata.items()}
+        codes = {
+            name: cut.code() if cut.kind == TEXT else cut.code().cast(nw.Int16) for cut, name in self.codes.items()
+        }
+        units = {} if sums.group is None else {"unit": sums.unit}
+        whole = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
+        if stage and not relation.ours:
+            raise InputError(_NOT_STAGED)
+        self.relation = Relation(staged(whole) if stage else whole, relation.name, relation.show)
+
+    def __call__(self, question: Question) -> pl.DataFrame:
+        """Count rows by the keys of a question, in their order."""
+        if question not in self.asked:
+            self.asked[question] = self._by_unit(question) if question.units else self._counted(question)
+        return self.asked[question]
+
+    def _by_unit(self, question: Question) -> pl.DataFrame:
+        """Sum by unit and cell what design effects are made of; units are numbered in an order of their own."""
+        known = self(Question(coarser=question.coarser))
+        right, every = ("wy", "w") if "w" in known.columns else ("y", "n")
+        rates = dict(zip(known["stratum"].to_list(), (known[right] / known[every]).to_list(), strict=True))
+        edges = self.edges[question.coarser - 1 :: question.coarser]
+        rate = _place(nw.col("risk"), edges, values=[float(rates.get(k, 0.0)) for k in range(len(edges) + 1)])
+        w = nw.col("w") if "w" in known.columns else nw.lit(1.0)
+        coded = {f"cell{k}": nw.col(self.codes[cut]) for k, cut in enumerate(question.cuts)}
+        frame = self.relation.frame.select(unit=nw.col("unit"), **coded, n=nw.lit(1.0), y=nw.col("y"), w=w, p=rate)
+        v, e = nw.col("p") * (1 - nw.col("p")), nw.col("y") - nw.col("p")
+        w, s = nw.col("w"), v.sqrt()
+        sums = {"n": nw.col("n"), "y": nw.col("y"), "e": e, "s": s, "v": v}
+        sums |= {"uw": w, "we": w * e, "ws": w * s, "wwv": w * w * v}
+        found = Relation(frame, self.relation.name, self.relation.show).ask(
+            {name: nw.col(name) for name in question.keys}, sums
+        )
+        if (many := found["unit"].n_unique()) > MOST_UNITS:
+            raise InputError(
+                f"{argument('group')}: {self.sums.group!r} has {many:,} units; at most {MOST_UNITS:,} are summed: give "
+                "a period of its dates, such as COL:day, or what is coarser"
+            )
+        cells = dict(zip(question.keys[1:], question.cuts, strict=True))
+        found = found.with_columns(unit=found["unit"].rank("dense").cast(pl.Int64) - 1)
+        found = found.with_columns(*(cut.codes_of(found[name]).alias(name) for name, cut in cells.items()))
+        found = found.group_by(list(question.keys)).sum().sort(list(question.keys))
+        self._check(found)
+        return found.select(*question.keys, *(pl.col(name).cast(pl.Float64) for name in sums))
+
+    def _check(self, found: pl.DataFrame) -> None:
+        """Refuse counts that are not of the rows that were counted first."""
+        if (n := float(found["n"].sum()), y := float(found["y"].sum())) != self.rows:
+            raise InputError(
+                f"{self.relation.name} changed while it was read: it had {self.rows[0]:,.0f} rows with "
+                f"{self.rows[1]:,.0f} events, and then {n:,.0f} with {y:,.0f}; nothing was written: scan a copy, or a "
+                "table that nobody writes to"
+            )
+
+    def _counted(self, question: Question) -> pl.DataFrame:
+        coded: Callable[[Cut], nw.Expr] = lambda cut: nw.col(self.codes[cut])  # noqa: E731
+        codes = [*map(coded, question.cuts), *(member.code(coded) for member in question.members)]
+        keys = dict(zip(question.keys, [nw.col(self.strata[question.coarser]), *codes], strict=True))
+        found = self.relation.ask(keys, self.terms)
+        cuts = dict(zip(question.keys[1:], question.cuts, strict=False))
+        numbers = [cuts[name].codes_of(found[name]) if name in cuts else found[name].cast(pl.Int64) for name in keys]
+        found = found.select(
+            *(one.alias(name) for one, name in zip(numbers, keys, strict=True)),
+            *(pl.col(name).cast(pl.Float64) for name in self.terms),
+        )
+        found = found.group_by(list(keys)).sum().sort(list(keys))
+        self._check(found)
+        return merged(found, question, self.least)
+
+
+_NOT_STAGED = f"{argument('stage')} is for files, databases and polars; make a table of a relation of your own yourself"
+
+
+def staged(frame: nw.LazyFrame) -> nw.LazyFrame:
+    """Keep the columns that are counted for as long as the scan takes: in memory, or in a temporary table of DuckDB."""
+    native = frame.to_native()
+    if isinstance(native, pl.LazyFrame):
+        return nw.from_native(native.collect(engine="streaming").lazy())
+    if frame.implementation.is_duckdb():
+        # of files and databases alone: the connection is ours, in memory
+        native.create("staged")
+        return nw.from_native(native.query("whole", "select * from staged"))
+    raise InputError(_NOT_STAGED)
+
+
+def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
+    """Merge cells of fewer rows: values first, then memberships, then with the stratum before.
+
+    Examples
+    --------
+    >>> cells = pl.DataFrame({"stratum": [0, 0, 1], "n": [30.0, 3.0, 5.0]})
+    >>> merged(cells.group_by("stratum").sum().sort("stratum"), Question(), 20).rows()
+    [(0, 38.0)]
+    """
+    keys = list(question.keys)
+    rare = pl.col("n") < least
+    for name, other in [*((k, POOLED) for k in keys if k.startswith("cell")), *((k, 0) for k in keys[1:] if "m" in k)]:
+        if (cells["n"] >= least).all():
+            return cells
+        cells = cells.with_columns(pl.when(rare).then(pl.lit(other, pl.Int64)).otherwise(name).alias(name))
+        cells = cells.group_by(keys).sum().sort(keys)
+    while len(cells) > 1 and not (cells["n"] >= least).all():
+        place = int(cells["n"].arg_min() or 0)
+        other = place - 1 if place else 1
+        row = {name: cells[name][other] for name in keys}
+        cells = cells.with_row_index("at").with_columns(
+            *(pl.when(pl.col("at") == place).then(row[name]).otherwise(name).alias(name) for name in keys)
+        )
+        cells = cells.drop("at").group_by(keys).sum().sort(keys)
+    return cells
