@@ -329,6 +329,32 @@ def test_cells_are_a_source_of_their_own(saved):
     assert found == written
 
 
+def test_cells_know_what_was_counted(saved):
+    with pytest.raises(InputError, match="leave `probability` out"):
+        miscal.scan(saved / "cells.parquet", probability="risk")
+
+
+def test_hostile_names_and_values_stay_what_they_are(tmp_path):
+    hostile = {"a": "O'Hare", "b": "<script>alert(1)</script>", "c": "--; drop table x"}
+    frame = table(8).rename({"carrier": 'we"ird <b>', "risk": "p`; q"})
+    frame = frame.with_columns(pl.col('we"ird <b>').replace(hostile)).drop("day", "hour")
+    found = miscal.scan(frame, probability="p`; q", event="late")
+    assert any(hostile["b"] in one for one in found.findings["group"])
+    found.save(tmp_path / "out")
+    assert miscal.verify(tmp_path / "out").equal
+    assert hostile["b"] not in (tmp_path / "out" / "report.html").read_text()
+    base = duckdb.connect()
+    base.register("rows_", frame.to_arrow())
+    assert len(base.sql(f"select {found.sql()} as p from rows_").pl()) == len(frame)
+
+
+def test_a_column_of_very_many_levels_is_left_out():
+    n = 30_000
+    frame = table(9, n).drop("day").with_columns(name=pl.int_range(n).cast(pl.String))
+    found = miscal.scan(frame, **EVENT).summary
+    assert [one.name for one in found.left_out] == ["name"]
+
+
 def changed(saved, tmp_path, name, change):
     folder = tmp_path / "copy"
     folder.mkdir()

@@ -17,7 +17,7 @@ import polars as pl
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
 from miscal.base.files import whole_folder
-from miscal.base.options import of_fields, takes
+from miscal.base.options import given, of_fields, takes
 from miscal.base.signatures import checked_call
 from miscal.base.sql_text import Dialect
 from miscal.base.vocabulary import Vocabulary, vocabulary
@@ -168,6 +168,8 @@ def scan(data: Any = None, **options: Any) -> Scan:
     asked = of_fields(ScanOptions, options)
     start = time.monotonic()
     if isinstance(data, (str, Path)) and _is_cells(Path(data)):
+        if more := next(iter(given(asked)), None):
+            raise InputError(f"{data} holds cells, which know what was counted: leave {argument(more)} out")
         return summarised(read_cells(data), start)
     sums = sums_of(asked)
     show = (lambda text: print(text, file=sys.stderr)) if asked.show_sql else None
