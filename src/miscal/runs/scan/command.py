@@ -259,6 +259,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         n=everything.n,
         events=float(everything.counts @ everything.correct),
         weighted=weighted,
+        group=about["group"],
         accuracy=Measure(value=accuracy, interval=_interval(everything, accuracy)),
         confidence=average(everything.confidence, everything.weight),
         strata=strata,

@@ -55,8 +55,9 @@ class LeftOut(Part):
 class ScanSummary(Document):
     """What a scan found.
 
-    `accuracy`: share of outcomes that are 1, of the weight where rows have weights. `values`: every value of every
-    column. `least_rows`: fewest rows of a cell. `cells`: rows of cells.parquet; `digest` is that of the file.
+    `group`: what is counted once; None where every row is. `accuracy`: share of outcomes that are 1, of the weight
+    where rows have weights. `values`: every value of every column. `least_rows`: fewest rows of a cell. `cells`: rows
+    of cells.parquet; `digest` is that of the file.
     """
 
     schema_version: int = FORMAT
@@ -67,6 +68,7 @@ class ScanSummary(Document):
     n: NonNegativeInt
     events: FiniteFloat
     weighted: bool
+    group: Text | None
     accuracy: Measure
     confidence: FiniteFloat
     strata: NonNegativeInt
