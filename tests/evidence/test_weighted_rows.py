@@ -13,6 +13,7 @@ from miscal.evidence.limits.covariance import counted, weigh
 from miscal.evidence.settings import EvidenceSettings
 from miscal.findings.judging import judge
 from miscal.findings.ledger import LEDGER_DEFAULTS, find, named_groups
+from miscal.findings.ledger.blocks import RowTable
 from miscal.findings.ledger.ledger import odds_ratio
 from miscal.findings.ledger.scan import _Scan
 from miscal.findings.ledger.sizes import hidden_interval
@@ -163,14 +164,15 @@ def test_the_variance_of_the_scan_is_that_of_permutations_within_strata():
     y, f, _, weight = rows(n=400)
     kinds = np.random.default_rng(5).choice(["a", "b", "c"], 400).astype(object)
     groups = named_groups({"kind": kinds})
-    one = _Scan(LabelledRows(y, f, f, design=known(y, f, weight)), groups, 0, LEDGER_DEFAULTS, 1.0)
+    one = _Scan(RowTable(LabelledRows(y, f, f, design=known(y, f, weight)), groups), 0, LEDGER_DEFAULTS, 1.0)
+    [block] = one.blocks
     mass, rng, totals, given = weight / weight.mean(), np.random.default_rng(1), [], []
-    stratum, residual = one.strata.stratum, centred(y - f, one.strata.stratum)
+    stratum, residual = block.strata.stratum, centred(y - f, block.strata.stratum)
     for _ in range(3_000):
         order = np.lexsort((rng.random(400), stratum))
         shuffled = np.empty(400)
         shuffled[np.argsort(stratum, kind="stable")] = residual[order]
-        totals.append(one.columns.sums(mass * centred(shuffled, stratum, mass)))
+        totals.append(block.columns.sums(mass * centred(shuffled, stratum, mass)))
     assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.1)
     one.take(0)
     given = np.cov(np.array(totals).T)

@@ -16,6 +16,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.encoders import FeatureColumns
 from miscal.evidence.conditional import centred, outcome_given_confidence
 from miscal.findings.ledger import Finding, LedgerSettings, find, named_groups, with_features
+from miscal.findings.ledger.blocks import RowTable
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
 from miscal.findings.ledger.scan import _Scan, scan
 
@@ -185,8 +186,9 @@ def test_descriptions_of_dates_tell_their_rows():
 
 def test_the_variance_is_that_of_permutations_within_strata():
     groups, y, f, _ = planted(0, n=400)
-    one = _Scan(LabelledRows(y, f, np.full(400, 0.5)), groups, 0, LedgerSettings(), 1.0)
-    rng, stratum = np.random.default_rng(1), one.strata.stratum
+    one = _Scan(RowTable(LabelledRows(y, f, np.full(400, 0.5)), groups), 0, LedgerSettings(), 1.0)
+    [block] = one.blocks
+    rng, stratum = np.random.default_rng(1), block.strata.stratum
     centred_residual = centred(y - 0.5, stratum)
     order = np.argsort(stratum, kind="stable")
     totals = []
@@ -194,7 +196,7 @@ def test_the_variance_is_that_of_permutations_within_strata():
         shuffled = order[np.lexsort((rng.random(400), stratum[order]))]
         residual = np.empty(400)
         residual[order] = centred_residual[shuffled]
-        totals.append(one.columns.sums(residual))
+        totals.append(block.columns.sums(residual))
     assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.2)
 
 

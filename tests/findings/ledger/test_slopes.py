@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, SLOPE, find, named_groups
+from miscal.findings.ledger.blocks import RowTable
 from miscal.findings.ledger.exact import Strata, exact_slope_p_value
 from miscal.findings.ledger.scan import _Scan, scan
 from miscal.findings.ledger.slopes import bins_of, slope_left, thirds
@@ -111,11 +112,14 @@ def test_without_a_share_of_the_error_no_slope_is_a_candidate():
 @given(st.integers(0, 1_000), st.sampled_from([0.4, 1.0, 2.5]))
 def test_the_sum_of_a_slope_is_uncorrelated_with_that_of_its_group_and_rises_with_no_transformation(seed, power):
     groups, rows = table_of(seed, lambda odds: odds, n=300, groups=4)
-    one, other = (_Scan(LabelledRows(rows.correct, f, rows.expected), groups, 0, LEDGER_DEFAULTS, 1.0) for f in
-                  (rows.confidence, rows.confidence**power))  # fmt: skip
+    one, other = (
+        _Scan(RowTable(LabelledRows(rows.correct, f, rows.expected), groups), 0, LEDGER_DEFAULTS, 1.0)
+        for f in (rows.confidence, rows.confidence**power)
+    )
+    [block] = one.blocks
     assert one.total == pytest.approx(other.total)
     for candidate in np.flatnonzero(one.is_slope):
-        across = one.strata.covariances(one.columns, one.columns.dense(candidate))
+        across = block.strata.covariances(block.columns, block.columns.dense(candidate))
         assert across[one.of[candidate]] == pytest.approx(0, abs=1e-9)
         assert across[candidate] == pytest.approx(one.variance[candidate])
 
@@ -220,7 +224,7 @@ def test_the_interval_of_a_slope_excludes_0_where_its_test_rejects_given_other_f
     odds = np.where(south, (0.6 + 0.1 * seed) * logit(f), logit(f)) - 1.5 * (south & (form == "a") & (f < 0.5))
     y = (rng.random(3_000) < expit(odds)).astype(float)
     groups = named_groups({"place": place, "form": form})
-    one = _Scan(LabelledRows(y, f, crossfitted(y, f)), groups, 0, LEDGER_DEFAULTS, 1.0)
+    one = _Scan(RowTable(LabelledRows(y, f, crossfitted(y, f)), groups), 0, LEDGER_DEFAULTS, 1.0)
     pair = next(place for place, words in enumerate(groups.descriptions) if "south" in words and "form = a" in words)
     one.take(pair)
     z, told = one._given_chosen(), 0
