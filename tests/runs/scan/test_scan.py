@@ -454,7 +454,7 @@ def days():
 
 
 def test_units_widen_what_is_said_and_can_be_checked(days, tmp_path):
-    alone = miscal.scan(days, columns="weekday", **EVENT).summary
+    alone = miscal.scan(days, columns="weekday", group="none", **EVENT).summary
     found = miscal.scan(days, columns="weekday", group="number", **EVENT)
     found.save(tmp_path / "out")
     assert miscal.verify(tmp_path / "out").equal
@@ -464,6 +464,19 @@ def test_units_widen_what_is_said_and_can_be_checked(days, tmp_path):
     assert np.mean(width[: len(width) // 2]) < 0.7 * np.mean(width[len(width) // 2 :])
     assert len(found.summary.findings) <= len(alone.findings)
     assert "counted by number" in found.summary.warnings[0]
+
+
+def test_units_are_found_by_their_names(days):
+    def counted(frame, **options):
+        return miscal.scan(frame, columns="weekday", **EVENT, **options).summary.group
+
+    assert counted(days) == "at:day"
+    assert counted(days.with_columns(customer_id=pl.col("number"))) == "customer_id"
+    # each row its own, or too few to be judged by
+    assert counted(days.with_row_index("user").drop("at")) is None
+    assert counted(days.drop("at").with_columns(user=pl.col("weekday"))) is None
+    assert counted(days, group="none") is None
+    assert counted(days, least_rows=20) is None
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

@@ -46,7 +46,7 @@ from miscal.runs.scan.document import (
     read_cells,
 )
 from miscal.runs.scan.options import ScanOptions
-from miscal.runs.scan.plan import check_rows, plan_of, sums_of
+from miscal.runs.scan.plan import check_rows, found_units, plan_of, sums_of
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PAGE)
 _BINS = 10
@@ -171,7 +171,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
         if more := next(iter(given(asked)), None):
             raise InputError(f"{data} holds cells, which know what was counted: leave {argument(more)} out")
         return summarised(read_cells(data), start)
-    sums = sums_of(asked)
+    sums = sums_of(replace(asked, group=None) if asked.group in ("auto", "none") else asked)
     show = (lambda text: print(text, file=sys.stderr)) if asked.show_sql else None
     relation = open_relation(data, sql=asked.sql, show=show)
     if asked.where is not None:
@@ -181,6 +181,9 @@ def scan(data: Any = None, **options: Any) -> Scan:
     for what, column in {names[0]: sums.probability, names[1]: sums.event, **parts}.items():
         if column is not None:
             relation.check([column], what)
+    if asked.group in ("auto", "none"):
+        asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
+        sums = sums_of(asked)
     outcome_is = check_rows(relation, sums)
     planned = plan_of(relation, sums, outcome_is, asked.columns)
     if not planned.cells.cuts:

@@ -34,8 +34,10 @@ class ScanOptions:
     events: str | None = parameter("Column of how many of these --count rows had the event.", metavar="COL")
     group: str | None = parameter(
         "Column of what is counted once, as rows of one day or of one person are; COL:day takes the days of a column "
-        "of dates (hour, week, month and year likewise). Default: every row.",
-        metavar="COL",
+        "of dates (hour, week, month and year likewise). none counts every row; auto takes a column named like an "
+        "identity, or else the days of a column of dates, where these repeat.",
+        "auto",
+        metavar="auto|none|COL",
     )
     where: str | None = parameter("Condition that rows must meet, in the SQL of the engine.", metavar="EXPR")
     sql: str | None = parameter("Query whose rows are scanned, by DuckDB, instead of SOURCE.", metavar="QUERY")

@@ -14,7 +14,8 @@ import polars as pl
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.data.columns import split_names
-from miscal.data.counting import PERIODS, Cut, Sums, cell_of, lower_end
+from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of, lower_end
+from miscal.data.readers.candidate_groups import LEAST_UNITS, names_identity
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
@@ -55,6 +56,34 @@ def sums_of(asked: ScanOptions) -> Sums:
             f"{argument('least_rows')} rows are too large for: leave one of them out"
         )
     return Sums(f, y, asked.positive, asked.weight, asked.count, asked.events, group or None, period or None)
+
+
+def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
+    """Return a column named like an identity, or the days of one of dates, whose values repeat; None without one.
+
+    What rows that come counted, or cells of some rows, hang together by is not known.
+    """
+    if sums.count is not None or least_rows > 1:
+        return None
+    asked = {}
+    for name in relation.schema:
+        if name in sums.columns:
+            continue
+        if relation.kind_of(name) == DATE:
+            asked[f"{name}:day"] = nw.col(name).dt.truncate(PERIODS["day"])
+        elif names_identity(name):
+            asked[name] = nw.col(name)
+    if not asked:
+        return None
+    counts = {f"u{place}": column.n_unique() for place, column in enumerate(asked.values())}
+    seen = relation.collect(relation.frame.select(n=nw.len(), **counts)).row(0, named=True)
+    able = [
+        one
+        for one, key in zip(asked, counts, strict=True)
+        if LEAST_UNITS <= seen[key] <= min(seen["n"] / 2, MOST_UNITS)
+    ]
+    # who is more than when: rows of one person are of several days
+    return min(able, key=lambda one: one.endswith(":day"), default=None)
 
 
 @dataclass(frozen=True)
