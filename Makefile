@@ -14,7 +14,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts
 
-.PHONY: help venv demo study test test-whole test-all bench check size format clean
+.PHONY: help venv demo study test test-whole test-all bench check size package format clean
 
 help:
 	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
@@ -26,6 +26,7 @@ help:
 	@echo "               AUDITS=1 adds audits of three pairs, some hours"
 	@echo "make check     style, format, types, direction of imports"
 	@echo "make size      how much code, how many files and words"
+	@echo "make package   wheel and sdist in dist/, built and checked"
 	@echo "make format    rewrite to the project's style"
 
 venv: $(VENV)/.done
@@ -47,6 +48,12 @@ $(VENV)/.done: $(LOCK) $(VENV)/.done-core
 
 $(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
 	$(BIN)/python -m pip install -qq --no-deps -r requirements-bench.lock
+	touch $@
+
+# the tools that build and check the package stay out of what tests run in
+$(VENV)-package/.done: requirements-package.lock $(BUILD)
+	$(PYTHON) -m venv $(VENV)-package
+	$(VENV)-package/bin/python -m pip install -qq --no-deps -r $(BUILD) -r requirements-package.lock
 	touch $@
 
 demo: $(VENV)/.done-core
@@ -131,9 +138,15 @@ check: venv
 	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 	$(BIN)/lint-imports
 
+package: $(VENV)-package/.done
+	rm -rf dist
+	$(VENV)-package/bin/python -m build --no-isolation
+	$(VENV)-package/bin/twine check --strict dist/*
+	$(VENV)-package/bin/check-wheel-contents dist/*.whl
+
 format: venv
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-package demo build dist .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,8 @@
     python scripts/lock.py           # core, and everything that tests, checks and benchmarks need
     python scripts/lock.py core      # core alone: what `pip install miscal` brings
     python scripts/lock.py oldest    # core in the oldest versions that are allowed, on Python 3.11
+    python scripts/lock.py docs      # what building the site adds to core, on Python 3.11
+    python scripts/lock.py package   # what building and checking the package needs, on Python 3.11
 
 Install what is to be locked first. What builds the package is the same for every Python, and the benchmarks are run on
 Python 3.11 only, so those locks are written there.
@@ -64,13 +66,20 @@ def write(path: Path, pins: dict[str, str], python: str = f"CPython {VERSION}") 
 def main() -> None:
     """Write the locks of this Python, and on the main version those that there is one of."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("all", "core", "oldest"), default="all")
+    parser.add_argument("what", nargs="?", choices=("all", "core", "oldest", "docs", "package"), default="all")
     what = parser.parse_args().what
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, groups = asked["project"], asked["dependency-groups"]
     core = closure(project["dependencies"])
     if what == "oldest":
         write(ROOT / "requirements-core-oldest.lock", core)
+        return
+    if what in ("docs", "package"):
+        # the site is built in the environment of core, the package in one of its own
+        plot = project["optional-dependencies"]["plot"] if what == "docs" else []
+        known = closure(groups["build"]) | (core if what == "docs" else {})
+        every = closure(groups[what] + plot)
+        write(ROOT / f"requirements-{what}.lock", {name: pin for name, pin in every.items() if name not in known})
         return
     main_version = VERSION == MAIN_VERSION
     ending = ".lock" if main_version else f"-{VERSION}.lock"

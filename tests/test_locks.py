@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -41,6 +42,22 @@ def test_the_lock_of_the_tests_adds_to_that_of_core(version):
     every = pins(f"requirements{version}.lock")
     for part in (f"requirements-core{version}.lock", "requirements-build.lock"):
         assert pins(part).items() <= every.items()
+
+
+def test_the_recipe_of_conda_asks_for_what_the_package_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
+    assert recipe["context"]["version"] == project["version"]
+    assert f">={recipe['context']['python_min']}" == project["requires-python"]
+    asked = {Requirement(need) for need in recipe["requirements"]["run"] if not need.startswith("python ")}
+    assert asked == set(ASKED)
+
+
+@pytest.mark.parametrize("name", ["requirements-docs.lock", "requirements-package.lock"])
+def test_locks_of_tools_hold_the_versions_of_the_tests(name):
+    every, tools = pins("requirements.lock"), pins(name)
+    differing = {one: pin for one, pin in tools.items() if every.get(one, pin) != pin}
+    assert not differing
 
 
 @pytest.mark.promise("S8")
