@@ -12,9 +12,9 @@ BUILD := requirements-build.lock
 # version for the CPU. Where it cannot be reached, torch comes from where pip finds everything else.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
-SOURCES := src tests benchmarks examples scripts
+SOURCES := src tests benchmarks examples scripts docs/conf.py docs/gallery
 
-.PHONY: help venv demo study test test-whole test-all bench check size package format clean
+.PHONY: help venv demo study test test-whole test-all bench check size docs package format clean
 
 help:
 	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
@@ -26,6 +26,7 @@ help:
 	@echo "               AUDITS=1 adds audits of three pairs, some hours"
 	@echo "make check     style, format, types, direction of imports"
 	@echo "make size      how much code, how many files and words"
+	@echo "make docs      the site, in docs/_build/html; GALLERY=0 leaves out running its examples"
 	@echo "make package   wheel and sdist in dist/, built and checked"
 	@echo "make format    rewrite to the project's style"
 
@@ -48,6 +49,10 @@ $(VENV)/.done: $(LOCK) $(VENV)/.done-core
 
 $(VENV)/.done-bench: $(VENV)/.done requirements-bench.lock
 	$(BIN)/python -m pip install -qq --no-deps -r requirements-bench.lock
+	touch $@
+
+$(VENV)/.done-docs: $(VENV)/.done-core requirements-docs.lock
+	$(BIN)/python -m pip install -qq --no-deps -r requirements-docs.lock
 	touch $@
 
 # the tools that build and check the package stay out of what tests run in
@@ -138,6 +143,13 @@ check: venv
 	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 	$(BIN)/lint-imports
 
+# Warnings are errors; then every link and anchor of the pages as built is followed
+GALLERY ?= 1
+docs: $(VENV)/.done-docs
+	rm -rf docs/_build docs/auto_gallery docs/reference
+	OMP_NUM_THREADS=1 GALLERY=$(GALLERY) MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python scripts/site_links.py docs/_build/html
+
 package: $(VENV)-package/.done
 	rm -rf dist
 	$(VENV)-package/bin/python -m build --no-isolation
@@ -149,4 +161,4 @@ format: venv
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf $(VENV) $(VENV)-package demo build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference .pytest_cache .ruff_cache .hypothesis
