@@ -25,7 +25,7 @@ help:
 	@echo "make study DATA=DIR  a study of real sets: 18 pairs, both methods, an hour or two; leaves study/index.html;"
 	@echo "               AUDITS=1 adds audits of three pairs, some hours"
 	@echo "make check     style, format, types, direction of imports"
-	@echo "make size      how much code, how many files and words"
+	@echo "make size      how much code, how many files, the words of every page"
 	@echo "make docs      the site, in docs/_build/html; GALLERY=0 leaves out running its examples"
 	@echo "make package   wheel and sdist in dist/, built and checked"
 	@echo "make format    rewrite to the project's style"
@@ -136,11 +136,13 @@ bench/%: $(VENV)/.done-bench
 
 size: venv
 	$(BIN)/python scripts/size.py
+	$(BIN)/python scripts/size.py --pages
 
 check: venv
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
+	$(BIN)/pyrefly check --preset strict --search-path src --python-interpreter-path $(BIN)/python tests/typing_examples.py
 	$(BIN)/lint-imports
 
 # Warnings are errors; then every link and anchor of the pages as built is followed

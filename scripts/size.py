@@ -1,6 +1,7 @@
 """Count what a newcomer has to hold: code, files, rooms, helpers used once, circles of imports, words of the docs.
 
     python scripts/size.py [FOLDER]
+    python scripts/size.py --pages    # words of every page
 
 Code lines are neither blank nor comment nor docstring. A helper used once is a private function whose name stands once
 in its file beside its definition. Circles are sets of modules that import each other, lazily and for types too.
@@ -75,8 +76,21 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     return [one for one in together.values() if len(one) > 1]
 
 
+def words(root: Path) -> dict[str, int]:
+    """Count the words of every page of a checkout."""
+    pages = sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
+    built = {root / "docs" / folder for folder in ("_build", "auto_gallery", "reference")}
+    kept = [page for page in pages if not built & set(page.parents)]
+    return {str(page.relative_to(root)): len(page.read_text(encoding="utf-8").split()) for page in kept}
+
+
 def main() -> None:
     """Print the counts of the package in a folder, by default this checkout."""
+    if sys.argv[1:] == ["--pages"]:
+        counts = words(Path(__file__).parents[1])
+        for page, count in [*sorted(counts.items(), key=lambda one: -one[1]), ("all", sum(counts.values()))]:
+            print(f"{page:<34}{count:>8,}")
+        return
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     source = root / "src" / "miscal"
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(source.rglob("*.py"))}
@@ -92,7 +106,6 @@ def main() -> None:
     drawn = sum(bool(line.strip()) for one in others for line in one.read_text(encoding="utf-8").splitlines())
     helpers = [used_once(text, trees[path]) for path, text in texts.items()]
     rooms = [one for one in source.iterdir() if one.is_dir() and (one / "__init__.py").exists()]
-    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
     rows = {
         "code lines": sum(code.values()),
         "with templates, styles, scripts": sum(code.values()) + drawn,
@@ -102,7 +115,7 @@ def main() -> None:
         "private functions": sum(every for every, _ in helpers),
         "of these used once": sum(once for _, once in helpers),
         "circles of imports": len(circles(graph)),
-        "words of docs": sum(len(page.read_text(encoding="utf-8").split()) for page in pages),
+        "words of docs": sum(words(root).values()),
     }
     for name, count in rows.items():
         print(f"{name:<34}{count:>8,}")

@@ -2,9 +2,9 @@
 A correction that looks at the input
 ====================================
 
-``CalibratedClassifierCV`` maps a probability to another one, whatever the input is. ``LocalCalibratedClassifier`` looks at
-the input too. Outcomes are planted here: a logistic regression cannot see that the second column raises the chance where the
-third is above zero, and lowers it elsewhere, so its errors of the two halves cancel out.
+``CalibratedClassifierCV`` maps a probability to another one, whatever the input is. ``LocalCalibratedClassifier``
+looks at the input too. Outcomes are planted here: a logistic regression cannot see that the second column raises the
+chance where the third is above zero, and lowers it elsewhere, so its errors of the two halves cancel out.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Delays of flights
 =================
 
-A small model predicts for each flight out of New York how likely it is to leave late. Here the probability is that of an
-event. To be quick, the example takes the flights of April and May. The flights of a day hang together, since they share its weather, and are counted so.
+A small model predicts for each flight out of New York how likely it is to leave late. Here the probability is that of
+an event. To be quick, the example takes the flights of April and May. The flights of a day hang together, since they
+share its weather, and are counted so.
 """
 
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ Watching a correction
 =====================
 
 A correction is learned from the flights of April, and looked at again with those of each later week. A look may be
-taken as often as one likes: while the corrected probabilities are right, the chance that it is *ever* said that they are
-not is at most 5 %.
+taken as often as one likes: while the corrected probabilities are right, the chance that it is *ever* said that they
+are not is at most 5 %.
 """
 
 import matplotlib.pyplot as plt
