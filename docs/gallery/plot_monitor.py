@@ -7,6 +7,8 @@ taken as often as one likes: while the corrected probabilities are right, the ch
 are not is at most 5 %.
 """
 
+import textwrap
+
 import matplotlib.pyplot as plt
 import polars as pl
 
@@ -22,7 +24,8 @@ for (week,), later in rows.filter(pl.col("departure").dt.month() > 4).group_by("
     looked = found.monitor(later.drop("week"), at=f"week {week}")
     corrected = found.correct(later.drop("week"))["corrected"]
     seen.append((week, later["delayed"].mean(), later["predicted_delay_risk"].mean(), corrected.mean()))
-print("\n".join(looked.verdict))
+for sentence in looked.verdict:
+    print(textwrap.fill(sentence, 90))
 
 # %%
 # What happened in each week, what the model had said, and what the correction makes of it.
