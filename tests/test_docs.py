@@ -39,9 +39,10 @@ def first_block(page: str) -> str:
 
 
 @pytest.mark.slow
-def test_python_with_a_file(predictions, capsys):
+@pytest.mark.parametrize("page", ["README.md", "docs/front.md"])
+def test_python_with_a_file(page, predictions, capsys):
     space: dict = {}
-    exec(compile(first_block("README.md"), "README.md", "exec"), space)
+    exec(compile(first_block(page), page, "exec"), space)
     assert space["found"].summary.answer.headline in " ".join(capsys.readouterr().out.split())
     assert space["corrected"].index.equals(space["predictions"].head().index)
     assert Path("run/report.html").is_file()
