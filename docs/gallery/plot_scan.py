@@ -43,6 +43,5 @@ plt.show()
 
 expression = found.sql()
 corrected = table.project(f"predicted_delay_risk, delayed, {expression} as corrected")
-print(
-    corrected.aggregate("avg(predicted_delay_risk) as predicted, avg(corrected) as corrected, avg(delayed) as happened")
-)
+means = (f"round(avg({name}), 3) as {name}" for name in ("predicted_delay_risk", "corrected", "delayed"))
+print(corrected.aggregate(", ".join(means)))
