@@ -286,7 +286,7 @@ class Triples:
 
     @cached_property
     def canonical_order(self) -> np.ndarray:
-        """Order of the rows by all that they hold, int64 (n,): it does not depend on the order that they came in."""
+        """Order of the rows by all that they hold, int64 (n,), whatever order they came in."""
         several = self.classes
         # units that a run found are numbered by the order
         group = self.group if self.counted_by.source in ("rows", "named") else None
