@@ -209,7 +209,8 @@ def thirds(confidence: np.ndarray, count: np.ndarray | None = None) -> tuple[np.
     low, high = np.quantile(confidence, [1 / 3, 2 / 3], method="inverted_cdf", weights=count)
     pairs = product((confidence <= low, confidence < low), (confidence >= high, confidence > high))
     able = [pair for pair in pairs if pair[0].any() and pair[1].any() and not (pair[0] & pair[1]).any()]
-    return min(able, key=lambda pair: sum(abs(average(part, count) - 1 / 3) for part in pair))
+    # ties are decided by their order, not by rounding
+    return min(able, key=lambda pair: round(sum(abs(average(part, count) - 1 / 3) for part in pair), 9))
 
 
 def bins_of(own: LabelledRows, level: float) -> tuple[tuple[ConfidenceBin, ConfidenceBin], tuple[ConfidenceBin, ...]]:
