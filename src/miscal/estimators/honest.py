@@ -25,7 +25,7 @@ from miscal.estimators.registry import Estimator, estimator_class
 
 # more folds leave more to learn from and cost as many fits: ten of few rows, fewer of many
 _FOLDS_OF_FEW, _FOLDS, _FOLDS_OF_MANY = 10, 4, 3
-_FEW_ROWS, _MANY_UNITS = 1_000, 20_000
+_FEW_ROWS, _MANY_UNITS = 1_000, 50_000
 # what a field learned from fewer rows says is hardly worth a test: the first fifth of the rows only teaches
 _LEAST_SHARE = 0.2
 # stream of the deal of folds
@@ -49,7 +49,7 @@ def honest_field(field: MiscalibrationField, rows: Triples, *, n_folds: int | No
     rows : Triples
         Rows of one group (by default: of equal inputs) are in one fold.
     n_folds : int, optional
-        By default 10 below 1,000 rows, 4 up to 20,000 units, then 3.
+        By default 10 below 1,000 rows, 4 up to 50,000 units, then 3.
 
     Returns
     -------
