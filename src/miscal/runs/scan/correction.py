@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 from pydantic import FiniteFloat
-from scipy.special import expit, xlogy
+from scipy.special import expit
 
 from miscal.base.document import Part
 from miscal.base.sql_text import farthest, odds_of, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP, logit
 from miscal.calibration.labelled_rows import LabelledRows
-from miscal.calibration.metrics.scores import LOG_LOSS_CLIP
+from miscal.calibration.metrics.scores import log_losses
 from miscal.data.counting import Cut, Member
 from miscal.findings.ledger.blocks import Split
 from miscal.runs.scan.plan import cell_sql
@@ -209,5 +209,4 @@ def _newton(
 
 
 def _loss(p: np.ndarray, y: np.ndarray, mass: np.ndarray) -> float:
-    p = np.clip(p, LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP)
-    return float(mass @ -(xlogy(y, p) + xlogy(1 - y, 1 - p)) / mass.sum())
+    return float(np.average(log_losses(y, p), weights=mass))
