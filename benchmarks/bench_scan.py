@@ -56,7 +56,7 @@ SCANNED = """
 import json, resource, sys, time
 start = time.perf_counter()
 import miscal
-found = miscal.scan(sys.argv[1], probability="risk", event="late", stage=sys.argv[2] == "staged")
+found = miscal.scan(sys.argv[1], probability="risk", event="late", stage=sys.argv[2])
 seconds = time.perf_counter() - start
 megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 one = found.summary
@@ -77,10 +77,10 @@ def measured(rows: int, folder: Path) -> dict:
     duckdb.sql(f"select {asked} from '{path}'").fetchall()
     floor = time.perf_counter() - start
     found = {"rows": rows, "floor": floor, "bytes": path.stat().st_size}
-    for how in ("staged", "as it lies"):
+    for how in ("auto", "never") if rows < LARGE else ("auto",):
         command = [sys.executable, "-c", SCANNED, str(path), how]
         said = subprocess.run(command, capture_output=True, text=True, check=True)
-        found |= {how: (one := json.loads(said.stdout.splitlines()[-1])), **one}
+        found[how] = json.loads(said.stdout.splitlines()[-1])
     return found
 
 
@@ -94,25 +94,20 @@ def main() -> None:
         folder = args.folder or Path(made)
         folder.mkdir(parents=True, exist_ok=True)
         found = [measured(rows, folder) for rows in args.rows]
-    heads = ("rows", "scan, s", "staged, s", "read once, s", "memory, MB", "staged, MB", "findings", "queries", "cells")
-    show(
-        args,
-        "scan",
-        "scan by rows",
-        heads,
-        [
-            (f"{one['rows']:,}", f"{one['seconds']:.0f}", f"{one['staged']['seconds']:.0f}", f"{one['floor']:.2f}",
-             f"{one['megabytes']:,.0f}", f"{one['staged']['megabytes']:,.0f}", one["findings"], one["queries"],
-             f"{one['cells']:,}")
-            for one in found
-        ],
-    )  # fmt: skip
-    for name in found[-1]["groups"]:
-        print(f"  {name}")
+    heads = ("rows", "scan, s", "as it lies, s", "read once, s", "memory, MB", "findings", "queries", "cells")
+    shown = []
+    for one in found:
+        auto, never = one["auto"], one.get("never")
+        lies = f"{never['seconds']:.0f}" if never else ""
+        times = [f"{auto['seconds']:.0f}", lies, f"{one['floor']:.2f}", f"{auto['megabytes']:,.0f}"]
+        shown.append([f"{one['rows']:,}", *times, auto["findings"], auto["queries"], f"{auto['cells']:,}"])
+    show(args, "scan", "scan by rows", heads, shown)
+    largest = found[-1]["auto"]
+    print("\n".join(f"  {name}" for name in largest["groups"]))
     if found[-1]["rows"] >= LARGE:
         met = [
-            target(f"{SECONDS} s", found[-1]["seconds"] <= SECONDS),
-            target(f"{MEGABYTES:,} MB", found[-1]["megabytes"] <= MEGABYTES),
+            target(f"{SECONDS} s with {largest['findings']} findings", largest["seconds"] <= SECONDS),
+            target(f"{MEGABYTES:,} MB", largest["megabytes"] <= MEGABYTES),
         ]
         sys.exit(not all(met))
 

@@ -145,7 +145,8 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(FileNotFoundError):
+        # Windows removes no file that is open
+        with contextlib.suppress(FileNotFoundError, PermissionError):
             # while still locked: whoever locks the old file after us sees in `_lock_file` that it has lost its name
             path.unlink()
         os.close(handle)
@@ -154,7 +155,7 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
 def _lock_file(path: Path, out: str | Path) -> int:
     while True:
         with disk_errors(f"folder {path.parent}"):
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             _flock(handle, out)
             # the owner before us may have removed the file between our open and our lock
@@ -360,7 +361,10 @@ def _remove(folder: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    windows = os.name == "nt"
+    if windows and path.is_dir():
+        return  # it opens no folder
+    handle = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

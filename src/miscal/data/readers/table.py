@@ -6,8 +6,8 @@ import codecs
 import contextlib
 import errno
 import os
-import resource
 import stat
+import sys
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -147,12 +147,20 @@ def own_parquet(path: Path) -> pl.DataFrame:
 
 def memory_limit() -> int:
     """Bytes this process may use: the least of the machine, its container and what its own limit leaves."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits = [sys.maxsize]
+    # Windows says neither
+    with contextlib.suppress(AttributeError):
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     with contextlib.suppress(OSError, ValueError):
         # "max", which stands for no limit, is no number
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return min([*limits, max(0, soft - _address_space())] if soft != resource.RLIM_INFINITY else limits)
+    with contextlib.suppress(ImportError):
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != resource.RLIM_INFINITY:
+            limits.append(max(0, soft - _address_space()))
+    return min(limits)
 
 
 def _address_space() -> int:
