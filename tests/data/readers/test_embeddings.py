@@ -1,6 +1,7 @@
 """Embeddings in files beside the data: their types and shapes, and what memory cannot hold."""
 
 import os
+import resource
 
 import numpy as np
 import polars as pl
@@ -88,8 +89,8 @@ def test_the_memory_limit_is_that_of_the_process_where_it_is_the_least(monkeypat
     assert 10**8 < of_the_machine <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     monkeypatch.setattr(table, "_address_space", lambda: 4 * 10**9)
     for soft, left in ((4 * 10**9 + 10**7, 10**7), (10**7, 0)):
-        limits = (soft, table.resource.RLIM_INFINITY)
-        monkeypatch.setattr(table.resource, "getrlimit", lambda kind, limits=limits: limits)
+        limits = (soft, resource.RLIM_INFINITY)
+        monkeypatch.setattr(resource, "getrlimit", lambda kind, limits=limits: limits)
         assert table.memory_limit() == left
-    monkeypatch.setattr(table.resource, "getrlimit", lambda kind: (table.resource.RLIM_INFINITY,) * 2)
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY,) * 2)
     assert table.memory_limit() >= of_the_machine
