@@ -108,7 +108,7 @@ bench/bench_%: $(VENV)/.done-bench
 
 # discover as a user runs it, on all cores
 bench/bench_scaling: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out docs/images)
+	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out benchmarks/notes)
 
 bench/bench_waiting: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_waiting.py --quick $(if $(DATA),--data $(DATA))

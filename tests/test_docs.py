@@ -16,6 +16,7 @@ from miscal.discovery.summary import Summary
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [page.name for page in PAGES]
+NOTES = sorted([*(ROOT / "benchmarks" / "notes").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 
 
 @pytest.fixture
@@ -90,13 +91,23 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=[*NAMES, "CHANGELOG.md"])
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", *NOTES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text()):
         if not target.startswith("https://"):
             place = page.parent / target if target else page
             assert place.exists(), target
             assert not anchor or anchor in anchors(place), f"{target}#{anchor}"
+
+
+def decimals(pages) -> set[str]:
+    return set(re.findall(r"\d+\.\d+", "\n".join(page.read_text() for page in pages)))
+
+
+def test_what_was_measured_stands_in_the_notes():
+    measured = decimals([ROOT / "docs" / "measured.md"])
+    assert len(measured) > 20
+    assert measured <= decimals([*NOTES, *(ROOT / "benchmarks" / "notes").rglob("*.csv")])
 
 
 def resolve(path: str) -> object:
@@ -125,7 +136,7 @@ def test_a_stale_name_is_noticed():
         resolve("miscal.scores.smece")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+@pytest.mark.parametrize("page", [*PAGES, *NOTES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_of_the_repository_exist(page):
     """NAME.py is a file to be written: its folder must be there."""
     for name in re.findall(r"`((?:src|tests|docs|examples|scripts|benchmarks)/[\w./-]+)`", page.read_text()):

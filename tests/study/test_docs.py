@@ -23,11 +23,11 @@ def test_the_list_of_tables_is_up_to_date():
 @pytest.mark.parametrize("name", ["real_sets", "smollm2"])
 def test_pages_of_results_are_those_of_the_published_tables(name):
     results = script("study_results")
-    page = (ROOT / "docs" / "studies" / f"{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / "benchmarks" / "notes" / "studies" / f"{name}.md").read_text(encoding="utf-8")
     assert results.page(name, results.published(name)) == page, f"run python scripts/study_results.py {name}"
 
 
 def test_no_table_of_single_rows_is_published():
-    published = {path.stem for path in (ROOT / "docs" / "studies").glob("*/*.csv")}
+    published = {path.stem for path in (ROOT / "benchmarks" / "notes" / "studies").glob("*/*.csv")}
     assert published
     assert "layouts" not in published
