@@ -148,7 +148,7 @@ check: venv
 # Warnings are errors; then every link and anchor of the pages as built is followed
 GALLERY ?= 1
 docs: $(VENV)/.done-docs
-	rm -rf docs/_build docs/auto_gallery docs/reference
+	rm -rf docs/_build docs/auto_gallery docs/reference docs/made
 	OMP_NUM_THREADS=1 GALLERY=$(GALLERY) MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python scripts/site_links.py docs/_build/html
 
@@ -163,4 +163,4 @@ format: venv
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference docs/made .pytest_cache .ruff_cache .hypothesis
