@@ -3,7 +3,7 @@
     python benchmarks/bench_scaling.py                          small cells, some minutes
     python benchmarks/bench_scaling.py --full --out DIR         all cells, about an hour of two cores
     python benchmarks/bench_scaling.py --stages                 seconds of each stage of discover, five sizes
-    python benchmarks/bench_scaling.py --full --print --page benchmarks/notes/scaling.md    what is cached, onto the page
+    python benchmarks/bench_scaling.py --full --print --page benchmarks/notes/scaling.md    what is cached
 
 discover     `miscal discover` with its default settings (every row is evaluated, the map by t-SNE), from a parquet and
 an

@@ -41,6 +41,9 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = "miscal"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+smartquotes = False  # --option is no dash
 html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],

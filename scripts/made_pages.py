@@ -150,7 +150,7 @@ def about(doc: str) -> str:
 def one_line(text: str) -> str:
     """Return text of a docstring as one line of Markdown."""
     plain = re.sub(r":\w+:`~?(?:[^`<]*\.)?([^`.]+)`", r"`\1`", text).replace("``", "`")
-    return " ".join(plain.split())
+    return re.sub(r"(`[^`]*`)|(?<!\S)(--[a-z][\w-]*)", lambda one: one[1] or f"`{one[2]}`", " ".join(plain.split()))
 
 
 def keys(kind: type) -> dict[str, Any]:
