@@ -269,7 +269,7 @@ def commands() -> str:
     found = ["# Command line", "Made from the code: what `miscal COMMAND --help` says."]
     for name, command in typer.main.get_command(build()).commands.items():
         rows = [list(_option(one)) for one in command.params if one.name != "help"]
-        text = re.sub(r"\n(?!\n)", " ", (command.help or "").replace("\b\n", ""))
+        text = "\n\n".join(map(one_line, (command.help or "").replace("\b\n", "").split("\n\n")))
         found += [f"## miscal {name}", text, table(["argument or option", "what it says"], rows)]
     return "\n\n".join(found) + "\n"
 
