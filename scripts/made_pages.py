@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from miscal.cli.app import build
 from miscal.discovery.saved_model import correct_rows
 from miscal.discovery.summary import Summary
-from miscal.discovery.tables import field_table
+from miscal.discovery.tables import classes_table, field_table
 from miscal.findings.conditions import KINDS
 from miscal.findings.ledger.values import ColumnValue
 from miscal.runs.audit.audit import Audit
@@ -113,16 +113,19 @@ DOCUMENTS: dict[str, type] = {
     "monitor.json": Monitoring,
     "summary.json of a scan": ScanSummary,
 }
-COLUMNS: dict[str, Callable] = {"field.parquet": field_table, "the table of miscal calibrate": correct_rows}
+COLUMNS: dict[str, Callable] = {
+    "field.parquet": field_table,
+    "classes.parquet": classes_table,
+    "the table of miscal calibrate": correct_rows,
+}
 START = """# Keys and columns
 
 Made from the code: every file that a command writes, with its keys or columns. A number that is not defined is null,
-never
-NaN. An interval is [low, high] at 95 %. Residuals are outcome less confidence, so a positive one means under-confident.
-`findings.parquet` has a row for each finding, with the keys of [Finding](#finding); a number with an interval is three
-columns there, such as `hidden`, `hidden_low` and `hidden_high`. Of an event, `accuracy` is its rate, `confidence` its
-mean
-predicted risk, and over- and under-confident are over- and under-predicted."""
+never NaN. An interval is [low, high] at 95 %. Residuals are outcome less confidence, so a positive one means
+under-confident. `findings.parquet` has a row for each [Finding](#finding) and `columns.parquet` for each
+[ColumnValue](#columnvalue), with their keys; a number with an interval is three columns there, such as `hidden`,
+`hidden_low` and `hidden_high`. Of an event, `accuracy` is its rate, `confidence` its mean predicted risk, and over- and
+under-confident are over- and under-predicted."""
 
 
 def meanings(doc: str) -> dict[str, str]:

@@ -258,9 +258,12 @@ def class_findings_table(numbers: ClassNumbers | None) -> pl.DataFrame:
 def classes_table(numbers: ClassNumbers | None) -> pl.DataFrame:
     """Write the numbers of all classes down, a row each: the content of ``classes.parquet``.
 
-    Returns ``class``, ``labels``, ``predicted`` (rows), ``probability``, ``rate`` (means), ``smece``, ``brier`` and
-    ``log_loss`` of the class as an event, each also with ``_corrected``, ``looked_at``, and ``findings`` (their
-    number).
+    `class`: its name.
+    `labels, predicted`: rows that have it, and rows in which it is the likeliest.
+    `probability, rate`: its mean probability, and the share of rows that have it.
+    `smece, brier, log_loss`: of the class as an event; each stands there with ``_corrected``, too.
+    `looked_at`: whether groups were tested.
+    `findings`: their number.
     """
     scores = ("smece", "brier", "log_loss")
     rows = [
