@@ -1,30 +1,41 @@
 """Rows counted in cells: how columns are cut, what is summed of a row, and the answers to such questions.
 
 Every question is a `group_by` with sums, written with the lazy interface of narwhals alone, so that polars, DuckDB and
-whatever else narwhals knows answer it. Cells of the probability are cut by sums and products with powers of two, which
-every engine computes alike.
+whatever else narwhals knows answer it. Cells of the probability are of equal width in log-odds: one expression serves
+all of them, where to ask for the stratum of a row by comparing it with edges takes most of the time of a question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import gcd
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 import narwhals as nw
+import numpy as np
 import polars as pl
+from scipy.special import expit
 
 from miscal.base.errors import InputError, argument
-from miscal.data.relations import DATE, NUMBER, TEXT, Relation
+from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
 MOST_UNITS = 100_000
 BLANK = "\N{SYMBOL FOR NULL}"
 """Stands for a missing text among the values of a column."""
 POOLED = -1
-_WIDTH, _PART, _OCTAVES = 4096, 8, range(5, 21)
-"""Cells are of equal width in f from 1/32 to 31/32, and of equal width in octaves of f, or of 1 - f, beyond."""
+_PER_UNIT, _RAREST = 256, 2.0**-23
+"""Cells of a unit of log-odds; probabilities nearer to 0 or 1 than this are in the first and the last cell."""
+_MIDDLE = 4096.5
+"""Cell of even odds, and a half: edges lie between round probabilities, which engines may round to either side."""
+_FEW_EDGES = 32
+"""Up to so many, strata are asked for by comparing with edges, and answers have fewer cells to join."""
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -108,6 +119,10 @@ class Member:
         """Return 1 where a row belongs to it, 0 where not; the cell where they are told apart."""
         if self.apart:
             return coded(self.cuts[0])
+        return nw.when(self.has(coded)).then(nw.lit(1)).otherwise(nw.lit(0))
+
+    def has(self, coded: Callable[[Cut], nw.Expr]) -> nw.Expr:
+        """Return whether a row belongs to it."""
 
         def is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
             names = (*cut.values, BLANK)
@@ -121,21 +136,22 @@ class Member:
             inside = pairs[0]
             for pair in pairs[1:]:
                 inside = inside | pair
-        yes, no = (0, 1) if self.others else (1, 0)
-        return nw.when(inside).then(nw.lit(yes)).otherwise(nw.lit(no))
+        return ~inside if self.others else inside
 
 
 @dataclass(frozen=True)
 class Question:
     """Rows counted by stratum, by cells of up to two columns, and by membership of groups.
 
-    `coarser`: how many neighbouring strata are one. `units`: whether rows are summed by unit, not by stratum.
+    `coarser`: how many neighbouring strata are one. `units`: whether rows are summed by unit, not by stratum. `only`:
+    rows are counted, without their outcomes, that are in the group (1) or not (0): all others are what is left.
     """
 
     cuts: tuple[Cut, ...] = ()
     members: tuple[Member, ...] = ()
     coarser: int = 1
     units: bool = False
+    only: int | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -192,7 +208,7 @@ class Sums:
     def terms(self) -> dict[str, nw.Expr]:
         """Return what is summed of these, by name."""
         n, y, f = nw.lit(1.0) if self.count is None else nw.col("n"), nw.col("y"), nw.col("risk")
-        found = {"n": n, "y": y, "f": n * f, "fy": y * f, "ff": n * f * f}
+        found = {"n": n, "y": y, "f": n * f, "fy": y * f}
         if self.weight is not None:
             w = nw.col("w")
             found |= {"w": w, "wy": w * y, "ww": w * w, "wwy": w * w * y, "wf": w * f, "wfy": w * y * f}
@@ -208,72 +224,97 @@ class Sums:
         return column.cast(nw.Float64)
 
 
-def cell_of(f: nw.Expr) -> nw.Expr:
-    """Return the fine cell of a probability, 0 to 4,095, rising with it."""
-    # an end of the middle is the first cell beyond it
-    found = (f * _WIDTH).floor()
-    for k in _OCTAVES:
-        low, width, place = 2.0 ** -(k + 1), 2.0 ** (k + 4), _PART * (k - 5)
-        inside = (f >= nw.lit(low)) & (f < nw.lit(2 * low))
-        found = nw.when(inside).then(((f - low) * width).floor() + (120 - place)).otherwise(found)
-        start = 1 - 2 * low
-        inside = (f >= nw.lit(start)) & (f < nw.lit(1 - low))
-        found = nw.when(inside).then(((f - start) * width).floor() + (3968 + place)).otherwise(found)
-    found = nw.when(f < nw.lit(2.0**-21)).then(nw.lit(0.0)).otherwise(found)
-    return nw.when(f >= nw.lit(1 - 2.0**-21)).then(nw.lit(4095.0)).otherwise(found)
+def cell_of(f: nw.Expr, together: int = 1) -> nw.Expr:
+    """Return the cell of a probability, 0 to 8,191, rising with it; `together`, a power of two: cells that are one."""
+    known = f.clip(_RAREST, 1 - _RAREST)
+    return ((known / (1 - known)).log() * (_PER_UNIT / together) + _MIDDLE / together).floor()
 
 
 def lower_end(cell: int) -> float:
-    """Return the least probability of a fine cell.
+    """Return the least probability of a cell.
 
     Examples
     --------
-    >>> lower_end(2048), lower_end(0), 0 < lower_end(8) < lower_end(120) < 1 / 32, 31 / 32 <= lower_end(3968) < 1
-    (0.5, 0.0, True, True)
+    >>> lower_end(4096) < 0.5 < lower_end(4097), 0 < lower_end(32) < 1e-6, lower_end(4096) + lower_end(4097)
+    (True, True, 1.0)
     """
-    if 128 <= cell < 3968:
-        return cell / _WIDTH
-    upper, part = cell >= 3968, cell - 3968 if cell >= 3968 else 127 - cell
-    k, within = 5 + part // _PART, part % _PART
-    if upper:
-        return 1 - 2.0**-k + within * 2.0 ** -(k + 4)
-    return 0.0 if cell == 0 else 2.0 ** -(k + 1) + (_PART - 1 - within) * 2.0 ** -(k + 4)
+    return float(expit((cell - _MIDDLE) / _PER_UNIT))
 
 
 class CellSource:
     """Counts the rows of a relation in cells, and keeps what was counted.
 
-    `edges`: probabilities at which strata begin, but for the first. `cuts`: those that are asked for. `outcome_is`:
-    type of the outcome. `rows`: how many rows there are, and how many events: a count that has others is refused.
-    `least`: cells of fewer rows are merged.
+    `begins`: cells at which strata of the probability begin, but for the first. `cuts`: those that are asked for.
+    `outcome_is`: type of the outcome. `rows`: how many rows there are, and how many events: a count that has others is
+    refused. `least`: cells of fewer rows are merged. `stage`: whether coded columns are first written into a file,
+    which goes when this source does.
     """
 
     def __init__(
         self,
         relation: Relation,
         sums: Sums,
-        edges: Sequence[float],
+        begins: Sequence[int],
         cuts: Sequence[Cut],
         outcome_is: str,
         rows: tuple[float, float],
         least: int = 1,
         stage: bool = False,
     ) -> None:
-        self.sums, self.edges, self.rows, self.least = sums, tuple(edges), rows, least
+        self.sums, self.begins, self.rows, self.least = sums, tuple(begins), rows, least
+        self.together = max(1, gcd(*self.begins))
         self.terms = sums.terms()
         self.asked: dict[Question, pl.DataFrame] = {}
+        self.members: dict[tuple[tuple[Member, ...], int], float] = {}
         # expressions are made once: to make them takes longer than to count some thousand rows
         self.strata = {coarser: f"stratum{coarser}" for coarser in sorted({1, *(cut.coarser for cut in cuts)})}
-        self.codes = {cut: f"code{place}" for place, cut in enumerate(dict.fromkeys(cuts))}
-        strata = {name: _place(sums.f, self.edges[k - 1 :: k]).cast(nw.Int16) for k, name in self.strata.items()}
+        self.codes = {cut: f"code{place}" for place, cut in enumerate(dict.fromkeys(map(_counted_as, cuts)))}
+        strata = {name: self._stratum(k).cast(nw.Int16) for k, name in self.strata.items()}
         codes = {
             name: cut.code() if cut.kind == TEXT else cut.code().cast(nw.Int16) for cut, name in self.codes.items()
         }
         units = {} if sums.group is None else {"unit": sums.unit}
-        whole = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
-        if stage and not relation.ours:
-            raise InputError(_NOT_STAGED)
-        self.relation = Relation(staged(whole) if stage else whole, relation.name, relation.show)
+        frame = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
+        self.relation = Relation(frame, relation.name, relation.show)
+        if units:
+            frame = frame.with_columns(**self._rates())
+        self.relation = Relation(frame, relation.name, relation.show)
+        if stage:
+            folder = mkdtemp(prefix="miscal-scan-")
+            finalize(self, rmtree, folder, ignore_errors=True)
+            self.relation = staged(self.relation, Path(folder) / "coded.parquet")
+
+    def _code(self, cut: Cut) -> nw.Expr:
+        """Return the cell of each row in a column."""
+        return nw.col(self.codes[_counted_as(cut)])
+
+    def _rates(self) -> dict[str, nw.Expr]:
+        """Return the rate of the stratum of each row, in strata of each width."""
+        known = self(Question())
+        right, every = ("wy", "w") if "w" in known.columns else ("y", "n")
+        found = {}
+        for coarser in self.strata:
+            begins = self.begins[coarser - 1 :: coarser]
+            at = known["stratum"].to_numpy() // coarser
+            sums = (np.bincount(at, known[name].to_numpy(), len(begins) + 1) for name in (right, every))
+            rates = np.divide(
+                *sums, out=np.zeros(len(begins) + 1), where=np.bincount(at, minlength=len(begins) + 1) > 0
+            )
+            found[f"rate{coarser}"] = _place(nw.col("risk"), list(map(lower_end, begins)), values=rates.tolist())
+        return found
+
+    def _stratum(self, coarser: int) -> nw.Expr:
+        """Return the stratum of each row, or where these are many the cell, of which `_joined` finds the stratum."""
+        begins = self.begins[coarser - 1 :: coarser]
+        if len(begins) > _FEW_EDGES:
+            return cell_of(self.sums.f, self.together)
+        return _place(self.sums.f, list(map(lower_end, begins)))
+
+    def _joined(self, cells: pl.Series, coarser: int) -> pl.Series:
+        begins = np.array(self.begins[coarser - 1 :: coarser])
+        if len(begins) <= _FEW_EDGES:
+            return cells.cast(pl.Int64)
+        return pl.Series(np.searchsorted(begins // self.together, cells.to_numpy(), "right"), dtype=pl.Int64)
 
     def __call__(self, question: Question) -> pl.DataFrame:
         """Count rows by the keys of a question, in their order."""
@@ -283,18 +324,17 @@ class CellSource:
 
     def _by_unit(self, question: Question) -> pl.DataFrame:
         """Sum by unit and cell what design effects are made of; units are numbered in an order of their own."""
-        known = self(Question(coarser=question.coarser))
-        right, every = ("wy", "w") if "w" in known.columns else ("y", "n")
-        rates = dict(zip(known["stratum"].to_list(), (known[right] / known[every]).to_list(), strict=True))
-        edges = self.edges[question.coarser - 1 :: question.coarser]
-        rate = _place(nw.col("risk"), edges, values=[float(rates.get(k, 0.0)) for k in range(len(edges) + 1)])
-        w = nw.col("w") if "w" in known.columns else nw.lit(1.0)
-        coded = {f"cell{k}": nw.col(self.codes[cut]) for k, cut in enumerate(question.cuts)}
-        frame = self.relation.frame.select(unit=nw.col("unit"), **coded, n=nw.lit(1.0), y=nw.col("y"), w=w, p=rate)
+        coded = {f"cell{k}": self._code(cut) for k, cut in enumerate(question.cuts)}
+        weighted = {} if self.sums.weight is None else {"w": nw.col("w")}
+        rate = nw.col(f"rate{question.coarser}")
+        frame = self.relation.frame.select(
+            unit=nw.col("unit"), **coded, n=nw.lit(1.0), y=nw.col("y"), p=rate, **weighted
+        )
         v, e = nw.col("p") * (1 - nw.col("p")), nw.col("y") - nw.col("p")
-        w, s = nw.col("w"), v.sqrt()
+        s = v.sqrt()
         sums = {"n": nw.col("n"), "y": nw.col("y"), "e": e, "s": s, "v": v}
-        sums |= {"uw": w, "we": w * e, "ws": w * s, "wwv": w * w * v}
+        for w in weighted.values():
+            sums |= {"uw": w, "we": w * e, "ws": w * s, "wwv": w * w * v}
         found = Relation(frame, self.relation.name, self.relation.show).ask(
             {name: nw.col(name) for name in question.keys}, sums
         )
@@ -307,47 +347,55 @@ class CellSource:
         found = found.with_columns(unit=found["unit"].rank("dense").cast(pl.Int64) - 1)
         found = found.with_columns(*(cut.codes_of(found[name]).alias(name) for name, cut in cells.items()))
         found = found.group_by(list(question.keys)).sum().sort(list(question.keys))
-        self._check(found)
+        self._check(found, question)
         return found.select(*question.keys, *(pl.col(name).cast(pl.Float64) for name in sums))
 
-    def _check(self, found: pl.DataFrame) -> None:
+    def _check(self, found: pl.DataFrame, question: Question) -> None:
         """Refuse counts that are not of the rows that were counted first."""
-        if (n := float(found["n"].sum()), y := float(found["y"].sum())) != self.rows:
+        n, y, rows, events = float(found["n"].sum()), None, *self.rows
+        if question.only is None:
+            y = float(found["y"].sum())
+        elif found[question.keys[-1]].n_unique() == 1:
+            rows = self.members.setdefault((question.members, question.only), n)
+        if n != rows or y not in (None, events):
             raise InputError(
-                f"{self.relation.name} changed while it was read: it had {self.rows[0]:,.0f} rows with "
-                f"{self.rows[1]:,.0f} events, and then {n:,.0f} with {y:,.0f}; nothing was written: scan a copy, or a "
-                "table that nobody writes to"
+                f"{self.relation.name} changed while it was read: where it had {rows:,.0f} rows, it had {n:,.0f} later"
+                + (f", and {y:,.0f} events in place of {events:,.0f}" if y not in (None, events) else "")
+                + "; nothing was written: scan a copy, or a table that nobody writes to"
             )
 
     def _counted(self, question: Question) -> pl.DataFrame:
-        coded: Callable[[Cut], nw.Expr] = lambda cut: nw.col(self.codes[cut])  # noqa: E731
-        codes = [*map(coded, question.cuts), *(member.code(coded) for member in question.members)]
+        codes = [*map(self._code, question.cuts), *(member.code(self._code) for member in question.members)]
         keys = dict(zip(question.keys, [nw.col(self.strata[question.coarser]), *codes], strict=True))
-        found = self.relation.ask(keys, self.terms)
+        relation, terms = self.relation, self.terms
+        if question.only is not None:
+            terms = {name: terms[name] for name in ("n", "w", "ww") if name in terms}
+            # of cells that are merged, what is left of them must not be fewer rows either: all are counted
+            if self.least == 1 and not question.members[0].apart:
+                inside = question.members[0].has(self._code)
+                relation = relation.where(inside if question.only else ~inside)
+        found = relation.ask(keys, terms)
         cuts = dict(zip(question.keys[1:], question.cuts, strict=False))
-        numbers = [cuts[name].codes_of(found[name]) if name in cuts else found[name].cast(pl.Int64) for name in keys]
+        numbers = [
+            self._joined(found[name], question.coarser)
+            if name == "stratum"
+            else cuts[name].codes_of(found[name])
+            if name in cuts
+            else found[name].cast(pl.Int64)
+            for name in keys
+        ]
         found = found.select(
             *(one.alias(name) for one, name in zip(numbers, keys, strict=True)),
-            *(pl.col(name).cast(pl.Float64) for name in self.terms),
+            *(pl.col(name).cast(pl.Float64) for name in terms),
         )
         found = found.group_by(list(keys)).sum().sort(list(keys))
-        self._check(found)
+        self._check(found, question)
         return merged(found, question, self.least)
 
 
-_NOT_STAGED = f"{argument('stage')} is for files, databases and polars; make a table of a relation of your own yourself"
-
-
-def staged(frame: nw.LazyFrame) -> nw.LazyFrame:
-    """Keep the columns that are counted for as long as the scan takes: in memory, or in a temporary table of DuckDB."""
-    native = frame.to_native()
-    if isinstance(native, pl.LazyFrame):
-        return nw.from_native(native.collect(engine="streaming").lazy())
-    if frame.implementation.is_duckdb():
-        # of files and databases alone: the connection is ours, in memory
-        native.create("staged")
-        return nw.from_native(native.query("whole", "select * from staged"))
-    raise InputError(_NOT_STAGED)
+def _counted_as(cut: Cut) -> Cut:
+    """Return a column as its cells are told apart, in whatever strata."""
+    return replace(cut, coarser=1, pooled=min(cut.pooled, 1), pooled_rows=0)
 
 
 def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:

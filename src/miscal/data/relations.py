@@ -5,28 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from shutil import disk_usage
+from tempfile import gettempdir
+from typing import Any, TypeVar
 
 import narwhals as nw
 import polars as pl
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import FileError, InputError, argument
-from miscal.base.extras import need
+from miscal.base.extras import installed, need
 
 TEXT, NUMBER, DATE = "text", "number", "date"
 _ENDINGS = {".parquet": "read_parquet", ".csv": "read_csv"}
+_STAGED, _ROOM = 1_000_000, 60
+"""Rows from which on coded columns are written into a file, and bytes of free disk for each."""
 _PATTERN = re.compile(r"([*?\[])")
 """Characters of a name that DuckDB takes for a pattern, unless they stand in brackets."""
+
+
+Read = TypeVar("Read")
 
 
 class Relation:
     """A table where it lies, its columns, and the questions that were asked of it."""
 
-    def __init__(
-        self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None, ours: bool = True
-    ) -> None:
-        self.frame, self.name, self.show, self.ours = frame, name, show, ours
+    def __init__(self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None) -> None:
+        self.frame, self.name, self.show = frame, name, show
         self.schema = dict(frame.collect_schema())
 
     def ask(self, keys: dict[str, nw.Expr], sums: dict[str, nw.Expr]) -> pl.DataFrame:
@@ -36,6 +41,10 @@ class Relation:
         asked = frame.group_by(list(keys)).agg(*totals) if keys else frame.select(*totals)
         return self.collect(asked)
 
+    def where(self, condition: nw.Expr) -> Relation:
+        """Return the rows that meet a condition."""
+        return Relation(self.frame.filter(condition), self.name, self.show)
+
     def collect(self, asked: nw.LazyFrame) -> pl.DataFrame:
         """Run a question."""
         if self.show is not None:
@@ -43,8 +52,12 @@ class Relation:
             text = native.sql_query() if hasattr(native, "sql_query") else None
             self.show(text or (native.explain() if hasattr(native, "explain") else str(native)))
         options = {"engine": "streaming"} if asked.implementation.is_polars() else {}
+        return self.failing(lambda: asked.collect(None if options else "polars", **options).to_polars())
+
+    def failing(self, read: Callable[[], Read]) -> Read:
+        """Read rows; say of which table they are where that fails."""
         try:
-            return asked.collect(None if options else "polars", **options).to_polars()
+            return read()
         except Exception as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise FileError(
@@ -84,7 +97,7 @@ def open_relation(source: Any, *, sql: str | None = None, show: Callable[[str], 
         ) from None
     if isinstance(frame, nw.DataFrame):
         frame = nw.from_native(frame.to_polars().lazy())
-    return Relation(frame, "the frame", show, ours=not frame.implementation.is_duckdb())  # type: ignore[arg-type]
+    return Relation(frame, "the frame", show)  # type: ignore[arg-type]
 
 
 def only(relation: Relation, where: str) -> Relation:
@@ -97,7 +110,7 @@ def only(relation: Relation, where: str) -> Relation:
             chosen = nw.from_native(native.filter(where))
         else:
             raise InputError(f"{argument('where')} is for files, DuckDB and polars: filter the frame before")
-        return Relation(chosen, relation.name, relation.show, relation.ours)
+        return Relation(chosen, relation.name, relation.show)
     except InputError:
         raise
     except Exception as error:
@@ -133,6 +146,19 @@ def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
     text = text if path.is_dir() else plain
     connection = _connected()
     return nw.from_native(_tried(lambda: getattr(connection, _ENDINGS[ending])(text), text))  # type: ignore[arg-type]
+
+
+def worth_staging(relation: Relation, rows: float) -> bool:
+    """Say whether rows are many, lie on this machine, and have room on its disk once more."""
+    here = relation.frame.implementation.is_polars() or relation.frame.implementation.is_duckdb()
+    return here and rows >= _STAGED and disk_usage(gettempdir()).free >= _ROOM * rows
+
+
+def staged(relation: Relation, path: Path) -> Relation:
+    """Write a table into a file, and open that: by DuckDB where it is installed, else by polars."""
+    relation.failing(lambda: relation.frame.sink_parquet(path))
+    frame = _from_files(path, None) if installed("duckdb") else nw.from_native(pl.scan_parquet(path))
+    return Relation(frame, relation.name, relation.show)
 
 
 def _connected(*place: str, **options: Any) -> Any:

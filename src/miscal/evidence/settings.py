@@ -97,7 +97,8 @@ class EvidenceSettings:
     """Slopes and steps times rows (memory, 200 MB): of more there are slopes alone, and of twice as many none."""
     column_weight: int = 8
     """As how many of the other eight statistics slopes and steps of columns count. Of 0, 2, 3, 4, 6 and 8, chosen by
-    power on draws that ``benchmarks/sparse.py`` does not have, with one column of 600 and with many that matter."""
+    power on draws that ``benchmarks/few_of_many.py`` does not have, with one column of 600 and with many that
+    matter."""
     score_work: int = 20_000_000
     """Rows times draws: time against Monte-Carlo error. Not tuned."""
     least_score_draws: int = 399

@@ -28,10 +28,20 @@ def planted(seed: int, n: int = N) -> pl.DataFrame:
     return pl.DataFrame({"f": f, "y": y, "kind": kind, "place": place, "age": age, "w": rng.choice([1.0, 2.0, 5.0], n)})
 
 
-def source(frame, edges, cuts, weight=None, least=1, group=None):
+def cells_of(f):
+    """Return the cell of each probability."""
+    return nw.from_native(pl.LazyFrame({"f": f})).select(c=cell_of(nw.col("f"))).collect()["c"].to_numpy().astype(int)
+
+
+def begins_of(f, many):
+    """Return cells at which strata of equal counts begin."""
+    return np.unique(np.quantile(cells_of(f), np.arange(1, many) / many).astype(int))
+
+
+def source(frame, begins, cuts, weight=None, least=1, group=None):
     size = (float(len(frame)), float(frame["y"].sum()))
     known, sums = [*cuts, *map(wide, cuts)], Sums("f", "y", weight=weight, group=group)
-    return CellSource(open_relation(frame), sums, edges, known, "number", size, least)
+    return CellSource(open_relation(frame), sums, list(map(int, begins)), known, "number", size, least)
 
 
 def numbers(value, where=()):
@@ -57,15 +67,16 @@ def assert_alike(one, other):
 
 
 @pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("seed", range(3))
-def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger(seed, weight):
+@pytest.mark.parametrize(("seed", "strata"), [(0, 40), (1, 40), (2, 30)])
+def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger(seed, strata, weight):
+    """Many strata are asked for by cells that are joined, few by comparing with edges."""
     frame = planted(seed)
     f, y = frame["f"].to_numpy(), frame["y"].to_numpy().astype(float)
-    edges = np.quantile(f, np.arange(1, 40) / 40)
+    begins = begins_of(f, strata)
     cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
-    cells = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, edges.tolist(), cuts, weight)))
+    cells = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, begins, cuts, weight)))
 
-    stratum = np.searchsorted(edges, f, "right")
+    stratum = np.searchsorted(begins, cells_of(f), "right")
     mass = np.ones(N) if weight is None else frame[weight].to_numpy()
     rate = np.bincount(stratum, mass * y) / np.bincount(stratum, mass)
     design = None if weight is None else SurveyDesign(None, 0.0, mass)
@@ -89,12 +100,12 @@ def test_cells_and_rows_in_groups_give_the_same_ledger(weight):
     y = np.where(rng.random(N) < 0.1, rng.integers(0, 2, 400)[day], frame["y"].to_numpy())
     frame = frame.with_columns(day=pl.Series(day), y=pl.Series(y))
     f, y, settings = frame["f"].to_numpy(), y.astype(float), LedgerSettings(slope_share_of_error=0.0)
-    edges = np.quantile(f, np.arange(1, 40) / 40)
+    begins = begins_of(f, 40)
     cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
-    plan, asked = CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, edges.tolist(), cuts, weight, group="day")
+    plan, asked = CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, begins, cuts, weight, group="day")
     cells = ledger_of(CellTable(plan, asked, settings, units=True), settings=settings)
 
-    stratum = np.searchsorted(edges, f, "right")
+    stratum = np.searchsorted(begins, cells_of(f), "right")
     mass = np.ones(N) if weight is None else frame[weight].to_numpy()
     rate = (np.bincount(stratum, mass * y) / np.bincount(stratum, mass))[stratum]
     design = SurveyDesign.of(day, y - rate, rate * (1 - rate), None if weight is None else mass)
@@ -110,15 +121,27 @@ def test_cells_and_rows_in_groups_give_the_same_ledger(weight):
 
 def test_cells_of_many_rows_and_of_one_row_give_the_same_ledger():
     """Numbers in bins, with their trend and intervals, which no row is asked for."""
-    frame, edges = planted(5), np.arange(1, 30) / 30
+    frame = planted(5)
+    begins = begins_of(frame["f"].to_numpy(), 30)
     cuts = Cut("kind", "text", KINDS), Cut("age", "number", edges=tuple(np.arange(20.0, 90.0, 2.0)), whole=True)
-    asked = source(frame, edges.tolist(), cuts)
+    asked = source(frame, begins, cuts)
     cells = ledger_of(CellTable(CellPlan(cuts, (tuple(map(wide, cuts)),)), asked))
     one_by_one = []
 
     def split(question: Question) -> pl.DataFrame:
         """Take every cell apart into cells of one row."""
         found = asked(question)
+        if question.only is not None:
+            *keys, member = question.keys
+            both = found
+            if not question.members[0].apart:
+                every = asked(Question(question.cuts, (), question.coarser))
+                left = every.join(found, on=keys, how="left", suffix="_told")
+                other = pl.lit(1 - question.only).alias(member)
+                left = left.with_columns(pl.col("n") - pl.col("n_told").fill_null(0.0), other)
+                both = pl.concat([found, left.select(found.columns).cast(dict(found.schema))])
+            one = both.select(pl.all().repeat_by(pl.col("n").cast(pl.Int64))).explode(pl.all(), empty_as_null=False)
+            return one.drop_nulls().with_columns(n=pl.lit(1.0))
         n, y = found["n"].cast(pl.Int64), found["y"].cast(pl.Int64)
         rows = found.with_columns(right=y, wrong=n - y, of=(pl.col("f") / pl.col("n")))
         parts = []
@@ -139,16 +162,19 @@ def test_cells_of_many_rows_and_of_one_row_give_the_same_ledger():
     assert_alike(cells.values, rows.values)
 
 
-def test_engines_count_the_same_cells():
+@pytest.mark.parametrize("strata", [5, 50])
+def test_engines_count_the_same_cells(strata):
     duckdb = pytest.importorskip("duckdb")
-    frame, edges = planted(1), [0.2, 0.4, 0.6, 0.8]
+    frame, begins = planted(1), begins_of(np.arange(1, 1000) / 1000, strata)
     frame = frame.with_columns(kind=pl.when(pl.col("kind") == "g").then(None).otherwise("kind"))
     cuts = Cut("kind", "text", tuple("abcde"), pooled=1), Cut("age", "number", edges=(30.0, 50.0, 70.0))
     arrow = frame.to_arrow()  # noqa: F841 - DuckDB finds it by its name
     engines = [frame.lazy(), duckdb.connect().sql("select * from arrow")]
     size = (float(N), float(frame["y"].sum()))
     one, other = (
-        CellSource(open_relation(engine), Sums("f", "y", weight="w"), edges, cuts, "number", size)(Question(cuts))
+        CellSource(open_relation(engine), Sums("f", "y", weight="w"), begins.tolist(), cuts, "number", size)(
+            Question(cuts)
+        )
         for engine in engines
     )
     keys = ["stratum", "cell0", "cell1", "n", "y"]
@@ -157,23 +183,25 @@ def test_engines_count_the_same_cells():
         np.testing.assert_allclose(one[name], other[name], rtol=1e-12)
 
 
-def test_fine_cells_rise_and_begin_where_they_say():
-    ends = np.array([lower_end(cell) for cell in range(4096)])
+def test_cells_rise_and_begin_where_they_say():
+    ends = np.array([lower_end(cell) for cell in range(16, 8178)])
     assert np.all(np.diff(ends) > 0)
-    assert ends[0] == 0
     rng = np.random.default_rng(0)
     near = 10 ** -rng.uniform(0, 9, 3_000)
-    f = np.r_[rng.random(3_000), near, 1 - near, 0.0, 1.0, ends]
-    found = nw.from_native(pl.LazyFrame({"f": f})).select(cell=cell_of(nw.col("f"))).collect().to_native()["cell"]
-    assert (np.searchsorted(ends, f, "right") - 1 == found.to_numpy()).all()
+    f = np.r_[rng.random(3_000), near, 1 - near, 0.0, 1.0]
+    found = cells_of(f)
+    assert np.array_equal(np.clip(np.searchsorted(ends, f, "right") + 15, found.min(), found.max()), found)
+    # wider cells are some neighbouring ones
+    wider = nw.from_native(pl.LazyFrame({"f": f})).select(c=cell_of(nw.col("f"), 8)).collect()["c"].to_numpy()
+    assert np.array_equal(found // 8, wider)
 
 
 @pytest.mark.parametrize("least", [5, 20, 100])
 def test_merged_cells_have_rows_enough_and_lose_none(least):
     frame = planted(2, 3_000)
     cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
-    edges = (np.arange(1, 20) / 20).tolist()
-    whole, kept = (source(frame, edges, cuts, least=one)(Question(cuts)) for one in (1, least))
+    begins = begins_of(np.arange(1, 1000) / 1000, 20)
+    whole, kept = (source(frame, begins, cuts, least=one)(Question(cuts)) for one in (1, least))
     assert kept["n"].min() >= least
     assert whole["n"].min() < least
     for name in ("n", "y", "f"):

@@ -45,7 +45,7 @@ class Table(Protocol):
         ...
 
     def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
-        """Return every block with the rows of one group, by its place among all, told from others."""
+        """Return every block with the rows of one group, by its place among all, told from others; not its outcomes."""
         ...
 
     def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
@@ -166,11 +166,15 @@ class Block:
         return cls(rows, groups, strata, slope, groups.tested.beside(slope.columns))
 
     def again(self, rows: LabelledRows, groups: Groups) -> Block:
-        """Return the same candidates among other cells of the same rows."""
+        """Return the same candidates among other cells of the same rows, whose outcomes are not told apart."""
         if rows is self.rows:
             return self
         columns = groups.tested.beside(self.slope.among(rows, groups))
-        return Block(rows, groups, Strata.of_rows(rows, rows.stratum), self.slope, columns)
+        # how much residuals vary is known of the strata
+        scatter = np.zeros(self.strata.many)
+        scatter[self.strata.stratum] = self.strata.scatter
+        strata = Strata(rows.stratum, rows.mass, scatter[rows.stratum], rows.squared_mass)
+        return Block(rows, groups, strata, self.slope, columns)
 
     def levels(self) -> np.ndarray:
         """Return what the level of its group adds to the sum of each candidate: 0 but of slopes."""

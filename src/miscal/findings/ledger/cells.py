@@ -182,7 +182,8 @@ class CellTable:
         self.parts = tuple(parts)
         self.first = np.cumsum([0, *(len(groups) for _, groups in parts)])
         self.groups = self._merged()
-        self._beside: dict[int, list[tuple[LabelledRows, Groups, Split]]] = {}
+        self._known: tuple[int, ...] = ()
+        self._last: tuple[int, list[tuple[LabelledRows, Groups, Split]]] = (-1, [])
 
     def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int) -> None:
         rows, codes, _ = labelled(self.ask(Question(cuts, (), coarser)), Question(cuts, (), coarser))
@@ -258,20 +259,51 @@ class CellTable:
 
     def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
         """Ask for every block with the rows of one group told from others."""
-        if group not in self._beside:
-            member, found = self.member(group), []
-            for block in self.blocks:
-                question = Question(block.cuts, (member,), block.coarser)
-                rows, codes, members = labelled(self.ask(question), question)
-                found.append((rows, block.expanded(codes), self._split(group, members[:, 0])))
-            self._beside[group] = found
-        return self._beside[group]
+        if self._last[0] != group:
+            rows, inside = self.own(group)
+            # the fewer are asked for; all others are what is left
+            only = int(2 * rows.counts[inside].sum() <= rows.n)
+            member = self.member(group)
+            pairs = zip(self.blocks, self.parts, strict=True)
+            self._last = group, [self._told(block, rows, member, only, group) for block, (rows, _) in pairs]
+        return self._last[1]
+
+    def _told(
+        self, block: _Block, own: LabelledRows, member: Member, only: int, group: int
+    ) -> tuple[LabelledRows, Groups, Split]:
+        """Return the cells of a block, without outcomes, with the rows of a group told from others."""
+        question = Question(block.cuts, (member,), block.coarser, only=only)
+        frame = told = self.ask(question)
+        *keys, last = question.keys
+        if told[last].n_unique() == 1:
+            numbers = [name for name in told.columns if name not in question.keys]
+            left = self.ask(Question(block.cuts, (), block.coarser)).join(told, on=keys, how="left", suffix="_told")
+            left = left.with_columns(pl.col(name) - pl.col(f"{name}_told").fill_null(0.0) for name in numbers)
+            left = left.with_columns(pl.lit(1 - only, pl.Int64).alias(last)).filter(pl.col("n") > 0)
+            frame = pl.concat([told, left.select(told.columns)])
+        values = {one.name: one.to_numpy().astype(np.float64) for one in frame.drop(question.keys)}
+        stratum = np.unique(frame["stratum"].to_numpy(), return_inverse=True)[1]
+        rates = np.zeros(stratum.max() + 1)
+        rates[own.stratum] = own.expected
+        rate, count = rates[stratum], values["n"]
+        # what is left of a weight may be nothing but rounding
+        weight = np.maximum(values.get("w", count), np.finfo(float).tiny)
+        rows = LabelledRows(
+            rate, rate, rate, stratum=stratum, count=count, squares=values.get("ww", count),
+            design=SurveyDesign(None, 0.0, weight),
+        )  # fmt: skip
+        codes = frame.select(keys[1:]).to_numpy().astype(np.int64)
+        return rows, block.expanded(codes), self._split(group, frame[last].to_numpy().astype(np.int64))
 
     def together(self, groups: Sequence[int]) -> tuple[LabelledRows, list[Split]]:
-        """Ask for the membership of several groups."""
-        question = Question((), tuple(map(self.member, groups)))
-        rows, _, members = labelled(self.ask(question), question)
-        return rows, [self._split(group, members[:, k]) for k, group in enumerate(groups)]
+        """Ask for the membership of several groups; not again, if it is known of all of them."""
+        if not set(groups) <= set(self._known):
+            self._known = tuple(dict.fromkeys(groups))
+            question = Question((), tuple(map(self.member, self._known)))
+            rows, _, members = labelled(self.ask(question), question)
+            self._joint = rows, [self._split(group, members[:, k]) for k, group in enumerate(self._known)]
+        rows, splits = self._joint
+        return rows, [splits[self._known.index(group)] for group in groups]
 
 
 def labelled(frame: pl.DataFrame, question: Question) -> tuple[LabelledRows, np.ndarray, np.ndarray]:
@@ -323,10 +355,8 @@ def in_units(rows: LabelledRows, sums: pl.DataFrame, block: _Block | None, cell:
     if block is not None:
         codes = sums.select(f"cell{k}" for k in range(len(block.cuts))).to_numpy().astype(np.int64)
         columns, every = block.expanded(codes).tested, block.places(codes)
-    design = UnitDesign(
-        None, correlation, rows.weight, 1.0, cell, unit, every,
-        values["uw"], values["we"], values["ws"], values["wwv"], columns,
-    )  # fmt: skip
+    of_weights = [values[name] for name in (("uw", "we", "ws", "wwv") if "uw" in values else ("n", "e", "s", "v"))]
+    design = UnitDesign(None, correlation, rows.weight, 1.0, cell, unit, every, *of_weights, columns)
     return replace(rows, design=design)
 
 

@@ -131,7 +131,9 @@ def scan_table(table: Table, *, seed: int, error: float, settings: LedgerSetting
     slopes = found.slopes()
     found.choose()
     alone = tuple(found.alone())
-    return Scanned(tuple(map(found.by_itself, range(len(found.found)))), alone, slopes)
+    # the last first: what cells tell of all of them, they tell of some
+    chosen = [found.by_itself(place) for place in reversed(range(len(found.found)))]
+    return Scanned(tuple(reversed(chosen)), alone, slopes)
 
 
 class _Scan(Candidates):
@@ -180,7 +182,6 @@ class _Scan(Candidates):
                 p_value=p_value,
                 p_adjusted=adjusted,
                 level=float(self.settings.significance * self.share[best]),
-                conditional=self._size(best, score),
                 shrinkage=shrinkage(abs(score), float(least[best])),
             )
             same = self._overlaps(best) >= self.settings.alias_overlap
@@ -204,13 +205,18 @@ class _Scan(Candidates):
             self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate]) & ~self.is_slope
 
     def by_itself(self, place: int) -> TestedGroup:
-        """Return what was found with its size by itself and, where that may be 0, with what is above and shows it."""
+        """Return what was found with its sizes: given those before, and by itself.
+
+        Where that by itself may be 0, with what is above and shows it.
+        """
         one = self.found[place]
         best = one.group if one.effect == SHIFT else self.slope_of[one.group]
+        before = self.chosen[: self.chosen.index(best)]
+        one = replace(one, conditional=self._size(best, standard_score(one.p_value, one.z), before))
         z = float(self.by_themselves[best])
         # what is chosen first is tested by itself
         score = standard_score(one.p_value if self.chosen[0] == best else self._p_value(best, z, given=()), z)
-        own = self._size(best, score, alone=True)
+        own = self._size(best, score)
         above = [k for k in range(len(self.chosen)) if self.place[k] < place]
         if not above or not holds_zero(own):
             return replace(one, own=own)
@@ -239,8 +245,10 @@ class _Scan(Candidates):
                     p_value=p_value,
                     p_adjusted=adjusted,
                     level=float(significance * self.share[group]),
-                    conditional=self._size(group, standard_score(left, given[group])) if known else UNDEFINED,
-                    own=self._size(group, standard_score(p_value, z[group]), alone=True),
+                    conditional=self._size(group, standard_score(left, given[group]), self.chosen)
+                    if known
+                    else UNDEFINED,
+                    own=self._size(group, standard_score(p_value, z[group])),
                     # what is left in the other direction is nothing that the findings leave to explain
                     p_given=left if given[group] * z[group] > 0 else 1.0,
                     by=self.place[left_by.index(min(left_by))] if left_by else None,
@@ -360,14 +368,14 @@ class _Scan(Candidates):
         z[slopes] = np.where(shown, z[slopes], 0.0)
         return z
 
-    def _size(self, candidate: int, z: float, *, alone: bool = False) -> Measure:
-        """Size of a group or slope given those chosen; alone, beside all rows of equal confidence, its own too."""
-        total, variance = self.total[candidate], self.variance[candidate]
-        others = [] if alone else self.chosen
+    def _size(self, candidate: int, z: float, given: Sequence[int] | None = None) -> Measure:
+        """Size of a group or slope given some that were chosen; None: beside all rows of equal confidence."""
+        total, variance, others = self.total[candidate], self.variance[candidate], list(given or ())
         if others:
-            solved = self._explained[:, candidate]
+            across = np.stack(self.covariance[: len(others)])
+            solved = np.linalg.lstsq(across[:, others], across[:, candidate], rcond=1e-10)[0]
             total = total - self.total[others] @ solved
-            variance = variance - np.stack(self.covariance)[:, candidate] @ solved
+            variance = variance - across[:, candidate] @ solved
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
         rows, strata, splits = self._rows([candidate, *others])
@@ -387,7 +395,7 @@ class _Scan(Candidates):
             return slope_size(rows, level, test, column[level.rows])
         if (lower := splits[0].lower) is not None:
             return trend_size(rows, splits[0].inside, lower, column, test)
-        if not alone:
+        if given is not None:
             return size(test, rows.expected, direction=strata.centred(left))
         mass = rows.mass * left
         return size(test, rows.expected, direction=self._wide(rows, strata).centred(left), measured=mass / mass.sum())

@@ -60,7 +60,7 @@ class Tested:
     p_value: float
     p_adjusted: float
     level: float
-    conditional: Measure
+    conditional: Measure = UNDEFINED
     own: Measure = UNDEFINED
     needs: int | None = None
     shrinkage: float = 1.0

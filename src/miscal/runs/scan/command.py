@@ -24,7 +24,7 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
 from miscal.data.counting import CellSource, Question
-from miscal.data.relations import only, open_relation
+from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
@@ -194,7 +194,8 @@ def scan(data: Any = None, **options: Any) -> Scan:
         [*planned.cells.cuts, *(cut for pair in planned.cells.pairs for cut in pair)],
         (planned.n, planned.events),
     )
-    source = CellSource(relation, sums, planned.edges, cuts, outcome_is, size, asked.least_rows, asked.stage)
+    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n))
+    source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage)
     about = {
         "kind": asked.kind,
         "source": relation.name,
@@ -202,7 +203,7 @@ def scan(data: Any = None, **options: Any) -> Scan:
         "outcome": sums.event or sums.events,
         "weight": sums.weight,
         "group": asked.group,
-        "edges": list(planned.edges),
+        "begins": list(planned.begins),
         "left_out": [list(one) for one in planned.left_out],
         "least_rows": asked.least_rows,
         "terms": list(source.terms),
@@ -252,7 +253,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         for one, split in zip(ledger.findings, splits, strict=True)
     )
     accuracy = average(everything.correct, everything.weight)
-    strata = len(about["edges"]) + 1
+    strata = len(about["begins"]) + 1
     weighted = about["weight"] is not None
     summary = ScanSummary(
         kind=about["kind"],
@@ -360,7 +361,7 @@ def _warnings(cells: Cells) -> tuple[str, ...]:
                 "in no group"
             )
         if cut.coarser > 1:
-            strata = -(-(len(cells.about["edges"]) + 1) // cut.coarser)
+            strata = -(-(len(cells.about["begins"]) + 1) // cut.coarser)
             said.append(f"{cut.column} has {cut.count:,} values: it was counted in {strata} strata of the probability")
     return tuple(said)
 

@@ -167,4 +167,6 @@ def _question(content: dict[str, Any]) -> Question:
         Member(tuple(map(stored_cut, one["cuts"])), tuple(map(tuple, one["cells"])), one["others"], one["apart"])
         for one in content["members"]
     )
-    return Question(tuple(map(stored_cut, content["cuts"])), members, content["coarser"], content["units"])
+    return Question(
+        tuple(map(stored_cut, content["cuts"])), members, content["coarser"], content["units"], content["only"]
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from miscal.base.options import number, parameter
 
@@ -47,10 +47,12 @@ class ScanOptions:
         metavar="N",
         parse=number(int, 1),
     )
-    stage: bool = parameter(
-        "First write the columns that are counted, as numbers of cells, into a temporary table of DuckDB, or with "
-        "polars into memory: several times as fast, for some 40 bytes a row.",
-        False,
+    stage: Literal["auto", "always", "never"] = parameter(
+        "Whether the columns that are counted are first written, as numbers of cells, into a temporary file, of about "
+        "20 bytes a row: several times as fast where rows are many. auto does so from a million rows on, with files, "
+        "DuckDB and polars, where the disk has room.",
+        "auto",
+        metavar="auto|always|never",
     )
     show_sql: bool = parameter("Print on standard error what the engine is asked.", False)
 

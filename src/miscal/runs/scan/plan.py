@@ -14,7 +14,7 @@ import polars as pl
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.data.columns import split_names
-from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of, lower_end
+from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
 from miscal.data.readers.candidate_groups import LEAST_UNITS, names_identity
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
@@ -27,6 +27,8 @@ STRATA, STRATUM_ROWS = 128, 64
 MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
 _POINTS, _CELLS = 20_000, 4_096
+_TOGETHER = (64, 32, 16, 8, 4, 2)
+"""Cells of the probability that are asked for as one."""
 
 
 def sums_of(asked: ScanOptions) -> Sums:
@@ -47,8 +49,8 @@ def sums_of(asked: ScanOptions) -> Sums:
         )
     if asked.count is not None and asked.weight is not None:
         raise InputError(f"{argument('weight')} is of rows one by one; leave it out with {argument('count')}")
-    group, _, period = (asked.group or "").rpartition(":")
-    if period not in PERIODS:
+    group, colon, period = (asked.group or "").rpartition(":")
+    if not colon or period not in PERIODS:
         group, period = asked.group or "", ""
     if group and (asked.count is not None or asked.least_rows > 1):
         raise InputError(
@@ -88,10 +90,10 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
 
 @dataclass(frozen=True)
 class Planned:
-    """What is counted: `edges` of the strata, columns and pairs, columns `left_out` and why, rows and events."""
+    """What is counted: cells at which strata begin, columns and pairs, columns `left_out` and why, rows and events."""
 
     cells: CellPlan
-    edges: tuple[float, ...]
+    begins: tuple[int, ...]
     left_out: tuple[tuple[str, str], ...]
     n: float
     events: float
@@ -159,10 +161,10 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
     n, events = float(fine["n"].sum()), float(fine["y"].sum())
     if not 0 < events < n:
         raise InputError(f"all {n:,.0f} outcomes are alike: a scan needs rows of either outcome")
-    edges = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float))
+    begins = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float))
     cuts, left_out, sizes = [], [], []
     for name in _names(relation, sums, columns):
-        cut, why, rows = _cut(relation, sums, name, n, len(edges) + 1)
+        cut, why, rows = _cut(relation, sums, name, n, len(begins) + 1)
         if cut is None:
             left_out.append((name, why))
             continue
@@ -177,12 +179,12 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
     binned = lambda pair: sum(not cuts[place].values for place in pair)  # noqa: E731
     able = (pair for pair, many in promising.items() if many)
     pairs = sorted(able, key=lambda pair: (binned(pair), -promising[pair]))
-    strata = len(edges) + 1
+    strata = len(begins) + 1
     crossed = tuple(
         (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
         for one, two in pairs[:MOST_PAIRS]
     )
-    return Planned(CellPlan(tuple(cuts), crossed), edges, tuple(left_out), n, events)
+    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events)
 
 
 def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
@@ -208,16 +210,29 @@ def _names(relation: Relation, sums: Sums, columns: Any) -> list[str]:
     return names
 
 
-def _strata(cells: np.ndarray, rows: np.ndarray) -> tuple[float, ...]:
-    """Return probabilities at which strata of about equal counts begin, but for the first."""
+def _strata(cells: np.ndarray, rows: np.ndarray) -> tuple[int, ...]:
+    """Return cells at which strata of about equal counts begin, but for the first.
+
+    Where hardly fewer strata can be told apart by wider cells, they are: answers are shorter.
+    """
     many = int(np.clip(rows.sum() // STRATUM_ROWS, 1, STRATA))
+    found = _equal(cells, rows, many)
+    for together in _TOGETHER:
+        wider, at = np.unique(cells // together, return_inverse=True)
+        begins = _equal(wider * together, np.bincount(at, rows), many)
+        if len(begins) >= 0.8 * len(found):
+            return begins
+    return found
+
+
+def _equal(cells: np.ndarray, rows: np.ndarray, many: int) -> tuple[int, ...]:
     if len(cells) <= many:
-        return tuple(lower_end(cell) for cell in cells[1:].tolist())
+        return tuple(cells[1:].tolist())
     share = np.cumsum(rows) / rows.sum()
     # the cell after the one that reaches each share; one that is a stratum by itself begins at its own
     begins = set((np.searchsorted(share, np.arange(1, many) / many) + 1).tolist())
     begins |= set(np.flatnonzero(rows >= rows.sum() / many).tolist())
-    return tuple(lower_end(int(cells[place])) for place in sorted(begins) if 0 < place < len(cells))
+    return tuple(int(cells[place]) for place in sorted(begins) if 0 < place < len(cells))
 
 
 def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tuple[Cut | None, str, np.ndarray]:

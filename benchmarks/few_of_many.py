@@ -1,6 +1,6 @@
 """Few columns of many: how well is an error mended, and how often is it seen, that 1, 3 or 10 of 100 to 4,096 hide?
 
-    python benchmarks/sparse.py --seeds 3 --jobs 2 [--rows 500 12000] [--columns 4096] [--methods auto] [--print]
+    python benchmarks/few_of_many.py --seeds 3 --jobs 2 [--rows 500 12000] [--columns 4096] [--methods auto] [--print]
 
 Independent standard normal columns; the log-odds of the confidence are standard normal, those of the truth are shifted
 by the planted columns together by --size (root mean square), equally each, up or down:
@@ -227,7 +227,7 @@ def show_power(args: argparse.Namespace, store: object) -> bool:
 def main() -> None:
     """Fit, test, show, and compare with the targets."""
     grid = {"kinds": list(KINDS), "planted": [1, 10], "columns": [600], "rows": [2_000]}
-    args = options(__doc__, "sparse", **grid, methods=["auto", *PEERS], seeds=2, first_seed=0, size=0.8, seen=0.3,
+    args = options(__doc__, "few_of_many", **grid, methods=["auto", *PEERS], seeds=2, first_seed=0, size=0.8, seen=0.3,
                    power_draws=20).parse_args()  # fmt: skip
     seeds = range(args.first_seed, args.first_seed + args.seeds)
     fits = [(*world, m, s, args.size) for s in seeds for world in worlds(args) for m in args.methods]
