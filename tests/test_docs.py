@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 import typer.main
@@ -34,11 +33,6 @@ def workplace(tmp_path, monkeypatch):
     text = [f"{'What is the sum of' if t == 'sums' else 'Name the capital of'} {k % 97}?" for k, t in enumerate(topic)]
     frame = pl.DataFrame({"question": text, "topic": topic, "confidence": f, "correct": y})
     frame.write_parquet(tmp_path / "predictions.parquet")
-    for name, n in (("loans", 240), ("later", 60)):
-        region, risk = rng.choice(["north", "south"], n), rng.uniform(0.3, 0.7, n)
-        defaulted = rng.random(n) < risk + np.where(region == "south", 0.28, -0.28)
-        columns = {"risk": risk, "defaulted": defaulted, "region": region, "age": rng.integers(18, 80, n)}
-        pd.DataFrame(columns).to_parquet(tmp_path / f"{name}.parquet")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
 
@@ -73,8 +67,11 @@ def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().split()) <= 1200
 
 
-def test_python_with_arrays(workplace):
-    space = run(ROOT / "docs" / "estimator.md")
+def test_python_with_arrays(workplace, capsys):
+    page = ROOT / "docs" / "estimator.md"
+    space = run(page)
+    printed, quoted = (re.findall(r"-?\d\.\d+", text) for text in (capsys.readouterr().out, blocks(page, "text")[0]))
+    np.testing.assert_allclose(np.float64(printed), np.float64(quoted), atol=0.03)
     np.testing.assert_allclose(space["corrected"], space["f_new"] + space["delta"])
     np.testing.assert_array_equal(space["again"].calibrate(space["X_new"], space["f_new"]), space["corrected"])
 
