@@ -152,7 +152,7 @@ def about(doc: str) -> str:
 
 def one_line(text: str) -> str:
     """Return text of a docstring as one line of Markdown."""
-    plain = re.sub(r":\w+:`~?(?:[^`<]*\.)?([^`.]+)`", r"`\1`", text).replace("``", "`")
+    plain = re.sub(r":\w+:`~?(?:[^`<]*\.)?([^`.]+)`", r"`\1`", text).replace("``", "`").replace("None", "null")
     return re.sub(r"(`[^`]*`)|(?<!\S)(--[a-z][\w-]*)", lambda one: one[1] or f"`{one[2]}`", " ".join(plain.split()))
 
 
@@ -207,7 +207,10 @@ def every_part() -> dict[str, list[type]]:
 
 def table(head: list[str], rows: list[list[str]]) -> str:
     """Return a table of Markdown."""
-    lines = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in (head, ["---"] * len(head), *rows)]
+    lines = [
+        " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in line)
+        for line in (head, ["---"] * len(head), *rows)
+    ]
     return "\n".join(f"| {line} |" for line in lines)
 
 

@@ -228,7 +228,7 @@ def test_made_pages_list_every_key_command_and_table(made):
     assert all(f"| `{field.alias or name}` |" in outputs for name, field in Summary.model_fields.items())
     assert all(f"## `{name}`" in tables for name in made.TABLES)
     assert all(f"## miscal {name}\n" in lines for name in typer.main.get_command(build()).commands)
-    # the prose before a table, of which nothing may be lost
+    assert all(line.endswith(" |") for line in outputs.splitlines() if line.startswith("| "))
     assert made.meanings("One.\n\n`a, b`: first; `c` too.\n`c`: last\n    of all.") == {
         "a": "first; `c` too.", "b": "first; `c` too.", "c": "last of all."
     }  # fmt: skip
