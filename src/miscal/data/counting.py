@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 from math import gcd
 from pathlib import Path
 from shutil import rmtree
@@ -23,6 +24,7 @@ import polars as pl
 from scipy.special import expit
 
 from miscal.base.errors import InputError, argument
+from miscal.base.files import write_whole
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
@@ -241,13 +243,38 @@ def lower_end(cell: int) -> float:
     return float(expit((cell - _MIDDLE) / _PER_UNIT))
 
 
+class Answers:
+    """Answers to questions, kept in a folder until a scan is done: one that was cut off goes on with them.
+
+    `about`: of what they are; answers about something else are thrown away.
+    """
+
+    def __init__(self, folder: Path, about: str) -> None:
+        self.folder, said = folder, folder / "about.json"
+        if not said.is_file() or said.read_text(encoding="utf-8") != about:
+            rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            said.write_text(about, encoding="utf-8")
+
+    def _place(self, question: Question) -> Path:
+        return self.folder / f"{sha256(repr(question).encode()).hexdigest()[:24]}.parquet"
+
+    def get(self, question: Question) -> pl.DataFrame | None:
+        """Return an answer that was given before."""
+        return pl.read_parquet(place) if (place := self._place(question)).is_file() else None
+
+    def put(self, question: Question, answer: pl.DataFrame) -> None:
+        """Keep an answer, whole or not at all."""
+        write_whole(self._place(question), answer.write_parquet)
+
+
 class CellSource:
     """Counts the rows of a relation in cells, and keeps what was counted.
 
     `begins`: cells at which strata of the probability begin, but for the first. `cuts`: those that are asked for.
     `outcome_is`: type of the outcome. `rows`: how many rows there are, and how many events: a count that has others is
     refused. `least`: cells of fewer rows are merged. `stage`: whether coded columns are first written into a file,
-    which goes when this source does.
+    which goes when this source does. `answers`: where answers are kept.
     """
 
     def __init__(
@@ -260,10 +287,11 @@ class CellSource:
         rows: tuple[float, float],
         least: int = 1,
         stage: bool = False,
+        answers: Answers | None = None,
     ) -> None:
         self.sums, self.begins, self.rows, self.least = sums, tuple(begins), rows, least
         self.together = max(1, gcd(*self.begins))
-        self.terms = sums.terms()
+        self.terms, self.answers = sums.terms(), answers
         self.asked: dict[Question, pl.DataFrame] = {}
         self.members: dict[tuple[tuple[Member, ...], int], float] = {}
         # expressions are made once: to make them takes longer than to count some thousand rows
@@ -319,7 +347,12 @@ class CellSource:
     def __call__(self, question: Question) -> pl.DataFrame:
         """Count rows by the keys of a question, in their order."""
         if question not in self.asked:
-            self.asked[question] = self._by_unit(question) if question.units else self._counted(question)
+            found = self.answers.get(question) if self.answers else None
+            if found is None:
+                found = self._by_unit(question) if question.units else self._counted(question)
+                if self.answers:
+                    self.answers.put(question, found)
+            self.asked[question] = found
         return self.asked[question]
 
     def _by_unit(self, question: Question) -> pl.DataFrame:

@@ -290,22 +290,32 @@ def test_a_relation_that_changes_between_passes_is_refused(rows, tmp_path, monke
         miscal.scan(path, **EVENT)
 
 
-def test_an_engine_that_fails_half_way_leaves_nothing(rows, tmp_path, monkeypatch, capsys):
-    path, out = tmp_path / "rows.parquet", tmp_path / "out"
-    rows.write_parquet(path)
+def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(rows, tmp_path, monkeypatch, capsys):
+    rows.write_parquet(tmp_path / "rows.parquet")
     collect, asked = Relation.collect, []
 
-    def failing(self, question):
-        asked.append(question)
-        if len(asked) > 12:
-            return collect(self, nw.from_native(duckdb.sql("select error('the engine is gone') as n")))
-        return collect(self, question)
+    def scanned(name, most=10_000):
+        def counted(self, question):
+            asked.append(question)
+            gone = nw.from_native(duckdb.sql("select error('the engine is gone') as n"))
+            return collect(self, gone if len(asked) > most else question)
 
-    monkeypatch.setattr(Relation, "collect", failing)
-    status = main(["scan", str(path), "--probability", "risk", "--event", "late", "--out", str(out)])
-    assert status == 2
+        asked.clear()
+        monkeypatch.setattr(Relation, "collect", counted)
+        out = ["--probability", "risk", "--event", "late", "--out", str(tmp_path / name)]
+        return main(["scan", str(tmp_path / "rows.parquet"), *out])
+
+    assert scanned("out", most=40) == 2
     assert "the engine is gone" in capsys.readouterr().err
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["rows.parquet"]
+    assert not (tmp_path / "out").exists()
+    assert scanned("out") == 0
+    again = len(asked)
+    assert {one.name for one in tmp_path.iterdir()} == {"rows.parquet", "out"}
+    assert scanned("other") == 0
+    assert again < len(asked)
+    one, other = (pl.read_parquet(tmp_path / name / "cells.parquet") for name in ("out", "other"))
+    # threads add in an order of their own
+    assert one.drop("about").select(pl.all().round(6)).equals(other.drop("about").select(pl.all().round(6)))
 
 
 # --- what is left, and how it is checked ----------------------------------------------------------------------------
@@ -477,6 +487,18 @@ def test_units_are_found_by_their_names(days):
     assert counted(days.drop("at").with_columns(user=pl.col("weekday"))) is None
     assert counted(days, group="none") is None
     assert counted(days, least_rows=20) is None
+
+
+def test_a_column_may_be_named_like_a_period(days):
+    frame = days.rename({"number": "day"}).drop("at")
+    assert miscal.scan(frame, columns="weekday", group="day", **EVENT).summary.group == "day"
+
+
+def test_what_was_not_looked_at_is_told(rows):
+    rng = np.random.default_rng(5)
+    frame = rows.with_columns(**{f"kind{k}": pl.Series(rng.choice(["x", "y"], len(rows))) for k in range(4)})
+    [said] = [one for one in miscal.scan(frame, **EVENT).summary.warnings if "pairs" in one]
+    assert said.startswith("values of 15 pairs of columns")
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

@@ -336,8 +336,17 @@ def _padded(laws: list[tuple[int, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]
 
 
 def _tilted(number: np.ndarray, chance: np.ndarray, shift: float) -> np.ndarray:
-    """Multiply the odds of a number k by exp(k times shift)."""
-    tilted = chance * np.exp(shift * (number - (number.min(1) if shift < 0 else number.max(1))[:, None]))
+    """Multiply the odds of a number k by exp(k times shift).
+
+    Examples
+    --------
+    >>> _tilted(np.array([[0.0, 500.0, 1000.0]]), np.array([[1e-300, 1.0, 0.0]]), 15.0).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    with np.errstate(divide="ignore"):
+        # the law of a large stratum may be 0 where the factor is largest
+        odds = np.log(chance) + shift * number
+    tilted = np.exp(odds - odds.max(1, keepdims=True))
     return tilted / tilted.sum(1, keepdims=True)
 
 

@@ -23,7 +23,7 @@ from miscal.base.sql_text import Dialect
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
-from miscal.data.counting import CellSource, Question
+from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
@@ -165,7 +165,11 @@ def scan(data: Any = None, **options: Any) -> Scan:
     >>> scan(table, probability="risk", event="late").findings.height
     0
     """
-    asked = of_fields(ScanOptions, options)
+    return scanned(data, of_fields(ScanOptions, options))
+
+
+def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
+    """Scan a table; `parts`: folder in which answers are kept until they are all there."""
     start = time.monotonic()
     if isinstance(data, (str, Path)) and _is_cells(Path(data)):
         if more := next(iter(given(asked)), None):
@@ -176,9 +180,9 @@ def scan(data: Any = None, **options: Any) -> Scan:
     relation = open_relation(data, sql=asked.sql, show=show)
     if asked.where is not None:
         relation = only(relation, asked.where)
-    parts = {"weight": sums.weight, "count": sums.count, "events": sums.events, "group": sums.group}
+    roles = {"weight": sums.weight, "count": sums.count, "events": sums.events, "group": sums.group}
     names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
-    for what, column in {names[0]: sums.probability, names[1]: sums.event, **parts}.items():
+    for what, column in {names[0]: sums.probability, names[1]: sums.event, **roles}.items():
         if column is not None:
             relation.check([column], what)
     if asked.group in ("auto", "none"):
@@ -194,8 +198,6 @@ def scan(data: Any = None, **options: Any) -> Scan:
         [*planned.cells.cuts, *(cut for pair in planned.cells.pairs for cut in pair)],
         (planned.n, planned.events),
     )
-    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n))
-    source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage)
     about = {
         "kind": asked.kind,
         "source": relation.name,
@@ -206,12 +208,16 @@ def scan(data: Any = None, **options: Any) -> Scan:
         "begins": list(planned.begins),
         "left_out": [list(one) for one in planned.left_out],
         "least_rows": asked.least_rows,
-        "terms": list(source.terms),
+        "terms": list(sums.terms()),
+        "uncrossed": planned.uncrossed,
         "plan": {
             "cuts": [asdict(cut) for cut in planned.cells.cuts],
             "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
         },
     }
+    answers = Answers(parts, json.dumps([about, asdict(asked), size], default=str)) if parts else None
+    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n))
+    source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
     return summarised(Cells(about, planned.cells, source.asked), start, source)
 
 
@@ -293,7 +299,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         curve=_curve(everything),
         correction=correction,
         answer=_answer(findings, candidates, accuracy, everything, correction, words),
-        warnings=_warnings(cells),
+        warnings=_warnings(cells, len(findings)),
         least_rows=about["least_rows"],
         questions=len(cells.asked),
         cells=sum(map(len, cells.asked.values())),
@@ -351,8 +357,8 @@ def _answer(
     return Answer(headline=headline, reason=finding_sentence(first, words), action=action)
 
 
-def _warnings(cells: Cells) -> tuple[str, ...]:
-    group = cells.about["group"]
+def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
+    about, group = cells.about, cells.about["group"]
     said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
     for cut in cells.plan.cuts:
         if cut.pooled:
@@ -361,8 +367,14 @@ def _warnings(cells: Cells) -> tuple[str, ...]:
                 "in no group"
             )
         if cut.coarser > 1:
-            strata = -(-(len(cells.about["begins"]) + 1) // cut.coarser)
+            strata = -(-(len(about["begins"]) + 1) // cut.coarser)
             said.append(f"{cut.column} has {cut.count:,} values: it was counted in {strata} strata of the probability")
+    if about["uncrossed"]:
+        said.append(
+            f"values of {about['uncrossed']:,} pairs of columns were not looked at together: name fewer columns"
+        )
+    if findings == SCAN_SETTINGS.max_findings:
+        said.append(f"there may be more than the {findings} findings that are told")
     return tuple(said)
 
 

@@ -90,13 +90,17 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
 
 @dataclass(frozen=True)
 class Planned:
-    """What is counted: cells at which strata begin, columns and pairs, columns `left_out` and why, rows and events."""
+    """What is counted: cells at which strata begin, columns and pairs, columns `left_out` and why, rows and events.
+
+    `uncrossed`: pairs of columns that are left out.
+    """
 
     cells: CellPlan
     begins: tuple[int, ...]
     left_out: tuple[tuple[str, str], ...]
     n: float
     events: float
+    uncrossed: int
 
 
 def check_rows(relation: Relation, sums: Sums) -> str:
@@ -184,7 +188,8 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
         (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
         for one, two in pairs[:MOST_PAIRS]
     )
-    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events)
+    uncrossed = max(0, len(pairs) - MOST_PAIRS)
+    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events, uncrossed)
 
 
 def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
