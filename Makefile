@@ -91,7 +91,7 @@ BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificat
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls ledger_power class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \
-	shared_findings sparse \
+	shared_findings few_of_many \
 	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -108,7 +108,7 @@ bench/bench_%: $(VENV)/.done-bench
 
 # discover as a user runs it, on all cores
 bench/bench_scaling: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out docs/images)
+	$(BIN)/python benchmarks/bench_scaling.py $(if $(FULL),--full --out benchmarks/notes)
 
 bench/bench_waiting: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_waiting.py --quick $(if $(DATA),--data $(DATA))
@@ -128,7 +128,7 @@ bench/planted: $(VENV)/.done-bench
 
 bench/worlds bench/power bench/sharpness bench/learned_power bench/monitor bench/paper_experiments \
 		bench/ledger_nulls bench/ledger_power bench/class_nulls bench/class_whole_runs bench/dependent_rows bench/known_later bench/audit_groups bench/validity bench/validity_fits \
-		bench/planted_shapes bench/sparse: $(VENV)/.done-bench
+		bench/planted_shapes bench/few_of_many: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench
@@ -148,7 +148,7 @@ check: venv
 # Warnings are errors; then every link and anchor of the pages as built is followed
 GALLERY ?= 1
 docs: $(VENV)/.done-docs
-	rm -rf docs/_build docs/auto_gallery docs/reference
+	rm -rf docs/_build docs/auto_gallery docs/reference docs/made
 	OMP_NUM_THREADS=1 GALLERY=$(GALLERY) MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python scripts/site_links.py docs/_build/html
 
@@ -163,4 +163,4 @@ format: venv
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference docs/made .pytest_cache .ruff_cache .hypothesis

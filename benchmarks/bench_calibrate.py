@@ -1,6 +1,6 @@
 """Rows a second of corrections, their memory over millions of rows, and how soon the first answer comes.
 
-    python benchmarks/bench_calibrate.py [--rounds 3] [--full] [--memory-rows 10000000] [--csv docs/benchmarks]
+    python benchmarks/bench_calibrate.py [--rounds 3] [--full] [--memory-rows 10000000] [--csv benchmarks/notes]
 
 Rates are of `MiscalibrationField.correct`, which `field.calibrate` and `miscal calibrate` call, on one thread, in
 processor seconds. Every score of the stack has a weight, which is the dearest case; the local shift has one or none.

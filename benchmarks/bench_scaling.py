@@ -3,7 +3,7 @@
     python benchmarks/bench_scaling.py                          small cells, some minutes
     python benchmarks/bench_scaling.py --full --out DIR         all cells, about an hour of two cores
     python benchmarks/bench_scaling.py --stages                 seconds of each stage of discover, five sizes
-    python benchmarks/bench_scaling.py --full --print --page docs/scaling.md    what is cached, onto the page
+    python benchmarks/bench_scaling.py --full --print --page benchmarks/notes/scaling.md    what is cached
 
 discover     `miscal discover` with its default settings (every row is evaluated, the map by t-SNE), from a parquet and
 an
@@ -217,7 +217,7 @@ def main() -> int:
     parser.add_argument("--stages", action="store_true", help="discover at every number of rows, and nothing else")
     parser.add_argument("--only", metavar="N,D", help="of discover, this cell alone")
     parser.add_argument("--out", type=Path, help="folder for scaling.svg and scaling.png")
-    parser.add_argument("--page", type=Path, help="page whose tables to replace, e.g. docs/scaling.md")
+    parser.add_argument("--page", type=Path, help="page whose tables to replace, e.g. benchmarks/notes/scaling.md")
     args = parser.parse_args()
     keys = [("discover", n, D, "auto") for n in ROWS] if args.stages else wanted(args.parts, args.full)
     if args.only:

@@ -1,6 +1,6 @@
 """Seconds and memory of `miscal scan` by rows, beside reading the same columns once.
 
-    python benchmarks/bench_scan.py [--rows 1000000 10000000] [--folder DIR] [--csv docs/benchmarks]
+    python benchmarks/bench_scan.py [--rows 1000000 10000000] [--folder DIR] [--csv benchmarks/notes]
 
 DuckDB makes rows of ten columns with a known hidden error: four of texts (6 to 200 values), four of numbers, a date
 and a truth value. Planted are a value, a pair of values, an interval, a trend and a slope. Each size is scanned in a

@@ -1,6 +1,6 @@
 """How often does the board of a study tell equal models apart, and models that differ?
 
-    python benchmarks/board_ranks.py [--draws 400] [--csv docs/benchmarks]
+    python benchmarks/board_ranks.py [--draws 400] [--csv benchmarks/notes]
 
 Studies of made-up models on one data set. Questions are of unlike difficulty, which all models share, and of four
 topics; a feature of the question shifts the log-odds of every model's answers, which its confidence does not show.

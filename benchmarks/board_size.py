@@ -1,6 +1,6 @@
 """How large is the first page of a study of many models, and how long does it take to draw and to open?
 
-    python benchmarks/board_size.py [--csv docs/benchmarks]
+    python benchmarks/board_size.py [--csv benchmarks/notes]
 
 Made-up tables, in the size of real ones: 4 models on one set of 18 groups; 48 models on one set of 57 groups, with
 2,256 tries of corrections on other models; 500 pairs of 50 models on ten sets of 57 groups, with 24,500 tries.

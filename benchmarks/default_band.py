@@ -1,6 +1,6 @@
 """Which band of good calibration does a run choose, and what would other rules call well calibrated?
 
-    python benchmarks/default_band.py --data DIR [--rows 4000] [--csv docs/benchmarks]
+    python benchmarks/default_band.py --data DIR [--rows 4000] [--csv benchmarks/notes]
 
 The real sets of risks, as they are and thinned: a share of the rows with the event is left out, and the odds of the
 risks are lowered alike, so that the model is as far off as before but the event is rarer. A field is learned from each,

@@ -1,6 +1,6 @@
 """Are embeddings of another model noticed before a correction, and how often are rows told of for nothing?
 
-    python benchmarks/foreign_inputs.py [--data DIR] [--draws 200] [--csv docs/benchmarks]
+    python benchmarks/foreign_inputs.py [--data DIR] [--draws 200] [--csv benchmarks/notes]
 
 Real sets: half of a set's inputs is described as a fit does it, the other half is changed and compared. Each set is
 taken with all its columns, and as its 64 and 12 leading principal components. The changes keep what embeddings of

@@ -1,6 +1,6 @@
 """How often is a correction from few rows worse than none, where nothing is hidden, and what does it save elsewhere?
 
-    python benchmarks/harm.py --draws 40 [--data DIR] [--csv docs/benchmarks]
+    python benchmarks/harm.py --draws 40 [--data DIR] [--csv benchmarks/notes]
 
 Fits of `miscal.estimators.auto` to 60 to 1,500 rows whose rarer outcome has a rate of 1 to 50 %. Log losses are those
 of 4,000 fresh rows, by the true rates; confidences are clipped as everywhere. `claimed`: fits that claim local

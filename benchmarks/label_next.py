@@ -1,6 +1,6 @@
 """How many labels does it take to find a lenient group, and to halve the interval of the pass rate?
 
-    python benchmarks/label_next.py [--draws 400] [--csv docs/benchmarks]
+    python benchmarks/label_next.py [--draws 400] [--csv benchmarks/notes]
 
 Pools of 4,000 rows in ten groups; with one, 3 % of the rows, the judge is too lenient. It is right elsewhere, up
 to a monotone map. A pilot of 100 rows at random gives the predictions by which further rows are chosen. Then so many

@@ -1,6 +1,6 @@
 """Do findings, correction and monitor hold on rows that came later?
 
-    python benchmarks/later_rows.py --data DIR [--rows 15000 3000] [--sets flights] [--csv docs/benchmarks]
+    python benchmarks/later_rows.py --data DIR [--rows 15000 3000] [--sets flights] [--csv benchmarks/notes]
 
 Flights of April to June teach and those of July judge; census 2015 teaches and census 2016 judges. `flights, days`
 names the days of the flights as groups; `flights, time` names their hour as the time (`--time`, `--evidence time`),

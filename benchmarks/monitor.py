@@ -1,6 +1,6 @@
 """How often does a monitor say that a correction does not hold: where nothing changed, and where something did?
 
-    python benchmarks/monitor.py [--draws 400] [--csv docs/benchmarks]
+    python benchmarks/monitor.py [--draws 400] [--csv benchmarks/notes]
 
 No field is fitted: rows have a corrected confidence p, and outcomes at sigmoid(logit p + shift + e), where e is drawn
 for each day (0: rows count one by one). What counts as right is 2 points to either side, as by default, or no distance

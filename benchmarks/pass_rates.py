@@ -1,6 +1,6 @@
 """How often do intervals of the pass rate that people would give hold it, and how wide are they?
 
-    python benchmarks/pass_rates.py [--draws 2000] [--peers PYTHON --peer-draws 200] [--csv docs/benchmarks]
+    python benchmarks/pass_rates.py [--draws 2000] [--peers PYTHON --peer-draws 200] [--csv benchmarks/notes]
 
 Worlds of 2,000 judged rows of which 50, 130, 200 or 500 are labelled (`_judge_worlds.py`); the truth is the world's
 rate. Each method is told the same:

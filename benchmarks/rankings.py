@@ -1,6 +1,6 @@
 """How often does a whole ranking hold: all intervals at once, and the ranks of all models?
 
-    python benchmarks/rankings.py [--draws 2000] [--csv docs/benchmarks]
+    python benchmarks/rankings.py [--draws 2000] [--csv benchmarks/notes]
 
 Tables of models by `miscal.evidence.rankings.rank`. Means: values on 15 to 300 questions that the models share, normal,
 or outcomes of 0 and 1 (up to 94 % of them 1) by `rate_influences`. Pass rates: judged answers of 4 models to 500

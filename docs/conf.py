@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -40,6 +41,9 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = "miscal"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+smartquotes = False  # --option is no dash
 html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -85,6 +89,11 @@ def links_out_of_the_site(app, docname, source):
     source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?://|#)([^)#\s]+)(?:#[^)\s]*)?\)", plain, source[0])
 
 
+def make_pages(app, config):
+    """Write the pages that are made from the code, before any page is read."""
+    runpy.run_path(str(REPOSITORY / "scripts" / "made_pages.py"))["write"]()
+
+
 def escape_bars(app, what, name, obj, options, lines):
     """Keep the absolute value |delta| from being read as a substitution."""
     lines[:] = [re.sub(r"(?<!`)\|(\w+)\|(?!`)", r"\\|\1\\|", line) for line in lines]
@@ -105,6 +114,7 @@ def setup(app):
     """Register the steps above."""
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-skip-member", skip_requests)
+    app.connect("config-inited", make_pages)
     app.connect("source-read", front_page)
     app.connect("source-read", links_out_of_the_site)
     app.connect("build-finished", write_llms)

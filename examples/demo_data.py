@@ -6,7 +6,7 @@ Usage::
     python examples/demo_data.py questions.parquet --out src/miscal/data/demo.parquet
 
 The form of the candidates is the one with the highest accuracy, averaged over the domains, on the first questions of
-every domain; nothing about confidence or calibration enters the choice. Both tables are printed (docs/demo-data.md).
+every domain; nothing about confidence or calibration enters the choice. Both tables are printed (demo-data.md).
 """
 
 from __future__ import annotations

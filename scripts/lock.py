@@ -76,9 +76,9 @@ def main() -> None:
         return
     if what in ("docs", "package"):
         # the site is built in the environment of core, the package in one of its own
-        plot = project["optional-dependencies"]["plot"] if what == "docs" else []
+        extras = [need for extra in ("plot", "sql") for need in project["optional-dependencies"][extra]]
         known = closure(groups["build"]) | (core if what == "docs" else {})
-        every = closure(groups[what] + plot)
+        every = closure(groups[what] + (extras if what == "docs" else []))
         write(ROOT / f"requirements-{what}.lock", {name: pin for name, pin in every.items() if name not in known})
         return
     main_version = VERSION == MAIN_VERSION

@@ -1,8 +1,8 @@
-"""Count the tests that prove each promise, and write docs/reliability.md: `python scripts/reliability_table.py`.
+"""Count the tests that prove each promise, and write the note of reliability: `python scripts/reliability_table.py`.
 
 The promises are in tests/promises.toml; `@pytest.mark.promise("I1", cases=50)` names what a test proves, and how many
 cases one call of it tries. Counting collects the tests, which takes about as long as importing them. What fuzzing found
-is in docs/benchmarks/fuzz.csv, as `benchmarks/fuzz.py` wrote it.
+is in benchmarks/notes/fuzz.csv, as `benchmarks/fuzz.py` wrote it.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "benchmarks" / "notes" / "reliability.md"
 START, END = "<!-- tables: written by scripts/reliability_table.py -->", "<!-- end of tables -->"
-FUZZ = ROOT / "docs" / "benchmarks" / "fuzz.csv"
+FUZZ = ROOT / "benchmarks" / "notes" / "fuzz.csv"
 FUZZ_START, FUZZ_END = "<!-- fuzz: written by scripts/reliability_table.py -->", "<!-- end of fuzz -->"
 FUZZ_HEAD = "| what was read | examples | refused | ended otherwise | how |\n|---|---:|---:|---:|---|"
 HEAD = "| row | what goes wrong | what miscal does | fast | slow | examples |\n|---|---|---|---:|---:|---:|"

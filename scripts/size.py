@@ -13,7 +13,7 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -77,19 +77,29 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def words(root: Path) -> dict[str, int]:
-    """Count the words of every page of a checkout."""
-    pages = sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
-    built = {root / "docs" / folder for folder in ("_build", "auto_gallery", "reference")}
-    kept = [page for page in pages if not built & set(page.parents)]
-    return {str(page.relative_to(root)): len(page.read_text(encoding="utf-8").split()) for page in kept}
+    """Count the words of the README and of every page of the site that is written by hand."""
+    built = {root / "docs" / folder for folder in ("_build", "auto_gallery", "reference", "made")}
+    kept = [page for page in sorted((root / "docs").rglob("*.md")) if not built & set(page.parents)]
+    return _counted(root, [root / "README.md", *kept])
+
+
+def other_words(root: Path) -> dict[str, int]:
+    """Count the words for those who work on the code: other pages at the root, and the notes of what was measured."""
+    notes = [*(root / "benchmarks" / "notes").rglob("*.md"), *(root / "examples").rglob("*.md")]
+    return _counted(root, [*(page for page in sorted(root.glob("*.md")) if page.name != "README.md"), *sorted(notes)])
+
+
+def _counted(root: Path, pages: Iterable[Path]) -> dict[str, int]:
+    return {str(page.relative_to(root)): len(page.read_text(encoding="utf-8").split()) for page in pages}
 
 
 def main() -> None:
     """Print the counts of the package in a folder, by default this checkout."""
     if sys.argv[1:] == ["--pages"]:
-        counts = words(Path(__file__).parents[1])
-        for page, count in [*sorted(counts.items(), key=lambda one: -one[1]), ("all", sum(counts.values()))]:
-            print(f"{page:<34}{count:>8,}")
+        root = Path(__file__).parents[1]
+        for counts, total in ((words(root), "all of README and site"), (other_words(root), "all others")):
+            for page, count in [*sorted(counts.items(), key=lambda one: -one[1]), (total, sum(counts.values()))]:
+                print(f"{page:<40}{count:>8,}")
         return
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     source = root / "src" / "miscal"
@@ -115,7 +125,7 @@ def main() -> None:
         "private functions": sum(every for every, _ in helpers),
         "of these used once": sum(once for _, once in helpers),
         "circles of imports": len(circles(graph)),
-        "words of docs": sum(words(root).values()),
+        "words of README and site": sum(words(root).values()),
     }
     for name, count in rows.items():
         print(f"{name:<34}{count:>8,}")

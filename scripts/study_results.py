@@ -1,10 +1,11 @@
-"""Publish the results of a study under docs/studies.
+"""Publish the results of a study under benchmarks/notes/studies.
 
     python scripts/study_results.py NAME STUDY    take the tables of a finished study, and write its page
     python scripts/study_results.py NAME          write the page again from the tables published before
 
 NAME is that of a plan in examples/studies, and STUDY the folder that `miscal study` wrote. The tables are published as
-docs/studies/NAME/*.csv without those that show single rows of the data, and docs/studies/NAME.md is made from them.
+benchmarks/notes/studies/NAME/*.csv without those that show single rows of the data, and NAME.md beside the folder is
+made from them.
 """
 
 import sys
@@ -18,7 +19,7 @@ from miscal.study.plan import METHODS
 from miscal.study.tables import LEARNED, TABLES, of_method, read_tables, schema
 from miscal.study.verdict import StudySummary, certificates, summarise
 
-FOLDER = Path(__file__).parents[1] / "docs" / "studies"
+FOLDER = Path(__file__).parents[1] / "benchmarks" / "notes" / "studies"
 LEFT_OUT = ("layouts", "failures", "curves", "histograms", "deferral", "proxy_curves")
 """Tables that show single rows, or are drawings in numbers."""
 DIGITS = 6

@@ -16,10 +16,10 @@ from miscal.data.triples import Triples
 
 pytestmark = pytest.mark.whole
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "benchmarks.md").read_text()
-LIST = (DOCS / "benchmarks" / "README.md").read_text()
-FILES = sorted((DOCS / "benchmarks").glob("*.csv"))
+NOTES = Path(__file__).parents[2] / "benchmarks" / "notes"
+PAGE = (NOTES / "benchmarks.md").read_text()
+LIST = (NOTES / "README.md").read_text()
+FILES = sorted(NOTES.glob("*.csv"))
 
 
 def numbers(text: str) -> set[str]:
@@ -40,7 +40,7 @@ def test_every_decimal_of_the_tables_is_in_a_csv():
 
 @pytest.mark.parametrize("page", ["power", "columns", "scikit-learn", "judges"])
 def test_every_decimal_of_the_tables_of_other_pages_is_in_a_csv(page):
-    lines = (DOCS / f"{page}.md").read_text().splitlines()
+    lines = (NOTES / f"{page}.md").read_text().splitlines()
     shown = numbers("\n".join(line for line in lines if line.startswith("|")))
     assert len(shown) > 20
     assert shown <= numbers("\n".join(path.read_text() for path in FILES))
@@ -56,7 +56,7 @@ def test_the_page_is_short():
 @pytest.fixture
 def script(monkeypatch):
     """Import a script of benchmarks/, which is no package."""
-    monkeypatch.syspath_prepend(str(DOCS.parent / "benchmarks"))
+    monkeypatch.syspath_prepend(str(NOTES.parent))
     return importlib.import_module
 
 

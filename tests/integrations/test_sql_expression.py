@@ -8,7 +8,7 @@ import pytest
 
 import miscal
 from miscal.base.errors import InputError
-from miscal.integrations.sql_expression import expression
+from miscal.integrations.sql_expression import export_sql, expression
 
 N = 3_000
 EVENT = {"probability": 'the "risk"', "event": "late", "quick": True, "n_jobs": 1}
@@ -48,6 +48,13 @@ def test_sql_gives_what_python_gives(run):
         new.loc[number, "age"] = one.at
     found = selected(expression(run.model), new)
     np.testing.assert_allclose(found, run.correct(new)["corrected"], rtol=0, atol=1e-12)
+
+
+def test_the_expression_of_a_folder_is_written(run, tmp_path):
+    run.save(tmp_path / "run")
+    shifts = run.model.estimator.fitted.shifts_
+    assert export_sql(tmp_path / "run", tmp_path / "correction.sql") == len(shifts)
+    assert (tmp_path / "correction.sql").read_text() == f"{expression(run.model)}\n"
 
 
 def test_what_cannot_be_corrected_is_null(run):

@@ -1,4 +1,4 @@
-"""docs/study-tables.md lists every table and column as it is, and pages of results are made from their tables."""
+"""Pages of results are made from the tables that are published."""
 
 import importlib.util
 from pathlib import Path
@@ -8,26 +8,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def script(name="study_tables"):
+def script(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_list_of_tables_is_up_to_date():
-    page = (ROOT / "docs" / "study-tables.md").read_text(encoding="utf-8")
-    assert script().written(page) == page, "run python scripts/study_tables.py"
-
-
 @pytest.mark.parametrize("name", ["real_sets", "smollm2"])
 def test_pages_of_results_are_those_of_the_published_tables(name):
     results = script("study_results")
-    page = (ROOT / "docs" / "studies" / f"{name}.md").read_text(encoding="utf-8")
+    page = (ROOT / "benchmarks" / "notes" / "studies" / f"{name}.md").read_text(encoding="utf-8")
     assert results.page(name, results.published(name)) == page, f"run python scripts/study_results.py {name}"
 
 
 def test_no_table_of_single_rows_is_published():
-    published = {path.stem for path in (ROOT / "docs" / "studies").glob("*/*.csv")}
+    published = {path.stem for path in (ROOT / "benchmarks" / "notes" / "studies").glob("*/*.csv")}
     assert published
     assert "layouts" not in published

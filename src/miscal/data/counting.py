@@ -25,6 +25,7 @@ from scipy.special import expit
 
 from miscal.base.errors import InputError, argument
 from miscal.base.files import write_whole
+from miscal.base.tables import read_parquet
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
@@ -261,7 +262,7 @@ class Answers:
 
     def get(self, question: Question) -> pl.DataFrame | None:
         """Return an answer that was given before."""
-        return pl.read_parquet(place) if (place := self._place(question)).is_file() else None
+        return read_parquet(place) if (place := self._place(question)).is_file() else None
 
     def put(self, question: Question, answer: pl.DataFrame) -> None:
         """Keep an answer, whole or not at all."""

@@ -1,4 +1,4 @@
-"""The packaged example of events: flights, and the risk of delay that a small model predicts (docs/demo-data.md)."""
+"""The packaged example of events: flights, and the risk of delay that a small model predicts."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ import polars as pl
 from miscal.base.arrays import value_list
 from miscal.base.errors import FileError, InputError, argument
 from miscal.base.extras import installed, need
+from miscal.base.tables import scan_parquet
 
 TEXT, NUMBER, DATE = "text", "number", "date"
 _ENDINGS = {".parquet": "read_parquet", ".csv": "read_csv"}
@@ -157,7 +158,7 @@ def worth_staging(relation: Relation, rows: float) -> bool:
 def staged(relation: Relation, path: Path) -> Relation:
     """Write a table into a file, and open that: by DuckDB where it is installed, else by polars."""
     relation.failing(lambda: relation.frame.sink_parquet(path))
-    frame = _from_files(path, None) if installed("duckdb") else nw.from_native(pl.scan_parquet(path))
+    frame = _from_files(path, None) if installed("duckdb") else nw.from_native(scan_parquet(path))
     return Relation(frame, relation.name, relation.show)
 
 

@@ -305,10 +305,19 @@ def _column(name: str) -> str:
 
 
 def correct_rows(field: Estimator, rows: NewRows, classes: SavedClasses | None = None) -> pl.DataFrame:
-    """Correct new rows.
+    """Correct new rows: a row for each, in order.
 
-    `classes`: of several classes: `corrected` is then the corrected probability of the top label, and the table has
-    those of all classes. ``delta`` is in any case what the field estimates.
+    `row`: number of the row in the data, from 0.
+    `delta`: estimate of outcome minus confidence: negative where the confidence is too high.
+    `corrected`: corrected confidence, in [0, 1]. Of several classes that of the class predicted, by the correction of
+        all `classes`, from which it may differ by something else than `delta`.
+    `mass`: how many neighbours the estimate rests on; null where the field does without.
+    `supported`: whether enough of the rows learned from lie nearby to trust a local estimate.
+    `reason`: why there is no local estimate (the map of the confidence alone then corrects), or which columns were
+        taken
+        as blank; null where it has one from all columns.
+    `predicted`: only of several classes: the class with the largest probability. Each class has a column of its
+        corrected probability beside, ``corrected_NAME``.
     """
     f, n = rows.confidence, len(rows)
     known = np.isfinite(f)

@@ -66,6 +66,10 @@ class FieldNumbers(Part):
     """The estimated field over the test rows.
 
     ``structure`` says whether the estimator claims a local structure, that is, one a global map of f does not give.
+
+    `mean, std, std_visible, std_hidden`: of the field, and standard deviations of its parts.
+    `share_over, share_under, share_unsupported`: shares of the rows.
+    `correlation_with_confidence`: of the field, over the rows.
     """
 
     mean: Number
@@ -80,7 +84,10 @@ class FieldNumbers(Part):
 
 
 class Regime(Part):
-    """The evaluation rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``."""
+    """The evaluation rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``.
+
+    `confirmed`: which of its parts are shown to differ from zero.
+    """
 
     name: str
     n: NonNegativeInt
@@ -118,7 +125,10 @@ class Gain(Part):
 
 
 class Selection(Part):
-    """The chosen settings and every candidate that was compared."""
+    """The chosen settings and every candidate that was compared.
+
+    `chosen`: the settings. `candidates`: each with its log loss, and the proxy of the paper.
+    """
 
     chosen: dict[str, Any]
     candidates: tuple[dict[str, Any], ...]
@@ -143,7 +153,10 @@ class Histogram(Part):
 
 
 class OtherUnit(Part):
-    """A column that rows could also be counted by, and how many times as wide intervals would be."""
+    """A column that rows could also be counted by, and how many times as wide intervals would be.
+
+    `widening`: of intervals, as a factor.
+    """
 
     column: Text
     widening: FiniteFloat
@@ -156,6 +169,9 @@ class Units(Part):
     that of the residuals within a unit, ``effect`` the design effect of a mean over all rows, ``widening`` its root,
     and ``n_effective`` the number of rows over it. ``factor`` is a part of ``widening``: of every standard error,
     because outcomes of a ``coarser`` period hang together, too, of which there are too few to count by.
+
+    `n_units, largest`: how many there are, and rows of the largest. `others`: columns that rows
+        could be counted by, too.
     """
 
     unit: Text
@@ -190,14 +206,20 @@ class PeriodNumbers(Part):
 
 
 class FindingOverTime(Part):
-    """The rows of a finding, by its number from 1, in each period that holds some."""
+    """The rows of a finding, by its number from 1, in each period that holds some.
+
+    `periods`: as of all rows.
+    """
 
     finding: NonNegativeInt
     periods: tuple[PeriodNumbers, ...]
 
 
 class TimeBlock(Part):
-    """A block of rows in the order of time, from its first to its last time."""
+    """A block of rows in the order of time, from its first to its last time.
+
+    `first, last`: when it begins and ends.
+    """
 
     first: Text
     last: Text
@@ -209,6 +231,8 @@ class OverTime(Part):
 
     ``period`` is the length of a period (``"hour"`` to ``"year"``; null where times are numbers). ``blocks`` are those
     of evidence "time", the first of which only teaches.
+
+    `periods`: the evaluation rows of each. `findings`: the same for the first six findings.
     """
 
     column: str | None
@@ -236,6 +260,8 @@ class Columns(Part):
     ``needed`` are the columns that `miscal calibrate` needs of new rows, ``embeddings`` says whether it needs those,
     too; ``names_only`` are the metadata that are no part of x. Runs of earlier versions have none of the three.
     ``positive`` is the value of the outcome's column that is the event, where one was named.
+
+    `correct`: the outcome. `x`: the inputs. `text`: the texts. `metadata`: what names findings first.
     """
 
     confidence: str | None
@@ -250,7 +276,12 @@ class Columns(Part):
 
 
 class Data(Part):
-    """The source of the rows."""
+    """The source of the rows.
+
+    `path, sha256`: the file and its digest; null from Python. `columns`: which were used. `x_source`: what inputs were
+        made
+        of. `n_features`: numbers of an input.
+    """
 
     path: str | None
     sha256: str | None
@@ -260,7 +291,12 @@ class Data(Part):
 
 
 class MapInfo(Part):
-    """The 2-D maps stored beside the summary."""
+    """The 2-D maps stored beside the summary.
+
+    `file`: the table beside the summary. `raw_method, learned_method`: tsne, pca or umap. `n_shown, n_total`: rows
+        drawn,
+        of so many.
+    """
 
     file: str
     raw_method: str
@@ -270,7 +306,10 @@ class MapInfo(Part):
 
 
 class PlaceNumbers(Part):
-    """A part or a regime that the verdict names; of a part, ``part`` is its place in ``subregimes``, from 0."""
+    """A part or a regime that the verdict names; of a part, ``part`` is its place in ``subregimes``, from 0.
+
+    `regime`: its name, where it is a whole regime.
+    """
 
     part: NonNegativeInt | None = None
     regime: str | None = None
@@ -279,6 +318,31 @@ class PlaceNumbers(Part):
 
 class Summary(Document):
     """Everything a run found, as in ``summary.json``.
+
+    `share_extreme`: share of rows whose confidence lies below 2 % or above 98 %; where it is over a half, axes of
+        probability are in log-odds at first. Null in older runs.
+    `n_train, n_val, n_test`: rows of each part of a split; null where all rows are evaluated.
+    `n_sample`: rows that the field was learned from, where they are a random sample; else null.
+    `plain`: what all rows show before anything is learned, which the headline says first.
+    `verdict`: the long form of `answer`, which `--verbose` prints.
+    `alarms`: what should be checked before anything is concluded.
+    `global`: all evaluation rows, before any correction; accuracy and confidence are always of all rows.
+    `regimes`: the over-confident, well calibrated and under-confident rows, cut by the field.
+    `hidden_regimes`: the same, cut by the hidden field: right less, or more, often than rows of equal confidence.
+    `gap`: the worst-slice gap. A slice needs `settings.min_rows` rows.
+    `certificate`: what unseen rows prove.
+    `correction`: how good `raw`, `miscal`, `isotonic`, `temperature` and `platt` are; each row is corrected by what was
+        learned from others.
+    `corrected_smece`: smooth calibration error after miscal's correction.
+    `gains`: for each other correction, what miscal's saves against it.
+    `subregimes`: coherent parts of the regimes.
+    `accounted_for`: values of columns that differ by themselves, but not beyond what the findings say; `conditional` is
+        what these leave of the difference.
+    `places`: parts and regimes that the verdict names where no finding is.
+    `decisions`: what acting at each threshold leads to, by rising threshold.
+    `map`: the maps stored beside; from Python null until they are drawn.
+    `settings, timing`: what repeats the run, and seconds of each stage.
+    `classes, judge`: only of several classes, and of a judge.
 
     Examples
     --------

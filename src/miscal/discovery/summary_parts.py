@@ -21,7 +21,10 @@ class Score(Part):
 
 
 class CurveNumbers(Part):
-    """A reliability curve with its 95 % band, one entry per bin."""
+    """A reliability curve with its 95 % band, one entry per bin.
+
+    `low, high`: ends of the band.
+    """
 
     confidence: tuple[FiniteFloat, ...]
     accuracy: tuple[FiniteFloat, ...]
@@ -31,7 +34,10 @@ class CurveNumbers(Part):
 
 
 class CurvePair(Part):
-    """Reliability before and after the correction."""
+    """Reliability before and after the correction.
+
+    `raw`: before; null where the rows are too few for a curve.
+    """
 
     raw: CurveNumbers | None
     corrected: CurveNumbers | None
@@ -63,6 +69,8 @@ class Confusion(Part):
 
     ``finding`` is its place among the findings of the class ``label``, from 1; ``rate`` and ``probability`` are of the
     class ``label`` in the ``n`` rows where ``predicted`` is the likeliest.
+
+    `after`: what the correction leaves of `hidden`.
     """
 
     label: Text
@@ -86,6 +94,9 @@ class ClassNumbers(Part):
     of each class. ``log_loss`` and ``accuracy`` of ``raw``, ``global map`` and ``corrected`` probabilities are of all
     classes, on the evaluation rows; ``saved`` is the log loss that the correction saves. ``correction`` names the
     way that was chosen for the correction that is saved.
+
+    `label`: column of the class that each row has. `predicted_column`: what the predicted class is called in findings.
+    `classes`: each as an event of its own. `confusions`: classes that are the label where another is predicted.
     """
 
     label: Text | None
@@ -110,6 +121,8 @@ class Rate(Part):
     """How often people approve, from 0 to 1; ``lacking`` says why there is no interval.
 
     ``n_labelled`` of the ``n`` rows have a verdict of people.
+
+    `estimate`: the rate.
     """
 
     estimate: Number
@@ -137,7 +150,10 @@ class GroupRate(Part):
 
 
 class ScalePoint(Part):
-    """A score of the judge, and how often people approve at it."""
+    """A score of the judge, and how often people approve at it.
+
+    `score`: as it stands. `approval`: from 0 to 1.
+    """
 
     score: Text
     approval: Probability
@@ -148,6 +164,8 @@ class JudgeNumbers(Part):
 
     ``scale`` is empty where its scores are probabilities. ``n_unjudged`` rows have no verdict of people. ``groups`` are
     the findings, and the values of columns with few of them; ``model_column`` says which model answered.
+
+    `whole`: all rows.
     """
 
     scale: tuple[ScalePoint, ...] = ()

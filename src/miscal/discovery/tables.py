@@ -34,9 +34,22 @@ Tables = Mapping[str, tuple[ColumnValue, ...]]
 
 
 def field_table(rows: FittedRows) -> pl.DataFrame:
-    """Write down the field at every row.
+    """Write down the field at every row that was used, in the order of the data: the content of ``field.parquet``.
 
-    Returns the content of ``field.parquet``, one row per input row, in order.
+    `row`: number of the row in the data, from 0; join on it, since rows may have been left out.
+    `split`: train, val or test; null where all rows are evaluated.
+    `fold`: where all rows are evaluated, the fold whose rows had no part in the values of the row; with evidence
+        "time" its block, whose values come from the blocks before it. Else null.
+    `unit`: rows of one number hang together and count once; null where every row counts by itself.
+    `confidence, correct`: as given.
+    `delta`: the field, in [-1, 1]: negative where over-confident.
+    `mass`: how many neighbours the estimate rests on.
+    `regime`: over, good or under; null where `delta` is no local estimate but the global map's.
+    `subregime`: name of the part that the row is in.
+    `hidden_regime, hidden_subregime`: the same, cut by the hidden part of the field.
+    `corrected`: corrected confidence. Of several classes that of the class predicted, by the correction of all classes.
+    `visible, hidden`: the two parts of `delta`.
+    `supported`: whether enough of the rows learned from lie nearby to trust a local estimate.
     """
     triples, estimate, n = rows.triples, rows.estimate, len(rows.triples)
     split = [None] * n if triples.split is None else triples.split.tolist()
@@ -245,9 +258,12 @@ def class_findings_table(numbers: ClassNumbers | None) -> pl.DataFrame:
 def classes_table(numbers: ClassNumbers | None) -> pl.DataFrame:
     """Write the numbers of all classes down, a row each: the content of ``classes.parquet``.
 
-    Returns ``class``, ``labels``, ``predicted`` (rows), ``probability``, ``rate`` (means), ``smece``, ``brier`` and
-    ``log_loss`` of the class as an event, each also with ``_corrected``, ``looked_at``, and ``findings`` (their
-    number).
+    `class`: its name.
+    `labels, predicted`: rows that have it, and rows in which it is the likeliest.
+    `probability, rate`: its mean probability, and the share of rows that have it.
+    `smece, brier, log_loss`: of the class as an event; each stands there with ``_corrected``, too.
+    `looked_at`: whether groups were tested.
+    `findings`: their number.
     """
     scores = ("smece", "brier", "log_loss")
     rows = [

@@ -39,7 +39,10 @@ Region = tuple[str | int, np.ndarray]
 
 
 class Confirmed(Part):
-    """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut."""
+    """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut.
+
+    `total`: the residual.
+    """
 
     total: bool = False
     visible: bool = False

@@ -60,7 +60,7 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
         raise InputError(f"{argument('out')} must end with .sql; got {str(out)!r}")
     model = load_model(run_dir)
     text = expression(model, dialect)
-    write_new(place, lambda path: path.write_text(f"{text}\n", encoding="utf-8"), overwrite=overwrite)
+    write_new(place, f"{text}\n".encode(), overwrite=overwrite)
     return len(model.estimator.fitted.shifts_)  # type: ignore[attr-defined]
 
 

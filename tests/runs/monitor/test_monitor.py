@@ -288,7 +288,7 @@ def test_rows_of_few_values_may_be_equal_by_chance_but_not_all_of_them(tmp_path,
     whole = drawn(700, 0, values)
     mixed = part(whole, np.random.default_rng(5).permutation(700))
     assert "counted before" in counted(state, mixed, tmp_path)
-    # where nearly all rows are equal to others, some may be given again unseen: docs/monitor.md says so
+    # where nearly all rows are equal to others, some may be given again unseen: docs/watching.md says so
     some = part(whole, np.random.default_rng(5).permutation(700)[:690])
     assert bool(counted(state, some, tmp_path)) == (values > 20)
 

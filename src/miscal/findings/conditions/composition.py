@@ -69,7 +69,10 @@ class Mostly:
 
 @dataclass(frozen=True)
 class TermShare:
-    """How common a condition is in a group and elsewhere, each in [0, 1]."""
+    """How common a condition is in a group and elsewhere, each in [0, 1].
+
+    `elsewhere`: share of the other rows.
+    """
 
     condition: Stored
     share: float

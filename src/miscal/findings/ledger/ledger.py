@@ -189,7 +189,10 @@ def _wording(
 
 
 class FindingsMethod(Part):
-    """How the findings were chosen."""
+    """How the findings were chosen.
+
+    `adjustment`: how p-values allow for all candidates. `level`: the family-wise error.
+    """
 
     candidates: NonNegativeInt
     adjustment: str

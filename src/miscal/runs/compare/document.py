@@ -232,6 +232,8 @@ class RunNumbers(Part):
 
     ``path`` is its folder, None where it has none; ``certificate`` and ``findings`` (how many) are those of its own
     summary.
+
+    `data, where`: the file, and which of its rows.
     """
 
     name: str
@@ -252,6 +254,8 @@ class MeasurePair(Part):
     ``p_adjusted`` allows, by Holm's method, for all measures that can call a run better, in all pairs of runs; it is
     null for other measures. The difference of smECE has no interval: noise makes smECE larger, by a different amount in
     each run.
+
+    `difference`: that of the first minus that of the second.
     """
 
     a: Measure
@@ -262,7 +266,10 @@ class MeasurePair(Part):
 
 
 class FieldAgreement(Part):
-    """Correlations of the two fields over the shared rows; null where one of them is constant."""
+    """Correlations of the two fields over the shared rows; null where one of them is constant.
+
+    `delta`: of the field.
+    """
 
     delta: Measure
     hidden: Measure
@@ -316,6 +323,10 @@ class RunPair(Part):
     a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
     groups in which the hidden residuals differ, strongest first; ``groups`` are the shifts of both ledgers.
     ``not_found`` are findings whose rows the data do not give.
+
+    `matched_by`: what says that rows are the same. `measures`: numbers of both. `fields`: how alike the fields are.
+        `notes`:
+        what makes the runs less alike than they look.
     """
 
     a: str

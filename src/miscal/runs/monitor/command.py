@@ -107,7 +107,7 @@ def monitor(
     Notes
     -----
     Asymptotic confidence sequences by units (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2024), tuned to the first
-    look. docs/monitor.md says what is asked and what is presumed.
+    look. docs/watching.md says what is asked and what is presumed.
 
     Examples
     --------

@@ -45,6 +45,10 @@ class LookNumbers(Part):
 
     ``lost`` is the mean log loss of the corrected confidences less that of the raw ones, in nats. Above 0, the
     corrected confidences are worse. ``returning`` are rows of groups that came before.
+
+    `look`: its number, from 1. `source`: the file. `at`: the date that was given. `dropped`: rows left out.
+        `unsupported`:
+        share of rows without a local estimate.
     """
 
     look: Some
@@ -69,6 +73,8 @@ class RowsOfLooks(Part):
     ``value`` is their mean outcome less their mean corrected confidence (of the gain: log loss of the corrected less
     that of the raw confidences, in nats), with the interval that holds at all looks together; none where too few units
     are there to say anything.
+
+    `first, last`: the looks. `observed, raw, corrected`: means of outcomes and of both confidences.
     """
 
     first: NonNegativeInt
@@ -88,6 +94,8 @@ class QuestionNumbers(Part):
     within, and else ``not known``. ``error`` is how often the first may wrongly be said, ever. ``rows`` are all new
     rows, or those of the looks that showed that it does not hold. ``course`` are value and interval of all rows after
     each look. ``alarms`` says whether it raises the alarm.
+
+    `key`: its name. `about`: what it is of. `phrase`: of a finding, its rows in a sentence.
     """
 
     key: str
@@ -108,6 +116,17 @@ class Monitoring(ShowsItself, Document):
     ``kind`` says what the confidences are the probabilities of, and ``epsilon`` is the band of the run that counts as
     well calibrated: numbers are written as finely as it asks for. ``unit`` is what is counted once, and ``group`` the
     column that says so. ``known`` is the number of rows by which the run knew how far off it could be.
+
+    Attributes
+    ----------
+    run : str
+        Name of the run folder.
+    alpha : float
+        Error of all that is said not to hold, together.
+    alarm, raised : bool, int or None
+        Whether the correction does not hold for all rows, and the look that showed it.
+    looks, questions : tuple
+        One entry for each look, and one for each question.
 
     Examples
     --------

@@ -30,7 +30,10 @@ _KNOTS, _STEPS = 20, 30
 
 
 class ScanMap(Part):
-    """The map of the probability: ``"identity"``, ``"platt"`` (slope and intercept of log-odds), or ``"isotonic"``."""
+    """The map of the probability: ``"identity"``, ``"platt"`` (slope and intercept of log-odds), or ``"isotonic"``.
+
+    `slope, intercept`: of the line. `knots, values`: where steps begin and what they say.
+    """
 
     name: str
     slope: FiniteFloat = 1.0
@@ -60,7 +63,8 @@ class ScanShift(Part):
 
     `finding`: its number, from 1. `effect`: ``"shift"``: by `size`; ``"slope"``: by `size` times how far the log-odds
     of the mapped probability lie from `centre`; ``"trend"``: by `size` times the score of the row's cell. `cells`: the
-    cells of the columns, or those of all others. `scores`: of a trend, of its cells. `error`: standard error of `size`.
+    cells of the columns, or those of all others (`others`). `scores`: of a trend, of its cells. `error`: standard
+    error of `size`.
     """
 
     finding: int
@@ -75,7 +79,10 @@ class ScanShift(Part):
 
 
 class ScanCorrection(Part):
-    """A map and shifts, and the mean log loss on the cells: before, by the map alone, and with the shifts."""
+    """A map and shifts, and the mean log loss on the cells: before, by the map alone, and with the shifts.
+
+    `map`: of the probability. `shifts`: one for each finding. `log_loss_raw, log_loss_map`: before, and by the map.
+    """
 
     map: ScanMap
     shifts: tuple[ScanShift, ...]

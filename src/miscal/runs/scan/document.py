@@ -46,7 +46,10 @@ class ScanColumn(Part):
 
 
 class LeftOut(Part):
-    """A column that was not counted, and why."""
+    """A column that was not counted, and why.
+
+    `why`: in words.
+    """
 
     name: Text
     why: Text
@@ -57,7 +60,13 @@ class ScanSummary(Document):
 
     `group`: what is counted once; None where every row is. `accuracy`: share of outcomes that are 1, of the weight
     where rows have weights. `values`: every value of every column. `least_rows`: fewest rows of a cell. `cells`: rows
-    of cells.parquet; `digest` is that of the file.
+    of cells.parquet. `digest`: of that file.
+
+    `source`: what was scanned. `probability, outcome`: the columns. `events`: sum of the outcomes. `weighted`: whether
+        rows
+        have weights. `strata`: of the probability. `pairs`: columns whose values were tested in pairs. `curve`:
+        reliability of
+        all rows. `questions`: queries. `seconds`: how long it took.
     """
 
     schema_version: int = FORMAT
