@@ -355,8 +355,11 @@ def in_units(rows: LabelledRows, sums: pl.DataFrame, block: _Block | None, cell:
     if block is not None:
         codes = sums.select(f"cell{k}" for k in range(len(block.cuts))).to_numpy().astype(np.int64)
         columns, every = block.expanded(codes).tested, block.places(codes)
-    of_weights = [values[name] for name in (("uw", "we", "ws", "wwv") if "uw" in values else ("n", "e", "s", "v"))]
-    design = UnitDesign(None, correlation, rows.weight, 1.0, cell, unit, every, *of_weights, columns)
+    names = ("uw", "we", "ws", "wwv") if "uw" in values else ("n", "e", "s", "v")
+    mass, residual, spread, variance = (values[name] for name in names)
+    design = UnitDesign(
+        None, correlation, rows.weight, 1.0, cell, unit, every, mass, residual, spread, variance, columns
+    )
     return replace(rows, design=design)
 
 
