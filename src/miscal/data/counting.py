@@ -324,11 +324,9 @@ class CellSource:
         found = {}
         for coarser in self.strata:
             begins = self.begins[coarser - 1 :: coarser]
-            at = known["stratum"].to_numpy() // coarser
-            sums = (np.bincount(at, known[name].to_numpy(), len(begins) + 1) for name in (right, every))
-            rates = np.divide(
-                *sums, out=np.zeros(len(begins) + 1), where=np.bincount(at, minlength=len(begins) + 1) > 0
-            )
+            at, many = known["stratum"].to_numpy() // coarser, len(begins) + 1
+            total, events = (np.bincount(at, known[name].to_numpy(), many) for name in (every, right))
+            rates = np.divide(events, total, out=np.zeros(many), where=total > 0)
             found[f"rate{coarser}"] = _place(nw.col("risk"), list(map(lower_end, begins)), values=rates.tolist())
         return found
 

@@ -215,7 +215,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
             "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
         },
     }
-    answers = Answers(parts, json.dumps([about, asdict(asked), size], default=str)) if parts else None
+    answers = Answers(parts, json.dumps([about, asdict(asked), planned.seen], default=str)) if parts else None
     stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n))
     source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
     return summarised(Cells(about, planned.cells, source.asked), start, source)

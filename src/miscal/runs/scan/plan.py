@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import combinations
 from typing import Any
 
@@ -92,7 +93,7 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
 class Planned:
     """What is counted: cells at which strata begin, columns and pairs, columns `left_out` and why, rows and events.
 
-    `uncrossed`: pairs of columns that are left out.
+    `uncrossed`: pairs of columns that are left out. `seen`: digest of the counts that this was planned by.
     """
 
     cells: CellPlan
@@ -101,6 +102,7 @@ class Planned:
     n: float
     events: float
     uncrossed: int
+    seen: str
 
 
 def check_rows(relation: Relation, sums: Sums) -> str:
@@ -188,8 +190,9 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
         (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
         for one, two in pairs[:MOST_PAIRS]
     )
+    seen = sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
     uncrossed = max(0, len(pairs) - MOST_PAIRS)
-    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events, uncrossed)
+    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events, uncrossed, seen)
 
 
 def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
