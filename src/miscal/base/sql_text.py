@@ -49,6 +49,18 @@ def writer_of(dialect: str) -> Writer:
     return DIALECTS[dialect]
 
 
+def real(number: float) -> str:
+    """Write a number that engines take in double precision, where a plain one may be a decimal.
+
+    Examples
+    --------
+    >>> real(0.25), real(1e-20)
+    ('0.25e0', '1e-20')
+    """
+    text = repr(float(number))
+    return text if "e" in text else f"{text}e0"
+
+
 def odds_of(p: str, clip: float) -> str:
     """Write the log-odds of a probability that is taken as at least `clip` away from 0 and 1."""
     low, high, end = float(clip), 1 - float(clip), farthest(clip)

@@ -13,7 +13,7 @@ from miscal.base.errors import CorruptFile, FileError
 from miscal.base.files import digest
 from miscal.base.signatures import checked_call
 from miscal.runs.scan.command import summarised
-from miscal.runs.scan.document import CELLS, CORRECTION, SQL, SUMMARY, read_cells
+from miscal.runs.scan.document import CELLS, CORRECTION, PYTHON, SQL, SUMMARY, read_cells
 
 TOLERANCE = 1e-9
 _NOT_COMPUTED = ("digest", "versions", "seconds")
@@ -106,10 +106,11 @@ def verify(folder: str | Path) -> Verified:
             many += 1
             if not same:
                 differences.append(f"{where}: {_shown(a)} is written, {_shown(b)} follows from the cells")
-    sql = (place / SQL).read_text(encoding="utf-8") if (place / SQL).is_file() else ""
-    if sql.strip() not in (found.sql("ansi"), found.sql("spark")):
-        differences.append(f"{SQL} is not the expression that follows from the cells")
-    return Verified(many + 1, tuple(differences), NOT_FROM_CELLS, time.monotonic() - start)
+    for name, able in ((SQL, (found.sql("ansi"), found.sql("spark"))), (PYTHON, (found.python(),))):
+        text = (place / name).read_text(encoding="utf-8") if (place / name).is_file() else ""
+        if text.strip() not in map(str.strip, able):
+            differences.append(f"{name} is not what follows from the cells")
+    return Verified(many + 2, tuple(differences), NOT_FROM_CELLS, time.monotonic() - start)
 
 
 def _json(path: Path) -> dict[str, Any]:
