@@ -1,4 +1,4 @@
-"""The corrected probability of a row. Python alone is needed: this text is correction.py, with numbers in place of {}."""
+"""The corrected probability of a row: this text, with its numbers in place of {}, is correction.py of a scan."""
 
 import math
 from bisect import bisect_right

@@ -170,7 +170,7 @@ def deal(rows: LabelledRows, columns: Sequence[np.ndarray], effect: float) -> np
     give the same folds again. Rows that hang together are dealt by unit where units are known, else `effect` at a time.
     """
     # the stream of this generator never changes
-    draw = np.random.RandomState(0)  # noqa: NPY002
+    draw = np.random.RandomState(0)
     if rows.group is not None:
         number = np.unique(rows.group, return_inverse=True)[1]
         fold = draw.randint(FOLDS, size=int(number.max()) + 1)[number]
