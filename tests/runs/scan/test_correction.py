@@ -359,6 +359,28 @@ def one_word(path):
     path.write_text(path.read_text().replace("ELSE 0", "ELSE 1", 1))
 
 
+def one_size(path):
+    content = json.loads(path.read_text())
+    content["shifts"][0]["size"] *= 1 + 1e-6
+    path.write_text(json.dumps(content))
+
+
+def one_digit(path):
+    text = path.read_text()
+    place = text.index("'size': ") + len("'size': ")
+    path.write_text(f"{text[:place]}{float(text[place:].split(',')[0]) * (1 + 1e-6)},{text[place:].split(',', 1)[1]}")
+
+
+def last_digits(path):
+    text = path.read_text()
+    place = text.index("e0 ELSE")
+    path.write_text(text[: place - 2] + text[place:])
+
+
+def test_other_machines_may_round_otherwise(saved, tmp_path):
+    assert miscal.verify(changed(saved, tmp_path, "correction.sql", last_digits)).equal
+
+
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
@@ -366,6 +388,9 @@ def one_word(path):
         ("cells.parquet", one_setting, "summary.left_out"),
         ("summary.json", one_number, "summary.findings[0].hidden.value"),
         ("correction.sql", one_word, "correction.sql"),
+        ("correction.json", one_size, "correction.shifts[0].size"),
+        ("correction.py", one_digit, "correction.py"),
+        ("cells.parquet", one_cell, "summary.events"),
     ],
 )
 def test_what_was_changed_is_named(saved, tmp_path, name, change, said, capsys):
@@ -375,7 +400,7 @@ def test_what_was_changed_is_named(saved, tmp_path, name, change, said, capsys):
 
 
 def test_verify_refuses_what_is_no_scan(tmp_path):
-    with pytest.raises(FileError, match=r"has no cells\.parquet"):
+    with pytest.raises(FileError, match=r"neither cells\.parquet"):
         miscal.verify(tmp_path)
     with pytest.raises(FileError, match="no such file"):
         read_cells(tmp_path / "cells.parquet")

@@ -1,4 +1,4 @@
-"""The corrected probability of a row: this text, with its numbers in place of {}, is correction.py of a scan."""
+"""The corrected probability of a row, by Python alone: with its numbers, this text is correction.py of a scan."""
 
 import math
 from bisect import bisect_right
