@@ -22,7 +22,7 @@ def command(folder: Folder, as_json: AsJson = False) -> int:
 
     found = verify(folder)
     if as_json:
-        names = ("numbers", "differences", "not_checked")
+        names = ("source", "numbers", "differences", "not_checked")
         print(json.dumps({"equal": found.equal} | {name: getattr(found, name) for name in names}, indent=1))
         return DONE if found.equal else USERS_TO_FIX
     if found.equal:
