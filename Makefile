@@ -92,7 +92,7 @@ BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificat
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls ledger_power class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \
 	shared_findings few_of_many \
-	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed) \
+	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)

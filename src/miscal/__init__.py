@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from miscal.runs.monitor.document import Monitoring
     from miscal.runs.run import Run, load
     from miscal.runs.scan.command import Scan, scan
-    from miscal.runs.scan.verify import Verified, verify
+    from miscal.runs.verify import Verified, verify
 
 __all__ = [
     "DecisionDisplay",
@@ -80,7 +80,7 @@ _HOMES = {
     "RunComparison": "runs.compare.comparison",
     "Scan": "runs.scan.command",
     "Triples": "data.triples",
-    "Verified": "runs.scan.verify",
+    "Verified": "runs.verify",
     "compare": "runs.compare.comparison",
     "discover": "runs.discover",
     "honest_field": "estimators.honest",
@@ -88,7 +88,7 @@ _HOMES = {
     "monitor": "runs.monitor.command",
     "read_triples": "data.readers",
     "scan": "runs.scan.command",
-    "verify": "runs.scan.verify",
+    "verify": "runs.verify",
 }
 _ROOMS = ("calibration", "metrics", "study")
 

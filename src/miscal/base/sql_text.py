@@ -20,6 +20,8 @@ class Writer:
     quote: str
     number: str
     text: str
+    escapes: bool = False
+    """Whether a backslash stands before a quote within a text, not a second quote."""
 
     def name(self, column: str) -> str:
         """Quote the name of a column."""
@@ -31,7 +33,9 @@ class Writer:
 
     def one_of(self, column: str, values: Sequence[str]) -> str:
         """Say that a column is one of some values; true or false where it is not NULL."""
-        texts = ", ".join(f"'{one.replace(chr(39), chr(39) * 2)}'" for one in values)
+        quote = "\\'" if self.escapes else "''"
+        texts = [one.replace("\\", "\\\\") if self.escapes else one for one in values]
+        texts = ", ".join(f"'{one.replace(chr(39), quote)}'" for one in texts)
         return f"CAST({self.name(column)} AS {self.text}) IN ({texts})"
 
     def known(self, column: str, condition: str) -> str:
@@ -39,7 +43,7 @@ class Writer:
         return f"({self.name(column)} IS NOT NULL AND {condition})"
 
 
-DIALECTS = {"ansi": Writer('"', "DOUBLE PRECISION", "VARCHAR"), "spark": Writer("`", "DOUBLE", "STRING")}
+DIALECTS = {"ansi": Writer('"', "DOUBLE PRECISION", "VARCHAR"), "spark": Writer("`", "DOUBLE", "STRING", escapes=True)}
 
 
 def writer_of(dialect: str) -> Writer:
@@ -47,6 +51,18 @@ def writer_of(dialect: str) -> Writer:
     if dialect not in DIALECTS:
         raise InputError(f"{argument('dialect')} must be one of {', '.join(DIALECTS)}; got {dialect!r}")
     return DIALECTS[dialect]
+
+
+def real(number: float) -> str:
+    """Write a number that engines take in double precision, where a plain one may be a decimal.
+
+    Examples
+    --------
+    >>> real(0.25), real(1e-20)
+    ('0.25e0', '1e-20')
+    """
+    text = repr(float(number))
+    return text if "e" in text else f"{text}e0"
 
 
 def odds_of(p: str, clip: float) -> str:

@@ -1,7 +1,8 @@
-"""The correction of a quick run as one SQL expression, which corrects where the rows are."""
+"""The correction of a run as one SQL expression, which corrects where the rows are."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +13,34 @@ from miscal.base.files import check_target, write_new
 from miscal.base.sql_text import Dialect, Writer, farthest, odds_of, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, OrderedColumn
+from miscal.discovery.run import read_run
 from miscal.discovery.saved_model import SavedModel, load_model
 from miscal.estimators.shifts import Shift, ShiftField
+from miscal.runs.scan.of_run import ReadableCorrection, readable_correction
+from miscal.runs.scan.written import as_sql
 
 
-def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi", overwrite: bool = False) -> int:
-    """Write the correction of a quick run as one SQL expression over the names of its columns.
+@dataclass(frozen=True)
+class Exported:
+    """What was written: how many `shifts`, and, but of a quick run, the `readable` correction that was fitted."""
+
+    shifts: int
+    readable: ReadableCorrection | None = None
+
+
+def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi", overwrite: bool = False) -> Exported:
+    """Write the correction of a run as one SQL expression over the names of its columns.
 
     The expression stands in a select list: it has no alias, no comment and no semicolon. It is NULL where the
-    probability is NULL or not in [0, 1], or where a column is NULL that never was in the rows learned from; categories
-    that were not there are taken as NULL, as `miscal calibrate` does. It gives what :meth:`miscal.Run.correct` gives,
-    within rounding.
+    probability is NULL or not in [0, 1]. Of a quick run it is the correction of the run: it gives what
+    :meth:`miscal.Run.correct` gives, within rounding, NULL where a column is NULL that never was in the rows learned
+    from, and categories that were not there are taken as NULL. Of another run it is a correction of its own, as
+    :func:`miscal.scan` makes them: one map, and one shift for each finding that columns name.
 
     Parameters
     ----------
     run_dir : str or Path
-        A run with ``quick``.
+        A run on a table with a column of probabilities.
     out : str or Path
         The .sql file to write.
     dialect : {"ansi", "spark"}, default "ansi"
@@ -37,14 +50,14 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
 
     Returns
     -------
-    int
-        Shifts in the expression.
+    Exported
+        How many shifts; but of a quick run with the log losses of both corrections, and the findings left out.
 
     Raises
     ------
     InputError
-        If the file exists or has another ending, the run was not quick, or a shift is of what no column of a table says
-        (a coordinate of an embedding, a part of a date).
+        If the file exists or has another ending, the run is of no column of probabilities, or a shift of a quick run is
+        of what no column of a table says (a coordinate of an embedding, a part of a date).
     FileError, CorruptFile
         If the run folder cannot be read, or was changed.
 
@@ -59,9 +72,14 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
     if place.suffix.lower() != ".sql":
         raise InputError(f"{argument('out')} must end with .sql; got {str(out)!r}")
     model = load_model(run_dir)
-    text = expression(model, dialect)
+    if isinstance(field := model.estimator.fitted, ShiftField):
+        text, found = expression(model, dialect), Exported(len(field.shifts_))
+    else:
+        own = readable_correction(read_run(run_dir))
+        text = as_sql(own.correction, own.probability, dialect)
+        found = Exported(len(own.correction.shifts), own)
     write_new(place, f"{text}\n".encode(), overwrite=overwrite)
-    return len(model.estimator.fitted.shifts_)  # type: ignore[attr-defined]
+    return found
 
 
 def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:

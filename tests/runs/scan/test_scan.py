@@ -1,7 +1,6 @@
 """Scans: where tables may lie, what they refuse, what they leave, and how it is checked."""
 
 import json
-import sqlite3
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
@@ -17,7 +16,6 @@ from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation, open_relation
 from miscal.runs.scan.command import FILES
-from miscal.runs.scan.document import read_cells
 
 duckdb = pytest.importorskip("duckdb")
 EVENT = {"probability": "risk", "event": "late"}
@@ -160,51 +158,6 @@ def test_where_nothing_is_hidden_hardly_anything_is_found():
         bool(miscal.scan(table(seed, 2_000, 0.0).drop("day"), **EVENT).summary.findings) for seed in range(tables)
     )
     assert hits <= binom.ppf(0.99, tables, 0.05)
-
-
-# --- the correction -------------------------------------------------------------------------------------------------
-
-
-def test_sql_and_the_stored_correction_say_the_same(rows):
-    rows = rows.drop("day")
-    found = miscal.scan(rows, **EVENT)
-    sql = found.sql()
-    assert not {";", "--"} & {part for part in (";", "--") if part in sql}
-    base = duckdb.connect()
-    base.register("rows_", rows.to_arrow())
-    by_duckdb = base.sql(f"select {sql} as p from rows_").pl()["p"].to_numpy()
-    lite = sqlite3.connect(":memory:")
-    lite.execute("create table t (risk, late, carrier, hour)")
-    lite.executemany("insert into t values (?, ?, ?, ?)", rows.rows())
-    by_sqlite = np.array([p for (p,) in lite.execute(f"select {sql} from t")])
-    np.testing.assert_allclose(by_duckdb, by_sqlite, rtol=1e-12)
-
-    correction, f = found.summary.correction, rows["risk"].to_numpy()
-    base_map = correction.map.apply(f)
-    odds, shift = logit(np.clip(base_map, 1e-4, 1 - 1e-4)), np.zeros(len(f))
-    for one in correction.shifts:
-        group = found.summary.findings[one.finding - 1]
-        from miscal.findings.conditions import Frame
-
-        inside = group.condition.rows(Frame(len(rows), {c: rows[c].to_numpy() for c in ("carrier", "hour")}))
-        if one.effect == "trend":
-            edges = one.columns[0]["edges"]
-            shift += one.size * np.array(one.scores)[np.searchsorted(edges, rows["hour"].to_numpy(), "right")]
-        else:
-            shift += one.size * inside * (1.0 if one.effect == "shift" else odds - one.centre)
-    expected = np.where(shift == 0, base_map, expit(odds + shift))
-    np.testing.assert_allclose(by_duckdb, expected, rtol=1e-12)
-
-
-def test_sql_is_null_where_the_probability_is_none():
-    found = miscal.scan(table(), **EVENT)
-    base = duckdb.connect()
-    rows = "(null, 'a', 3, DATE '2024-01-01'), (1.5, 'a', 3, DATE '2024-01-01'), (0.5, null, null, null)"
-    asked = f"select {found.sql()} as p from (values {rows}) as t(risk, carrier, hour, day)"
-    assert [p is None for (p,) in base.sql(asked).fetchall()] == [True, True, False]
-    assert "`risk`" in found.sql("spark")
-    with pytest.raises(InputError, match="must be one of ansi, spark"):
-        found.sql("oracle")
 
 
 # --- bad input ------------------------------------------------------------------------------------------------------
@@ -363,62 +316,6 @@ def test_a_column_of_very_many_levels_is_left_out():
     frame = table(9, n).drop("day").with_columns(name=pl.int_range(n).cast(pl.String))
     found = miscal.scan(frame, **EVENT).summary
     assert [one.name for one in found.left_out] == ["name"]
-
-
-def changed(saved, tmp_path, name, change):
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    for one in saved.iterdir():
-        (folder / one.name).write_bytes(one.read_bytes())
-    change(folder / name)
-    return folder
-
-
-def one_cell(path):
-    frame = pl.read_parquet(path)
-    at = int(frame.with_row_index().filter(pl.col("n") > 3)["index"][0])
-    y = frame["y"].to_list()
-    y[at] += 1 if y[at] == 0 else -1
-    frame.with_columns(pl.Series("y", y)).write_parquet(path)
-
-
-def one_setting(path):
-    frame = pl.read_parquet(path)
-    about = json.loads(frame["about"][0])
-    about["left_out"] = [["hidden column", "was left out"]]
-    frame.with_columns(about=pl.Series([json.dumps(about), *frame["about"][1:].to_list()])).write_parquet(path)
-
-
-def one_number(path):
-    content = json.loads(path.read_text())
-    content["findings"][0]["hidden"]["value"] += 1e-6
-    path.write_text(json.dumps(content))
-
-
-def one_word(path):
-    path.write_text(path.read_text().replace("ELSE 0", "ELSE 1", 1))
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
-    [
-        ("cells.parquet", one_cell, "digest of cells.parquet"),
-        ("cells.parquet", one_setting, "summary.left_out"),
-        ("summary.json", one_number, "summary.findings[0].hidden.value"),
-        ("correction.sql", one_word, "correction.sql"),
-    ],
-)
-def test_what_was_changed_is_named(saved, tmp_path, name, change, said, capsys):
-    folder = changed(saved, tmp_path, name, change)
-    assert main(["verify", str(folder)]) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_verify_refuses_what_is_no_scan(tmp_path):
-    with pytest.raises(FileError, match=r"has no cells\.parquet"):
-        miscal.verify(tmp_path)
-    with pytest.raises(FileError, match="no such file"):
-        read_cells(tmp_path / "cells.parquet")
 
 
 def test_no_cell_that_is_written_has_fewer_rows_than_asked(rows, tmp_path):

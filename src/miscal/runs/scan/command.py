@@ -32,11 +32,12 @@ from miscal.findings.ledger.blocks import slope_places
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.ledger import ledger_of
 from miscal.findings.residuals import proportion_interval
-from miscal.runs.scan.correction import ScanCorrection, fit_correction
+from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 from miscal.runs.scan.document import (
     CELLS,
     CORRECTION,
     PAGE,
+    PYTHON,
     SQL,
     SUMMARY,
     Cells,
@@ -47,8 +48,9 @@ from miscal.runs.scan.document import (
 )
 from miscal.runs.scan.options import ScanOptions
 from miscal.runs.scan.plan import check_rows, found_units, plan_of, sums_of
+from miscal.runs.scan.written import as_python, as_sql
 
-FILES = (CELLS, SUMMARY, CORRECTION, SQL, PAGE)
+FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
 _BINS = 10
 SCAN_SETTINGS = replace(LEDGER_DEFAULTS, max_findings=20)
 """Each finding is one more round of questions."""
@@ -109,8 +111,17 @@ class Scan:
         str
             To stand in a select list: without alias, comment and semicolon.
         """
-        cuts = {cut.column: cut for cut in self.cells.plan.cuts}
-        return self.summary.correction.sql(self.summary.probability, cuts, dialect)
+        return as_sql(self.summary.correction, self.summary.probability, dialect)
+
+    def python(self) -> str:
+        """Return the correction as a module of Python that needs nothing else.
+
+        Returns
+        -------
+        str
+            With a function ``correct(row)`` of a dict by names of columns.
+        """
+        return as_python(self.summary.correction, self.summary.probability)
 
     def save(self, out: str | Path, *, overwrite: bool = False, dialect: Dialect = "ansi") -> ScanSummary:
         """Write cells, summary, correction and page into a folder.
@@ -244,7 +255,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])
     found = [
-        (
+        Shifted(
             table.member(place),
             split,
             one.effect,
@@ -253,7 +264,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         )
         for place, split, one in zip(places, splits, ledger.findings, strict=True)
     ]
-    correction, corrected = fit_correction(rows, found, everything.n)
+    correction, corrected = fit_correction(rows, found, effect_of_mean(everything, np.ones(len(everything), bool)))
     findings = tuple(
         one.model_copy(update={"corrected": average(corrected[split.inside], rows.mass[split.inside])})
         for one, split in zip(ledger.findings, splits, strict=True)
@@ -343,7 +354,8 @@ def _answer(
     groups = "a group" if many == 1 else f"{many} groups"
     headline = f"{things} are off in {groups}, beyond what a reliability diagram of all rows shows."
     gained = correction.log_loss_raw - correction.log_loss
-    action = f"Use correction.sql: log loss {correction.log_loss_raw:.4f} to {correction.log_loss:.4f} on these rows."
+    losses = f"{correction.log_loss_raw:.4f} to {correction.log_loss:.4f}"
+    action = f"Use correction.sql: log loss {losses} on held-out parts of these rows."
     if gained < 1e-3 * correction.log_loss_raw:
         action = "Leave them as they are: a correction would change the log loss by less than a thousandth."
     if not many:
@@ -388,5 +400,6 @@ def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
     content = summary.correction.model_dump(mode="json") | {"probability": summary.probability}
     (folder / CORRECTION).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     (folder / SQL).write_text(found.sql(dialect) + "\n", encoding="utf-8")
+    (folder / PYTHON).write_text(found.python(), encoding="utf-8")
     (folder / PAGE).write_text(build(summary), encoding="utf-8")
     return summary

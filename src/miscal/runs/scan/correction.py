@@ -1,29 +1,32 @@
 """The correction of a scan: one map of the probability and one shift for each finding, fitted on cells.
 
-The shifts are of the log-odds, shrunken, and fitted together. The map is the simplest that the others do not beat by
-more than their numbers cost (the criterion of Schwarz, Annals of Statistics 6, 1978).
+The shifts are of the log-odds, shrunken, and fitted together. Which map it is, and whether there are shifts, is chosen
+by log loss on held-out folds of the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 from pydantic import FiniteFloat
+from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
 from miscal.base.document import Part
-from miscal.base.sql_text import farthest, odds_of, sigmoid, steps, writer_of
-from miscal.calibration.calibrators import LOGIT_CLIP, logit
+from miscal.calibration.calibrators import logit
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses
-from miscal.data.counting import Cut, Member
+from miscal.data.counting import Member
 from miscal.findings.ledger.blocks import Split
-from miscal.runs.scan.plan import cell_sql
 
 SHIFT, SLOPE, TREND = "shift", "slope", "trend"
+MAPS = ("identity", "platt", "isotonic")
+"""The simplest first."""
+FOLDS = 5
 _RIDGE = 1.0
 """Precision of a shift before its rows are looked at, as of the readable estimator."""
 _KNOTS, _STEPS = 20, 30
@@ -47,16 +50,6 @@ class ScanMap(Part):
             return np.interp(f, self.knots, self.values)
         return f if self.name == "identity" else expit(self.slope * logit(f) + self.intercept)
 
-    def sql(self, f: str) -> tuple[str, str]:
-        """Write what it makes of a probability, and the log-odds of that."""
-        end = farthest(LOGIT_CLIP)
-        if self.name == "platt":
-            line = f"({self.slope!r} * ({odds_of(f, LOGIT_CLIP)}) + {self.intercept!r})"
-            inside = f"CASE WHEN {line} <= {-end!r} THEN {-end!r} WHEN {line} >= {end!r} THEN {end!r} ELSE {line} END"
-            return sigmoid(line), inside
-        base = f if self.name == "identity" else steps(f, list(self.knots), list(self.values))
-        return base, odds_of(base, LOGIT_CLIP)
-
 
 class ScanShift(Part):
     """A shift of the log-odds of the rows of a finding.
@@ -79,9 +72,11 @@ class ScanShift(Part):
 
 
 class ScanCorrection(Part):
-    """A map and shifts, and the mean log loss on the cells: before, by the map alone, and with the shifts.
+    """A map and shifts, and mean log losses.
 
-    `map`: of the probability. `shifts`: one for each finding. `log_loss_raw, log_loss_map`: before, and by the map.
+    `map`: of the probability. `shifts`: one for each finding. `log_loss_raw`: of the probability as it is.
+    `log_loss_map, log_loss`: on the rows of each fold, by the map alone and with the shifts, fitted on the other folds.
+    `tried`: the same of each map, alone and with shifts.
     """
 
     map: ScanMap
@@ -89,113 +84,160 @@ class ScanCorrection(Part):
     log_loss_raw: FiniteFloat
     log_loss_map: FiniteFloat
     log_loss: FiniteFloat
-
-    def sql(self, probability: str, cuts: dict[str, Cut], dialect: str = "ansi") -> str:
-        """Return the corrected probability as one expression over the columns."""
-        sql = writer_of(dialect)
-        f = sql.as_number(probability)
-        base, odds = self.map.sql(f)
-        unknown = f"CASE WHEN {f} IS NULL OR {f} < 0 OR {f} > 1 THEN NULL"
-        if not self.shifts:
-            return f"{unknown} ELSE {base} END"
-        parts = []
-        for one in self.shifts:
-            own = [cuts[content["column"]] for content in one.columns]
-            own = [
-                replace(cut, values=tuple(c["values"]), edges=tuple(c["edges"]))
-                for cut, c in zip(own, one.columns, strict=True)
-            ]
-            write = lambda cut, cells: cell_sql(cut, cells, sql.name, sql.text, sql.number)  # noqa: E731
-            if one.effect == TREND:
-                cases = [f"WHEN {write(own[0], [k])} THEN {one.size * score!r}" for k, score in enumerate(one.scores)]
-                parts.append(f"CASE {' '.join(cases)} ELSE 0 END")
-                continue
-            if len(own) == 1:
-                inside = write(own[0], [cell for (cell,) in one.cells])
-            else:
-                inside = " OR ".join(f"({write(own[0], [a])} AND {write(own[1], [b])})" for a, b in one.cells)
-            size = repr(one.size) if one.effect == SHIFT else f"{one.size!r} * (({odds}) - {one.centre!r})"
-            yes, no = ("0", size) if one.others else (size, "0")
-            parts.append(f"CASE WHEN {inside} THEN {yes} ELSE {no} END")
-        shift = f"({' + '.join(parts)})"
-        return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {sigmoid(f'({odds}) + {shift}')} END"
+    tried: dict[str, FiniteFloat]
 
 
-def fit_correction(
-    rows: LabelledRows, findings: Sequence[tuple[Member, Split, str, Sequence[float], float]], n: float
-) -> tuple[ScanCorrection, np.ndarray]:
-    """Fit map and shifts on cells of which the membership of all findings is known; with them the corrected cells.
+@dataclass(frozen=True)
+class Shifted:
+    """A finding to be corrected: its rows as `member` names them and as `split` has them, and its effect.
 
-    `findings`: of each the rows, the cells in it, its effect, of a trend the scores of the bins, and the
-    design effect of its mean: of so many times fewer rows is what it says. `n`: rows in all.
+    `scores`: of a trend, of its cells. `fewer`: design effect of its mean: of so many times fewer rows is what it says.
+    """
+
+    member: Member
+    split: Split
+    effect: str
+    scores: Sequence[float] = ()
+    fewer: float = 1.0
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A map, and sizes of shifts with their errors and centres."""
+
+    map: ScanMap
+    sizes: np.ndarray
+    errors: np.ndarray
+    centres: list[float]
+
+    def apply(self, f: np.ndarray, shifted: Sequence[Shifted]) -> np.ndarray:
+        """Return corrected probabilities."""
+        base = self.map.apply(f)
+        odds = logit(base)
+        columns = _columns(shifted, odds, self.centres)
+        shift = self.sizes @ columns if len(columns) else np.zeros(len(f))
+        return np.where(shift == 0, base, expit(odds + shift))
+
+
+def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float) -> tuple[ScanCorrection, np.ndarray]:
+    """Fit map and shifts on cells, or rows, of which the membership of all findings is known; return the corrected too.
+
+    `effect`: design effect of the mean of all rows.
     """
     mass, y = rows.mass, rows.correct
     stratum = rows.stratum if rows.stratum is not None else np.arange(len(rows))
-    total = np.bincount(stratum, mass)
-    f = (np.bincount(stratum, mass * rows.confidence) / total)[stratum]
-    found = _fitted_map(f, y, mass, n)
-    base = found.apply(f)
-    odds = logit(base)
-    columns, centres = [], []
-    for _, split, effect, _, _ in findings:
-        own = float(np.average(odds, weights=np.maximum(mass * split.inside, 1e-300))) if effect == SLOPE else 0.0
-        centres.append(own)
-        columns.append(split.inside * (odds - own) if effect == SLOPE else split.tested)
-    matrix = np.array(columns).reshape(len(columns), len(rows))
-    fewer = np.array([one[-1] for one in findings])
-    sizes, errors = _newton(matrix, y, odds, mass, _RIDGE * fewer)
-    errors = errors * np.sqrt(fewer)
-    shift = sizes @ matrix if len(sizes) else np.zeros(len(rows))
-    corrected = np.where(shift == 0, base, expit(odds + shift))
-    shifts = []
-    for k, (member, _, effect, scores, _) in enumerate(findings):
-        contents = tuple(
-            {"column": cut.column, "values": list(cut.values), "edges": list(cut.edges)} for cut in member.cuts
+    f = (np.bincount(stratum, mass * rows.confidence) / np.bincount(stratum, mass))[stratum]
+    dealt = deal(rows, [one.split.tested for one in shifted], effect)
+    tried: dict[tuple[str, bool], float] = {}
+    for name, some in product(MAPS, (False, True)[: 1 + bool(shifted)]):
+        own, losses = shifted if some else (), np.zeros(len(rows))
+        for part in dealt:
+            losses += part * log_losses(y, _fitted(name, f, y, mass * (1 - part), own).apply(f, own))
+        tried[name, some] = float(np.average(losses, weights=mass))
+    name, some = min(tried, key=lambda one: tried[one])
+    own = shifted if some else ()
+    found = _fitted(name, f, y, mass, own)
+    shifts = tuple(
+        ScanShift(
+            finding=k + 1,
+            effect=TREND if one.scores else one.effect,
+            size=float(found.sizes[k]),
+            error=float(found.errors[k]),
+            centre=found.centres[k],
+            columns=tuple(_column(cut) for cut in one.member.cuts),
+            cells=one.member.cells,
+            others=one.member.others,
+            scores=tuple(one.scores),
         )
-        shifts.append(
-            ScanShift(
-                finding=k + 1,
-                effect=TREND if scores else effect,
-                size=float(sizes[k]),
-                error=float(errors[k]),
-                centre=centres[k],
-                columns=contents,
-                cells=member.cells,
-                others=member.others,
-                scores=tuple(scores),
-            )
-        )
-    losses = [_loss(p, y, mass) for p in (f, base, corrected)]
-    named = dict(zip(("log_loss_raw", "log_loss_map", "log_loss"), losses, strict=True))
-    return ScanCorrection(map=found, shifts=tuple(shifts), **named), corrected
+        for k, one in enumerate(own)
+    )
+    correction = ScanCorrection(
+        map=found.map,
+        shifts=shifts,
+        log_loss_raw=float(np.average(log_losses(y, f), weights=mass)),
+        log_loss_map=tried[name, False],
+        log_loss=tried[name, some],
+        tried={f"{one} and shifts" if more else one: loss for (one, more), loss in tried.items()},
+    )
+    return correction, found.apply(f, own)
 
 
-def _fitted_map(f: np.ndarray, y: np.ndarray, mass: np.ndarray, n: float) -> ScanMap:
-    odds = logit(f)
-    line, _ = _newton(np.array([odds, np.ones(len(f))]), y, np.zeros(len(f)), mass, np.full(2, 1e-9))
-    able = [(ScanMap(name="identity"), 0), (ScanMap(name="platt", slope=float(line[0]), intercept=float(line[1])), 2)]
+def _column(cut: Any) -> dict[str, Any]:
+    content = asdict(cut)
+    return {name: content[name] for name in ("column", "kind", "values", "edges", "timed")}
+
+
+def deal(rows: LabelledRows, columns: Sequence[np.ndarray], effect: float) -> np.ndarray:
+    """Deal the rows of each cell to folds: which share of it is in each, (FOLDS, n).
+
+    Rows of one cell, which have one outcome, are interchangeable, so that a number drawn for each cell is what it is to
+    draw a fold for each row. It needs no row and no hash that all engines compute alike: the cells that are written
+    give the same folds again. Rows that hang together are dealt by unit where units are known, else `effect` at a time.
+    """
+    # the stream of this generator never changes
+    draw = np.random.RandomState(0)
+    if rows.group is not None:
+        number = np.unique(rows.group, return_inverse=True)[1]
+        fold = draw.randint(FOLDS, size=int(number.max()) + 1)[number]
+        return (fold == np.arange(FOLDS)[:, None]).astype(np.float64)
+    # cells that are alike may change places
+    order = np.lexsort((rows.counts, rows.confidence, *columns, rows.correct, rows.level))
+    clumps = np.maximum(1, np.rint(rows.counts[order] / max(effect, 1.0))).astype(np.int64)
+    left, dealt = clumps.copy(), np.zeros((FOLDS, len(rows)))
+    for k in range(FOLDS):
+        own = draw.binomial(left, 1 / (FOLDS - k)) if k < FOLDS - 1 else left
+        dealt[k, order] = own / clumps
+        left = left - own
+    return dealt
+
+
+def _columns(shifted: Sequence[Shifted], odds: np.ndarray, centres: Sequence[float]) -> np.ndarray:
+    columns = [
+        one.split.inside * (odds - centre) if one.effect == SLOPE else one.split.tested
+        for one, centre in zip(shifted, centres, strict=True)
+    ]
+    return np.array(columns).reshape(len(columns), len(odds))
+
+
+def _fitted(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray, shifted: Sequence[Shifted]) -> _Fit:
+    """Fit a map, and the shifts given it."""
+    found = _fitted_map(name, f, y, mass)
+    odds = logit(found.apply(f))
+    own = [np.maximum(mass * one.split.inside, 1e-300) for one in shifted]
+    centres = [
+        float(np.average(odds, weights=some)) if one.effect == SLOPE else 0.0
+        for one, some in zip(shifted, own, strict=True)
+    ]
+    fewer = np.array([one.fewer for one in shifted])
+    sizes, errors = _newton(_columns(shifted, odds, centres), y, odds, mass, _RIDGE * fewer)
+    return _Fit(found, sizes, errors * np.sqrt(fewer), centres)
+
+
+def _fitted_map(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> ScanMap:
+    if name == "identity":
+        return ScanMap(name=name)
+    if name == "platt":
+        line, _ = _newton(np.array([logit(f), np.ones(len(f))]), y, np.zeros(len(f)), mass, np.full(2, 1e-9))
+        return ScanMap(name=name, slope=float(line[0]), intercept=float(line[1]))
     knots, values = _isotonic(f, y, mass)
-    if len(knots) > 1:
-        able.append((ScanMap(name="isotonic", knots=tuple(knots), values=tuple(values)), len(knots)))
-    return min(able, key=lambda one: 2 * n * _loss(one[0].apply(f), y, mass) + one[1] * np.log(n))[0]
+    return ScanMap(name=name, knots=tuple(knots.tolist()), values=tuple(values.tolist()))
 
 
-def _isotonic(f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> tuple[list[float], list[float]]:
+def _isotonic(f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return means of the probability and rising rates of parts of about equal counts."""
     order = np.argsort(f, kind="stable")
-    part = np.empty(len(f), int)
-    part[order] = np.minimum(np.cumsum(mass[order]) / mass.sum() * _KNOTS, _KNOTS - 1).astype(int)
+    order = order[mass[order] > 0]
+    f, y, mass = f[order], y[order], mass[order]
+    part = np.minimum(np.cumsum(mass) / mass.sum() * _KNOTS, _KNOTS - 1).astype(int)
     part = np.unique(part, return_inverse=True)[1]
     weight, sure, right = (np.bincount(part, mass * some) for some in (np.ones(len(f)), f, y))
-    blocks: list[list[float]] = []
-    for one in zip(weight.tolist(), sure.tolist(), right.tolist(), strict=True):
-        blocks.append(list(one))
-        while len(blocks) > 1 and blocks[-2][2] / blocks[-2][0] >= blocks[-1][2] / blocks[-1][0]:
-            last = blocks.pop()
-            blocks[-1] = [a + b for a, b in zip(blocks[-1], last, strict=True)]
-    knots, values = [one[1] / one[0] for one in blocks], [one[2] / one[0] for one in blocks]
-    kept = [k for k in range(len(knots)) if k == 0 or knots[k] > knots[k - 1]]
-    return [knots[k] for k in kept], [values[k] for k in kept]
+    # one row more of the mean rate: no part is sure
+    rate = (right + right.sum() / weight.sum()) / (weight + 1)
+    found = isotonic_regression(rate, weights=weight)
+    block = np.repeat(np.arange(len(found.blocks) - 1), np.diff(found.blocks))
+    knots = np.bincount(block, sure) / np.bincount(block, weight)
+    kept = np.diff(knots, prepend=-1.0) > 0
+    return knots[kept], found.x[found.blocks[:-1]][kept]
 
 
 def _newton(
@@ -213,7 +255,3 @@ def _newton(
         if np.abs(step).max() < 1e-12:
             break
     return size, np.sqrt(np.diag(np.linalg.inv(bend)))
-
-
-def _loss(p: np.ndarray, y: np.ndarray, mass: np.ndarray) -> float:
-    return float(np.average(log_losses(y, p), weights=mass))

@@ -22,8 +22,8 @@ from miscal.findings.ledger.cells import CellPlan
 from miscal.runs.scan.correction import ScanCorrection
 from miscal.runs.scan.plan import stored_cut
 
-CELLS, SUMMARY, CORRECTION, SQL, PAGE = (
-    "cells.parquet", "summary.json", "correction.json", "correction.sql", "report.html",
+CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE = (
+    "cells.parquet", "summary.json", "correction.json", "correction.sql", "correction.py", "report.html",
 )  # fmt: skip
 _KEYS = ("stratum", "unit", "question", "about")
 FORMAT = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
@@ -305,43 +305,3 @@ def _between(name: str, counted: pl.DataFrame, kind: str, integer: bool) -> tupl
 def stored_cut(content: dict[str, Any]) -> Cut:
     """Read a cut from its JSON."""
     return Cut(**content | {"values": tuple(content["values"]), "edges": tuple(content["edges"])})
-
-
-def cell_sql(cut: Cut, cells: Sequence[int], name: Callable[[str], str], text: str, real: str) -> str:
-    """Write which rows are in some cells of a column, as a condition that is never NULL."""
-    column, parts = name(cut.column), []
-    if cut.count in cells:
-        parts.append(f"{column} IS NULL")
-    known = sorted(cell for cell in cells if 0 <= cell < cut.count)
-    if known and cut.values:
-        if cut.kind == TEXT:
-            written = ", ".join("'" + str(cut.values[cell]).replace("'", "''") + "'" for cell in known)
-            parts.append(f"({column} IS NOT NULL AND CAST({column} AS {text}) IN ({written}))")
-        else:
-            written = ", ".join(repr(float(cut.values[cell])) for cell in known)
-            parts.append(f"({column} IS NOT NULL AND CAST({column} AS {real}) IN ({written}))")
-    elif known:
-        for first, last in _runs(known):
-            ends = [f"{column} IS NOT NULL"]
-            if first:
-                ends.append(f"{_value(cut, column, real)} >= {_end(cut, first - 1)}")
-            if last < cut.count - 1:
-                ends.append(f"{_value(cut, column, real)} < {_end(cut, last)}")
-            parts.append(f"({' AND '.join(ends)})")
-    return f"({' OR '.join(parts)})" if parts else "(1 = 0)"
-
-
-def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
-    breaks = [k for k in range(1, len(cells)) if cells[k] != cells[k - 1] + 1]
-    return [(cells[a], cells[b - 1]) for a, b in zip([0, *breaks], [*breaks, len(cells)], strict=True)]
-
-
-def _value(cut: Cut, column: str, real: str) -> str:
-    return column if cut.kind == DATE else f"CAST({column} AS {real})"
-
-
-def _end(cut: Cut, place: int) -> str:
-    if cut.kind != DATE:
-        return repr(float(cut.edges[place]))
-    moment = np.datetime64(int(cut.edges[place]), "s")
-    return f"TIMESTAMP '{str(moment).replace('T', ' ')}'" if cut.timed else f"DATE '{str(moment)[:10]}'"

@@ -1,0 +1,102 @@
+"""The readable correction of a run of `discover`: which findings it has, and that SQL names the same rows."""
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit, logit
+
+import miscal
+from miscal.cli import main
+from miscal.findings.conditions import AnyOf, Both, Cycle, Frame, Levels, Missing, NoneOf, Period, Span, Trend, Value
+from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift, _column
+from miscal.runs.scan.of_run import _shifted, readable_correction
+from miscal.runs.scan.written import as_python, as_sql
+
+
+def table(seed=0, n=2_000):
+    rng = np.random.default_rng(seed)
+    kind, hour = rng.choice(["it's", "b", "c"], n), rng.integers(0, 24, n)
+    day = pl.Series(np.datetime64("2024-01-01") + rng.integers(0, 200, n)).cast(pl.Date)
+    age = np.where(rng.random(n) < 0.2, np.nan, rng.normal(40, 12, n).round())
+    risk = rng.uniform(0.05, 0.95, n)
+    odds = logit(risk) + 1.2 * (kind == "b") + 1.5 * np.isnan(age) - 1.0 * (hour >= 18)
+    late = (rng.random(n) < expit(odds)).astype(int)
+    frame = pl.DataFrame({"risk": risk, "late": late, "kind": kind, "hour": hour, "age": age, "day": day})
+    return frame.with_columns(pl.col("age").fill_nan(None))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        Value("kind", "it's", "text"),
+        Value("hour", 3.0, "number"),
+        Missing("age"),
+        Missing("kind"),
+        Span("age", 30.0, 40.0),
+        Span("age", None, 40.0),
+        Span("age", 40.0, None),
+        Span("age", None, None),
+        Levels("kind", ("b", "c")),
+        Period("day", "2024-02-01", "2024-03-01", None),
+        Both((Value("kind", "b", "text"), Span("hour", 6.0, None))),
+        AnyOf((Value("kind", "b", "text"), Missing("kind"))),
+        NoneOf((Value("kind", "b", "text"), Value("kind", "c", "text"))),
+        NoneOf((Span("age", 30.0, 40.0),)),
+        Trend("age", 45.0, 35.0),
+    ],
+)
+def test_conditions_are_cells_of_columns(condition):
+    rows = table().with_columns(pl.when(pl.int_range(pl.len()) % 9 == 0).then(None).otherwise("kind").alias("kind"))
+    columns = {name: rows[name].to_numpy() for name in ("hour", "age", "day")}
+    found = _shifted(condition, "shift", Frame(len(rows), columns | {"kind": np.array(rows["kind"].to_list(), object)}))
+    shift = ScanShift(
+        finding=1, effect="trend" if found.scores else "shift", size=1.0, error=0.1, cells=found.member.cells,
+        columns=tuple(map(_column, found.member.cuts)), others=found.member.others, scores=found.scores,
+    )  # fmt: skip
+    written = ScanCorrection(
+        map=ScanMap(name="identity"), shifts=(shift,), log_loss_raw=1, log_loss_map=1, log_loss=1, tried={}
+    )
+    expected = rows["risk"].to_numpy()
+    tested = found.split.tested
+    expected = np.where(tested == 0, expected, expit(logit(expected) + tested))
+    base = duckdb.connect()
+    base.register("rows_", rows.to_arrow())
+    by_sql = base.sql(f"select {as_sql(written, 'risk')} as p from rows_").pl()["p"].to_numpy()
+    np.testing.assert_allclose(by_sql, expected, rtol=1e-12)
+    space: dict = {}
+    exec(as_python(written, "risk"), space)
+    np.testing.assert_allclose([space["correct"](row) for row in rows.iter_rows(named=True)], expected, rtol=1e-12)
+
+
+def test_parts_of_dates_have_no_expression():
+    frame = Frame(2, {"day": np.array(["2024-01-01", "2024-06-01"], "datetime64[D]")})
+    assert _shifted(Cycle("day", "month", 0, 2), "shift", frame) is None
+
+
+@pytest.mark.whole
+def test_a_run_has_a_correction_that_can_be_read(tmp_path, capsys):
+    rows = table()
+    rows.write_parquet(tmp_path / "rows.parquet")
+    made = ["--probability", "risk", "--event", "late", "--out", str(tmp_path / "run")]
+    assert main(["discover", str(tmp_path / "rows.parquet"), *made]) == 0
+    capsys.readouterr()
+    assert main(["export", "sql", str(tmp_path / "run"), "--out", str(tmp_path / "c.sql")]) == 0
+    said = capsys.readouterr().out
+    assert "held-out" in said
+    run = miscal.load(tmp_path / "run")
+    found = readable_correction(run.content)
+    own = found.correction
+    assert own.shifts
+    assert own.log_loss < own.log_loss_raw
+    assert f"{found.log_loss_full:.4f}" in said
+    new = table(1)
+    base = duckdb.connect()
+    base.register("rows_", new.to_arrow())
+    by_sql = base.sql(f"select {(tmp_path / 'c.sql').read_text()} as p from rows_").pl()["p"].to_numpy()
+    space: dict = {}
+    exec(as_python(own, "risk"), space)
+    np.testing.assert_allclose(by_sql, [space["correct"](row) for row in new.iter_rows(named=True)], rtol=1e-12)
+    y = new["late"].to_numpy()
+    loss = lambda p: -np.mean(np.log(np.where(y == 1, p, 1 - p)))  # noqa: E731
+    assert loss(by_sql) < loss(new["risk"].to_numpy()) - 0.02
