@@ -53,7 +53,7 @@ def test_sql_gives_what_python_gives(run):
 def test_the_expression_of_a_folder_is_written(run, tmp_path):
     run.save(tmp_path / "run")
     shifts = run.model.estimator.fitted.shifts_
-    assert export_sql(tmp_path / "run", tmp_path / "correction.sql") == len(shifts)
+    assert export_sql(tmp_path / "run", tmp_path / "correction.sql").shifts == len(shifts)
     assert (tmp_path / "correction.sql").read_text() == f"{expression(run.model)}\n"
 
 
