@@ -1,6 +1,6 @@
 """Does the correction of a scan, as SQL, hold on later rows?
 
-    python benchmarks/scan_correction.py --data DIR [--sets census] [--csv docs/benchmarks]
+    python benchmarks/scan_correction.py --data DIR [--sets census] [--csv benchmarks/notes]
 
 Flights of April to June teach and those of July judge; census 2015 teaches and census 2016 judges; of the planted table
 two draws do. Every row of either file is taken. `scan` is correction.sql, asked of DuckDB; `full` is the correction of
