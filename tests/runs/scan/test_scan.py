@@ -383,6 +383,8 @@ def test_units_are_found_by_their_names(days):
     assert counted(days.with_row_index("user").drop("at")) is None
     assert counted(days.drop("at").with_columns(user=pl.col("weekday"))) is None
     assert counted(days, group="none") is None
+    # rows without a unit would be refused
+    assert counted(days.with_columns(at=pl.when(pl.int_range(pl.len()) > 5).then("at"))) is None
     assert counted(days, least_rows=20) is None
 
 

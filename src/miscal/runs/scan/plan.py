@@ -62,9 +62,9 @@ def sums_of(asked: ScanOptions) -> Sums:
 
 
 def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
-    """Return a column named like an identity, or the days of one of dates, whose values repeat; None without one.
+    """Return a column named like an identity, or the days of one of dates, whose values repeat and are never blank.
 
-    What rows that come counted, or cells of some rows, hang together by is not known.
+    None without one. What rows that come counted, or cells of some rows, hang together by is not known.
     """
     if sums.count is not None or least_rows > 1:
         return None
@@ -79,11 +79,12 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
     if not asked:
         return None
     counts = {f"u{place}": column.n_unique() for place, column in enumerate(asked.values())}
+    counts |= {f"blank{place}": column.is_null().sum() for place, column in enumerate(asked.values())}
     seen = relation.collect(relation.frame.select(n=nw.len(), **counts)).row(0, named=True)
     able = [
         one
-        for one, key in zip(asked, counts, strict=True)
-        if LEAST_UNITS <= seen[key] <= min(seen["n"] / 2, MOST_UNITS)
+        for place, one in enumerate(asked)
+        if LEAST_UNITS <= seen[f"u{place}"] <= min(seen["n"] / 2, MOST_UNITS) and not seen[f"blank{place}"]
     ]
     # who is more than when: rows of one person are of several days
     return min(able, key=lambda one: one.endswith(":day"), default=None)
