@@ -275,7 +275,7 @@ class CellSource:
     `begins`: cells at which strata of the probability begin, but for the first. `cuts`: those that are asked for.
     `outcome_is`: type of the outcome. `rows`: how many rows there are, and how many events: a count that has others is
     refused. `least`: cells of fewer rows are merged. `stage`: whether coded columns are first written into a file,
-    which goes when this source does. `answers`: where answers are kept.
+    beside `answers`, where these are kept, or in a folder that goes when this source does.
     """
 
     def __init__(
@@ -309,9 +309,10 @@ class CellSource:
             frame = frame.with_columns(**self._rates())
         self.relation = Relation(frame, relation.name, relation.show)
         if stage:
-            folder = mkdtemp(prefix="miscal-scan-")
-            finalize(self, rmtree, folder, ignore_errors=True)
-            self.relation = staged(self.relation, Path(folder) / "coded.parquet")
+            folder = answers.folder if answers else Path(mkdtemp(prefix="miscal-scan-"))
+            if not answers:
+                finalize(self, rmtree, folder, ignore_errors=True)
+            self.relation = staged(self.relation, folder / "coded.parquet")
 
     def _code(self, cut: Cut) -> nw.Expr:
         """Return the cell of each row in a column."""

@@ -15,6 +15,7 @@ import polars as pl
 from miscal.base.arrays import value_list
 from miscal.base.errors import FileError, InputError, argument
 from miscal.base.extras import installed, need
+from miscal.base.files import write_whole
 from miscal.base.tables import scan_parquet
 
 TEXT, NUMBER, DATE = "text", "number", "date"
@@ -149,15 +150,16 @@ def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
     return nw.from_native(_tried(lambda: getattr(connection, _ENDINGS[ending])(text), text))  # type: ignore[arg-type]
 
 
-def worth_staging(relation: Relation, rows: float) -> bool:
-    """Say whether rows are many, lie on this machine, and have room on its disk once more."""
+def worth_staging(relation: Relation, rows: float, folder: Path | None) -> bool:
+    """Say whether rows are many, lie on this machine, and have room once more beside a folder, or among what passes."""
     here = relation.frame.implementation.is_polars() or relation.frame.implementation.is_duckdb()
-    return here and rows >= _STAGED and disk_usage(gettempdir()).free >= _ROOM * rows
+    return here and rows >= _STAGED and disk_usage(folder.parent if folder else gettempdir()).free >= _ROOM * rows
 
 
 def staged(relation: Relation, path: Path) -> Relation:
-    """Write a table into a file, and open that: by DuckDB where it is installed, else by polars."""
-    relation.failing(lambda: relation.frame.sink_parquet(path))
+    """Write a table into a file, unless a scan that was cut off has left it; open that by DuckDB, or else by polars."""
+    if not path.is_file():
+        relation.failing(lambda: write_whole(path, relation.frame.sink_parquet))
     frame = _from_files(path, None) if installed("duckdb") else nw.from_native(scan_parquet(path))
     return Relation(frame, relation.name, relation.show)
 

@@ -243,7 +243,10 @@ def test_a_relation_that_changes_between_passes_is_refused(rows, tmp_path, monke
         miscal.scan(path, **EVENT)
 
 
-def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(rows, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("stage", ["always", "never"])
+def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
+    rows, tmp_path, monkeypatch, capsys, stage
+):
     rows.write_parquet(tmp_path / "rows.parquet")
     collect, asked = Relation.collect, []
 
@@ -255,7 +258,7 @@ def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(row
 
         asked.clear()
         monkeypatch.setattr(Relation, "collect", counted)
-        out = ["--probability", "risk", "--event", "late", "--out", str(tmp_path / name)]
+        out = ["--probability", "risk", "--event", "late", "--stage", stage, "--out", str(tmp_path / name)]
         return main(["scan", str(tmp_path / "rows.parquet"), *out])
 
     assert scanned("out", most=40) == 2

@@ -227,7 +227,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
         },
     }
     answers = Answers(parts, json.dumps([about, asdict(asked), planned.seen], default=str)) if parts else None
-    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n))
+    stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n, parts))
     source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
     return summarised(Cells(about, planned.cells, source.asked), start, source)
 
