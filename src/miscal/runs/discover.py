@@ -94,7 +94,7 @@ def discover(
 
 
 def check_settings(settings: DiscoverySettings) -> None:
-    """Refuse settings, a method or map whose extra is missing, and a GPU that is not there, before any data are read."""
+    """Refuse a method or map whose extra is missing, settings, or a GPU that is not there, before data are read."""
     from miscal.discovery.layout import check_layout
     from miscal.estimators.registry import make_estimator
 
