@@ -18,7 +18,7 @@ IMAGES, EXTRA = ROOT / "docs" / "images", ROOT / "docs" / "extra"
 EXAMPLES = {"demo": "questions", "flights": "flights"}
 """Name of the report on the site, and of the packaged example."""
 
-WIDTH, HEIGHT, SCALE = 1280, 745, 1.5
+WIDTH, HEIGHT, SCALE = 1280, 720, 1.5
 COLOURS = 128
 
 

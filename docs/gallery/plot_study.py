@@ -49,6 +49,7 @@ value, low, high = (100 * board[name].to_numpy() for name in ("value", "low", "h
 figure, axis = plt.subplots(figsize=(7, 2.6), layout="constrained")
 axis.errorbar(value, board["model"], xerr=[value - low, high - value], fmt="o", color="black")
 axis.axvline(0, color="grey", linewidth=1)
+axis.margins(y=0.15)
 axis.set(xlabel="accuracy less confidence, points")
 plt.show()
 folder.cleanup()
