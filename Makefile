@@ -14,7 +14,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 WORKERS ?= 2
 SOURCES := src tests benchmarks examples scripts docs/conf.py docs/gallery
 
-.PHONY: help venv demo study test test-whole test-all bench check size docs package format clean
+.PHONY: help venv demo study test test-whole test-all bench check size docs pictures package format clean
 
 help:
 	@echo "make demo      run miscal on the packaged real data, with core alone; leaves demo/report.html"
@@ -27,6 +27,7 @@ help:
 	@echo "make check     style, format, types, direction of imports"
 	@echo "make size      how much code, how many files, the words of every page"
 	@echo "make docs      the site, in docs/_build/html; GALLERY=0 leaves out running its examples"
+	@echo "make pictures  draw docs/images; needs Chromium"
 	@echo "make package   wheel and sdist in dist/, built and checked"
 	@echo "make format    rewrite to the project's style"
 
@@ -148,9 +149,12 @@ check: venv
 # Warnings are errors; then every link and anchor of the pages as built is followed
 GALLERY ?= 1
 docs: $(VENV)/.done-docs
-	rm -rf docs/_build docs/auto_gallery docs/reference docs/made
+	rm -rf docs/_build docs/auto_gallery docs/reference docs/made docs/extra
 	OMP_NUM_THREADS=1 GALLERY=$(GALLERY) MPLBACKEND=agg $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python scripts/site_links.py docs/_build/html
+
+pictures: $(VENV)/.done-docs
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/pictures.py
 
 package: $(VENV)-package/.done
 	rm -rf dist
@@ -163,4 +167,4 @@ format: venv
 	$(BIN)/ruff format $(SOURCES)
 
 clean:
-	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference docs/made .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-package demo build dist docs/_build docs/auto_gallery docs/reference docs/made docs/extra .pytest_cache .ruff_cache .hypothesis

@@ -24,7 +24,7 @@ extensions = [
 ]
 
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "front.md", "gallery/*.rst", "gallery/*.md"]
+exclude_patterns = ["_build", "extra", "front.md", "gallery/*.rst", "gallery/*.md"]
 templates_path = ["_templates"]
 
 # deep enough for every heading that a page links to
@@ -43,6 +43,7 @@ html_title = "miscal"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["extra"]  # two reports, which make_pages writes
 smartquotes = False  # --option is no dash
 html_theme_options = {
     "show_prev_next": False,
@@ -52,11 +53,12 @@ html_theme_options = {
     "search_bar_text": "Search",
 }
 
+RUNS = os.environ.get("GALLERY", "1") == "1"  # GALLERY=0 writes the pages without running the examples
+
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "auto_gallery",
-    # GALLERY=0 writes the pages without running the examples
-    "filename_pattern": "/plot_" if os.environ.get("GALLERY", "1") == "1" else "(?!)",
+    "filename_pattern": "/plot_" if RUNS else "(?!)",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
@@ -76,6 +78,14 @@ def skip_requests(app, what, name, obj, skip, options):
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+def link_to_the_report(app, docname, source):
+    """Let the tutorial lead to the report that it reads, which stands on the site alone."""
+    if docname == "tutorial":
+        name = "`demo/report.html`"
+        assert name in source[0]  # noqa: S101
+        source[0] = source[0].replace(name, f'<a href="reports/demo.html">{name}</a>', 1)
+
+
 def links_out_of_the_site(app, docname, source):
     """Turn links to files that are no pages (../README.md, a csv) into their names: the site does not hold them."""
 
@@ -90,8 +100,9 @@ def links_out_of_the_site(app, docname, source):
 
 
 def make_pages(app, config):
-    """Write the pages that are made from the code, before any page is read."""
+    """Write the pages that are made from the code, and the reports, before any page is read."""
     runpy.run_path(str(REPOSITORY / "scripts" / "made_pages.py"))["write"]()
+    runpy.run_path(str(REPOSITORY / "scripts" / "pictures.py"))["write_reports"](run=RUNS)
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -116,5 +127,6 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_requests)
     app.connect("config-inited", make_pages)
     app.connect("source-read", front_page)
+    app.connect("source-read", link_to_the_report)
     app.connect("source-read", links_out_of_the_site)
     app.connect("build-finished", write_llms)

@@ -80,6 +80,10 @@ def test_modules_that_need_an_extra_are_where_they_belong(without):
             "discover a.csv --features x_0 --method paper --out p",
             'method="paper" needs torch, which is not installed: {paper}',
         ),
+        (
+            "discover a.csv --features x_0 --map umap --out u",
+            '--map umap needs umap-learn, which is not installed: run pip install "miscal[interpret]", or take',
+        ),
         ("synthetic clusters --out s", "miscal synthetic needs torch, matplotlib, which are not installed: {paper}"),
         ("study paper48 --out t", "miscal study needs matplotlib, which is not installed: {study}"),
         ("score --model m --task mmlu --out o", "model m needs torch, transformers, which are not installed: {llm}"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 import miscal
@@ -22,10 +23,10 @@ def frames(path: Path) -> None:
     print(compared.verdict[0], looked.alarm)
 
 
-def arrays(X: np.ndarray, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+def arrays(X: np.ndarray, y: np.ndarray, f: np.ndarray) -> NDArray[np.float64]:
     """The estimator and the classifier."""
     field: miscal.MiscalibrationField = miscal.MiscalibrationField().fit(X, y, confidence=f)
     model: miscal.LocalCalibratedClassifier = miscal.LocalCalibratedClassifier(LogisticRegression(), cv=5).fit(X, y)
-    delta: np.ndarray = field.predict(X, confidence=f)
-    probabilities: np.ndarray = model.predict_proba(X)
+    delta: NDArray[np.float64] = field.predict(X, confidence=f)
+    probabilities: NDArray[np.float64] = model.predict_proba(X)
     return delta + probabilities[:, 1]

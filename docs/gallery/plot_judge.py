@@ -2,7 +2,8 @@
 A judge that scores answers
 ===========================
 
-A judge gives every answer a score from 0 to 1, and people have read some of the answers. What X
+A judge gives every answer a score from 0 to 1, and people have read a third of the answers. Where is the judge too
+lenient? The scores and verdicts are made here: the judge likes long answers better than people do.
 """
 
 import matplotlib.pyplot as plt

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from miscal.discovery.summary_parts import CurveNumbers
 from miscal.report import render
+from miscal.report.groups import drawn_curves
 from miscal.report.panels import PANELS
 from miscal.report.panels.answer import LEAST, SHOWN
 
@@ -138,6 +140,16 @@ def test_findings_of_a_run_without_curves_of_their_own_are_drawn_without_them(ma
     text = render(make_run(300, edit=forget)).read_text(encoding="utf-8")
     assert '<tr class="plain" id="finding-1"' in text
     assert 'class="small"' not in text
+
+
+def test_a_curve_of_one_bin_is_a_stroke_that_is_seen():
+    every = CurveNumbers(confidence=[0.2, 0.6], accuracy=[0.3, 0.5], low=[0.2, 0.4], high=[0.4, 0.6], n=[90, 90])
+    group = CurveNumbers(confidence=[0.4], accuracy=[0.2], low=[0.1], high=[0.3], n=[90])
+    named = [("all", "all rows", {"raw": every}), ("g1", "a group", {"raw": group})]
+    _, stroke = drawn_curves(named, (0.0, 300.0), (300.0, 0.0)).states["raw"]
+    start, end = re.findall(r"[ML]([\d.]+) ", stroke.line)
+    assert float(end) - float(start) == 8.0
+    assert len(set(re.findall(r"[ML]([\d.]+ [\d.]+)", stroke.band))) == 4
 
 
 def test_a_run_in_which_nothing_is_off_draws_all_rows_on_the_axis_of_the_curve(make_run):

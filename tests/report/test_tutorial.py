@@ -1,15 +1,20 @@
 """The tutorial reads the report of `miscal demo`: what it quotes is what that command prints and writes."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from miscal.cli import main
 
 from .read_page import Page
+from .visits import CHROMIUM
 
-TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
+ROOT = Path(__file__).parents[2]
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 NUMBER = r"[+\N{MINUS SIGN}]?\d[\d,]*(?:\.\d+)?"
 ABOUT_THE_DEMO = {"135"}
 """Numbers that describe the model, which the run does not know."""
@@ -37,3 +42,28 @@ def check_quotes(tutorial: str, printed: str, page: str) -> None:
 def test_a_number_that_the_demo_does_not_have_is_noticed():
     with pytest.raises(AssertionError):
         check_quotes("```text\nx\n```\nat least 9.9 points", "x\n", "at least 3.7 points")
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM")
+def test_the_picture_of_the_report_is_what_the_command_draws(tmp_path):
+    pytest.importorskip("PIL")
+    subprocess.run([sys.executable, ROOT / "scripts" / "pictures.py", tmp_path], check=True, timeout=1800)
+    kept, drawn = (pixels(folder / "report.png") for folder in (ROOT / "docs" / "images", tmp_path))
+    assert kept.shape == drawn.shape
+    assert differ(kept, drawn) < 6  # fonts differ between machines
+    assert differ(kept, np.roll(drawn, 20, axis=0)) > 6
+    assert [path.name for path in tmp_path.iterdir()] == [path.name for path in (ROOT / "docs" / "images").iterdir()]
+
+
+def pixels(path: Path) -> np.ndarray:
+    from PIL import Image
+
+    return np.asarray(Image.open(path).convert("L"), dtype=float)
+
+
+def differ(left: np.ndarray, right: np.ndarray) -> float:
+    """Mean difference of grey, from 0 to 255."""
+    return float(np.abs(left - right).mean())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
@@ -314,7 +315,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         check_lengths(X=X, confidence=confidence)
         return fitted.estimate(self._inputs(X), check_confidence(confidence))
 
-    def predict(self, X: Any, confidence: Any = None) -> np.ndarray:
+    def predict(self, X: Any, confidence: Any = None) -> NDArray[np.float64]:
         """Estimate delta; negative where over-confident, positive where under-confident.
 
         Parameters
@@ -340,7 +341,7 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         found = self.correct(X, confidence)
         return regimes_of(found.delta, self.epsilon, found.local)
 
-    def calibrate(self, X: Any, confidence: Any = None) -> np.ndarray:
+    def calibrate(self, X: Any, confidence: Any = None) -> NDArray[np.float64]:
         """Locally corrected confidences in [0, 1], float64 (n,)."""
         return self.correct(X, confidence).corrected
 
@@ -401,11 +402,11 @@ class MiscalibrationField(TransformerMixin, BaseEstimator):
         check_lengths(X=X, y=y, confidence=confidence, sample_weight=sample_weight)
         return -log_loss(check_correct(y, name="y"), self.calibrate(X, confidence), sample_weight=sample_weight)
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> NDArray[np.float64]:
         """phi(X): rows in the learned geometry, float64 (n, k)."""
         return self._fitted().transform(self._inputs(self._apart(X)[0]))
 
-    def mass(self, X: Any) -> np.ndarray:
+    def mass(self, X: Any) -> NDArray[np.float64]:
         """Sum of kernel weights: how many neighbours an estimate rests on, float64 (n,)."""
         return self._fitted().mass(self._inputs(self._apart(X)[0]))
 

@@ -27,6 +27,8 @@ NARROW = 0.5
 """Range of the probabilities, as a part of that of the outcomes, up to which each has an axis of its own."""
 FEW = 20
 """Rows of a bin below which a curve passes it over."""
+STROKE = 4.0
+"""Half the width of a curve of one bin."""
 
 
 @dataclass(frozen=True)
@@ -216,10 +218,13 @@ def _curve(colour: str, name: str, curve: CurveNumbers, x: Scale, y: Scale) -> C
     every = [one for one in numbers if one[-1]]
     # a value that few rows have would be drawn as a spike
     bins = known if len(known := [one for one in every if one[-1] >= FEW]) > 1 else every
-    low, high = ([(x.inside(one[0]), y.inside(one[side])) for one in bins] for side in (2, 3))
+    # one value alone is a short stroke: a path of one place shows nothing
+    apart = (-STROKE, STROKE) if len(bins) == 1 else (0,)
+    points, low, high = (
+        [(round(x.inside(one[0]) + by, 2), y.inside(one[side])) for one in bins for by in apart] for side in (1, 2, 3)
+    )
     if len(name) > NAMED:
         name = short_name if len(short_name := name.partition(" (")[0]) <= NAMED else f"{name[: NAMED - 1]}…"
-    points = [(x.inside(one[0]), y.inside(one[1])) for one in bins]
     return Curve(colour, name, path(points), f"{path([*low, *reversed(high)])}Z", points)
 
 

@@ -69,7 +69,7 @@ def discover(
     True
     """
     columns, settings = of_fields(Columns, options), of_fields(DiscoverySettings, options)
-    check_method(settings)
+    check_settings(settings)
     # a stream can be read once
     data = without_batches(data)
     from miscal.data.triples import Triples
@@ -93,8 +93,9 @@ def discover(
     return Run(replace(found, kept=kept, given=data), table.frames)
 
 
-def check_method(settings: DiscoverySettings) -> None:
-    """Refuse a method whose extra is missing, its settings, and a GPU that is not there, before any data are read."""
+def check_settings(settings: DiscoverySettings) -> None:
+    """Refuse a method or map whose extra is missing, settings, or a GPU that is not there, before data are read."""
+    from miscal.discovery.layout import check_layout
     from miscal.estimators.registry import make_estimator
 
     if settings.option and settings.method != "paper":
@@ -103,6 +104,7 @@ def check_method(settings: DiscoverySettings) -> None:
     if settings.quick and settings.method != "auto":
         raise InputError(f"{argument('quick', True)} has an estimator of its own: leave {argument('method')} out")
     make_estimator(settings.estimator, options=settings.option or None, device=settings.device)
+    check_layout(settings.map)
 
 
 def read_rows(source: Any, settings: DiscoverySettings, **columns: Any) -> Triples:

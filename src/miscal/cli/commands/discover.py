@@ -34,9 +34,8 @@ def command(
     from miscal.base.extras import import_without_pandas
 
     import_without_pandas()
-    from miscal.runs.discover import check_method, read_rows
+    from miscal.runs.discover import read_rows
 
-    check_method(settings)
     run_discovery(
         lambda: read_rows(data, settings, **vars(columns)),
         out,
@@ -67,8 +66,10 @@ def run_discovery(
 
     from miscal.discovery.progress import Progress
     from miscal.report import write_run
+    from miscal.runs.discover import check_settings
     from miscal.runs.shown_progress import stages
 
+    check_settings(settings)
     start = time.monotonic()
     said: list[str] = []
 
