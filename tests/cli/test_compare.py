@@ -46,6 +46,12 @@ def test_it_says_which_run_is_better_and_where_the_page_is(compared):
     assert sorted(path.name for path in out.iterdir()) == ["compare.html", "compare.json"]
 
 
+def test_a_worse_run_fails_where_that_is_asked(runs, tmp_path):
+    gate = ("--out", tmp_path / "gate", "--overwrite", "--fail-if-worse")
+    assert run("compare", runs / "a", runs / "b", *gate).status == 3
+    assert run("compare", runs / "b", runs / "a", *gate).status == 0
+
+
 def test_the_document_is_what_the_schema_says(compared):
     _, out = compared
     text = (out / "compare.json").read_text()

@@ -25,6 +25,13 @@ Runs = Annotated[
 Out = Annotated[str, typer.Option("--out", metavar="DIR", help="Folder to write compare.json and compare.html into.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the comparison if the folder exists.")]
 
+FailIfWorse = Annotated[
+    bool,
+    typer.Option(
+        "--fail-if-worse", help="End with status 3 where a run has a larger calibration error than the first, proven."
+    ),
+]
+
 
 @dataclass(frozen=True)
 class CompareOptions:
@@ -55,8 +62,9 @@ def command(
     form: Form,
     how: CompareOptions,
     overwrite: Overwrite = False,
+    fail_if_worse: FailIfWorse = False,
     verbose: Verbose = False,
-) -> None:
+) -> int:
     """Compare runs: the same rows under two models or prompts, or one model on two sets.
 
     With --confidence-columns, several confidences of the answers of one table: `miscal compare DATA
@@ -64,7 +72,10 @@ def command(
 
     Says which run is better calibrated, where they differ and where both fail, with intervals that are paired where
     the rows are the same.
+
+    Exit status: 0; 2 for an error you can fix; with --fail-if-worse 3 where a run is worse calibrated than the first.
     """
+    from miscal.cli.exit_status import ALARM, DONE
     from miscal.runs.compare.comparison import write_comparison
     from miscal.runs.shown_progress import steps
 
@@ -91,6 +102,7 @@ def command(
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
     form.print(lambda: lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
+    return ALARM if fail_if_worse and found.worse else DONE
 
 
 def _check(runs: list[str], how: CompareOptions, asked: dict[str, str]) -> None:

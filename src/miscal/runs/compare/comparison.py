@@ -89,6 +89,12 @@ class RunComparison(ShowsItself, ComparedRuns):
         return tuple(pair.verdict[0] for pair in self.pairs)
 
     @property
+    def worse(self) -> tuple[str, ...]:
+        """Runs whose calibration error is larger than that of the first, beyond chance."""
+        beside = (pair for pair in self.pairs if pair.a == self.runs[0].name)
+        return tuple(pair.b for pair in beside if pair.measures["calibration_error"].better == "a")
+
+    @property
     def answer(self) -> Answer:
         """Which run is better calibrated, where they differ most, and which to trust."""
         return answer_of(self)
