@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import fcntl
+import importlib.util
 import ipaddress
 import os
 import socket
@@ -15,6 +16,15 @@ settings.load_profile("miscal")
 
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """All tests, those too that `-m` leaves out: tests/test_promises.py counts them."""
+
+
+def script_of(name):
+    """Import a script of the repository."""
+    place = Path(__file__).parents[1] / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.hookimpl(tryfirst=True)

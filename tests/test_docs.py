@@ -1,6 +1,5 @@
 """The documentation: its Python runs, what it names exists, its links lead somewhere, its keys are those written."""
 
-import importlib.util
 import re
 import shlex
 import shutil
@@ -15,6 +14,8 @@ import typer.main
 from miscal.cli import main
 from miscal.cli.app import build
 from miscal.discovery.summary import Summary
+
+from .conftest import script_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -209,10 +210,7 @@ def test_every_room_is_on_the_floor_plan():
 
 @pytest.fixture(scope="module")
 def made():
-    spec = importlib.util.spec_from_file_location("made_pages", ROOT / "scripts" / "made_pages.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("made_pages")
 
 
 def test_every_key_of_a_document_is_explained(made):

@@ -1,11 +1,12 @@
 """The comparison of golden runs names each number that differs, and counts texts apart from numbers."""
 
-import importlib.util
 import json
 from pathlib import Path
 
 import polars as pl
 import pytest
+
+from .conftest import script_of
 
 TABLE = pl.DataFrame({"row": [0, 1], "delta": [0.1, None], "seconds": [1.0, 2.0]})
 SUMMARY = {"gap": {"over": 0.25, "under": None}, "verdict": "Nothing is hidden.", "timing": {"field": 1.0}}
@@ -13,10 +14,7 @@ SUMMARY = {"gap": {"over": 0.25, "under": None}, "verdict": "Nothing is hidden."
 
 @pytest.fixture(scope="module")
 def golden():
-    spec = importlib.util.spec_from_file_location("golden", Path(__file__).parents[1] / "scripts" / "golden.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("golden")
 
 
 @pytest.fixture

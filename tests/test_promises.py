@@ -1,22 +1,18 @@
 """benchmarks/notes/reliability.md says what the tests prove, no more and no less."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
-from .conftest import COLLECTED
+from .conftest import COLLECTED, script_of
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("reliability_table", ROOT / "scripts" / "reliability_table.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("reliability_table")
 
 
 @pytest.fixture(scope="module")

@@ -306,8 +306,7 @@ class CellSource:
         frame = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
         self.relation = Relation(frame, relation.name, relation.show)
         if units:
-            frame = frame.with_columns(**self._rates())
-        self.relation = Relation(frame, relation.name, relation.show)
+            self.relation = Relation(frame.with_columns(**self._rates()), relation.name, relation.show)
         if stage:
             folder = answers.folder if answers else Path(mkdtemp(prefix="miscal-scan-"))
             if not answers:

@@ -325,8 +325,7 @@ class RunPair(Part):
     ``not_found`` are findings whose rows the data do not give.
 
     `matched_by`: what says that rows are the same. `measures`: numbers of both. `fields`: how alike the fields are.
-        `notes`:
-        what makes the runs less alike than they look.
+    `notes`: what makes the runs less alike than they look.
     """
 
     a: str

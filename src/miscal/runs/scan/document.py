@@ -63,10 +63,8 @@ class ScanSummary(Document):
     of cells.parquet. `digest`: of that file.
 
     `source`: what was scanned. `probability, outcome`: the columns. `events`: sum of the outcomes. `weighted`: whether
-        rows
-        have weights. `strata`: of the probability. `pairs`: columns whose values were tested in pairs. `curve`:
-        reliability of
-        all rows. `questions`: queries. `seconds`: how long it took.
+    rows have weights. `strata`: of the probability. `pairs`: columns whose values were tested in pairs. `curve`:
+    reliability of all rows. `questions`: queries. `seconds`: how long it took.
     """
 
     schema_version: int = FORMAT
