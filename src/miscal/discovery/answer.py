@@ -226,7 +226,7 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
     more = round_up(4 * summary.n)
     if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows in all."
-    return f"Keep it as it is: nothing was found to correct. About {more} rows would show errors half as large."
+    return f"Nothing to correct: about {more} rows would show errors half as large."
 
 
 def _but(summary: Summary, words: Vocabulary) -> str:

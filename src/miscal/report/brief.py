@@ -13,15 +13,15 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.wording import rate_sentence
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, first_groups
-from miscal.report.opening import aligned, filled, one_line, opening_lines
+from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
 
 WIDER = 1.05
 """From so much wider intervals on it is said what rows are counted by."""
-MOST_LINES = 30
-"""Lines of a run but for `miscal show`."""
+SPARE = 4
+"""Lines that long notes take of those of the groups."""
 
 _NAME, _NAME_LINES, _BLOCKS = 40, 3, 4
 
@@ -39,17 +39,18 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     dots = "…" if bars else "..."
     lines = opening_lines(answer, dots)
     facts = [*_warnings(summary), *_rest(summary, folder, run)]
+    wanted = min(len(short_facts(facts, dots)), len(facts) + SPARE)
     if shown:
         whole = [one for one in [all_rows(summary)] if one is not None]
         table = group_table([*whole, *shown], words, bars=bars)
         # long names take several lines
-        while not every and len(shown) > 1 and len(lines) + len(table) + len(facts) + 3 > MOST_LINES:
+        while not every and len(shown) > 1 and len(lines) + len(table) + wanted + 3 > MOST_LINES:
             shown = shown[:-1]
             table = group_table([*whole, *shown], words, bars=bars)
         lines += ["", *table]
         if more := len(groups) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
-    return [*lines, "", *(one_line(about, said, dots) for about, said in facts)]
+    return [*lines, "", *short_facts(facts, dots, 0 if every else len(lines))]
 
 
 def brief_markdown(summary: Summary, folder: Path) -> str:

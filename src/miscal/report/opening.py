@@ -13,9 +13,9 @@ from miscal.report.texts import clean
 
 LABEL = 13
 """Columns of what a fact is about, on a terminal."""
-MOST_LINES = 3
-"""Lines on a terminal that one of the three may take."""
-PATHS = ("page", "table", "next", "written to")
+MOST_LINES, MOST_EACH = 30, 3
+"""Lines on a terminal of a whole result, but for `miscal show`; and of one of the three lines, or of a fact."""
+PATHS = ("page", "table", "cells", "correction", "next", "written to")
 """What a path or a command stands beside, which is never cut."""
 _OBEYED = re.compile("[\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
 """Characters that turn the direction of a line, or end it."""
@@ -30,7 +30,7 @@ def opening(answer: Answer) -> dict[str, Any]:
 def opening_lines(answer: Answer, dots: str = "…") -> list[str]:
     """Return three lines for a terminal, wrapped, each to three at most."""
     three = (one.replace("…", dots) for one in (answer.headline, answer.reason, answer.action))
-    return [line for one in three for line in filled(one, WIDTH, MOST_LINES, dots)]
+    return [line for one in three for line in filled(one, WIDTH, MOST_EACH, dots)]
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -48,9 +48,23 @@ def aligned(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     ]
 
 
-def one_line(about: str, said: str, dots: str = "…") -> str:
-    """Write a fact in one line; a path or a command is never cut."""
-    return f"{about:<{LABEL}}{said if about in PATHS else cut(said, WIDTH - LABEL, dots)}"
+def short_facts(facts: Sequence[tuple[str, str]], dots: str = "…", above: int = 0) -> list[str]:
+    """Write facts beside what they are about, each in three lines at most; a path or a command is never broken.
+
+    `above`: lines that stand above them. Where there is no more room, a fact has one line.
+
+    Examples
+    --------
+    >>> short_facts([("rows", "40 of 50"), ("page", "run/report.html")])
+    ['rows         40 of 50', 'page         run/report.html']
+    """
+    lines, spare = [], max(0, MOST_LINES - above - 1 - len(facts))
+    for about, said in facts:
+        most = min(MOST_EACH, 1 + spare)
+        texts = [said] if about in PATHS else filled(said, WIDTH - LABEL, most, dots)
+        spare -= len(texts) - 1
+        lines += [f"{'' if at else about:<{LABEL}}{text}" for at, text in enumerate(texts)]
+    return lines
 
 
 def cut(text: str, most: int, dots: str = "…") -> str:

@@ -35,7 +35,7 @@ from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.evidence.stability import Stability
 from miscal.findings import EPSILON, default_epsilon
 from miscal.findings.verdict import in_points
-from miscal.report.opening import aligned, one_line, opening_lines
+from miscal.report.opening import aligned, opening_lines, short_facts
 from miscal.runs.audit.refits import (
     ProxyCurve,
     Refitting,
@@ -181,14 +181,12 @@ def audit_lines(found: Audit, run_dir: Path) -> list[str]:
         for name, one in found.nulls.items()
     ]
     facts = [fact for fact in _facts(found.to_dict()) if fact[0] in ("groups", "seeds", "bootstrap")]
-    return [
+    lines = [
         *opening_lines(found.answer),
         "",
         *aligned(heads, table[:MOST_PRINTED]),
-        "",
-        *(one_line(*fact) for fact in facts),
-        one_line("written to", str(run_dir / "audit.json")),
     ]
+    return [*lines, "", *short_facts([*facts, ("written to", str(run_dir / "audit.json"))], above=len(lines))]
 
 
 def verbose_lines(found: Audit, run_dir: Path) -> list[str]:

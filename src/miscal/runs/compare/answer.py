@@ -13,7 +13,7 @@ from miscal.discovery.answer import spoken
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points
-from miscal.report.opening import aligned, cut, one_line, opening_lines
+from miscal.report.opening import aligned, cut, opening_lines, short_facts
 from miscal.runs.compare.document import (
     MOST_NAMED,
     ComparedRuns,
@@ -184,15 +184,13 @@ def comparison_lines(found: ComparedRuns, out: Path) -> list[str]:
     notes = list(dict.fromkeys(note for pair in found.pairs for note in pair.notes))
     facts = [*_rows(found.pairs), *left, *(("note", one) for one in notes[:MOST_NOTED])]
     more = len(rows) - len(shown)
-    return [
+    lines = [
         *opening_lines(answer_of(found)),
         "",
         *aligned(heads, shown),
         *([f"{more} more: see the page"] if more else []),
-        "",
-        *(one_line(*fact) for fact in facts),
-        one_line("page", str(out / "compare.html")),
     ]
+    return [*lines, "", *short_facts([*facts, ("page", str(out / "compare.html"))], above=len(lines))]
 
 
 def named_groups(pair: RunPair) -> tuple[GroupPair, ...]:

@@ -14,7 +14,7 @@ from miscal.discovery.answer import MOST_WORDS, spoken
 from miscal.discovery.summary_parts import Answer
 from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points, signed
-from miscal.report.opening import aligned, cut, one_line, opening_lines
+from miscal.report.opening import aligned, cut, opening_lines, short_facts
 
 MONITOR_VERSION = 3
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
@@ -361,14 +361,16 @@ def monitor_lines(found: Monitoring, out: Path) -> list[str]:
     facts = [("rows", _facts(found)[0][1])]
     facts += [("not asked", one) for one in found.left_out[:1]] + [("warning", one) for one in found.warnings]
     more = len(found.questions) - len(asked)
-    return [
+    lines = [
         *opening_lines(found.answer),
         "",
         *aligned(heads, table),
         *([f"{more} more: see the page"] if more else []),
+    ]
+    return [
+        *lines,
         "",
-        *(one_line(*fact) for fact in facts[: MOST_WARNED + 1]),
-        one_line("page", str(out / "monitor.html")),
+        *short_facts([*facts[: MOST_WARNED + 1], ("page", str(out / "monitor.html"))], above=len(lines)),
     ]
 
 

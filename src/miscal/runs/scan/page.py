@@ -17,7 +17,7 @@ from miscal.report.brief import group_table
 from miscal.report.formatting import bounds, count, p_value, points
 from miscal.report.frame import environment, render_page
 from miscal.report.groups import Curves, Group, drawn_curves
-from miscal.report.opening import one_line, opening, opening_lines
+from miscal.report.opening import opening, opening_lines, short_facts
 from miscal.report.panels.answer import forest_axis
 from miscal.report.panels.columns import column_views
 from miscal.report.source import printable
@@ -136,7 +136,7 @@ def scan_lines(summary: ScanSummary, folder: Path | None, *, bars: bool = True) 
     if folder is not None:
         facts += [("page", str(folder / PAGE)), ("correction", str(folder / SQL)), ("cells", str(folder / CELLS))]
         facts.append(("next", f"miscal verify {folder}"))
-    return [*lines, "", *(one_line(about, said, dots) for about, said in facts)]
+    return [*lines, "", *short_facts(facts, dots, len(lines))]
 
 
 def scan_markdown(summary: ScanSummary) -> str:
