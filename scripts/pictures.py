@@ -1,6 +1,7 @@
 """Write every picture of docs/images, and the reports that the site shows: `python scripts/pictures.py`.
 
-The pictures are first screens of reports, taken by Chromium. The build of the site writes the reports alone.
+The pictures are the curves of the front page and the first screen of a report, taken by Chromium. The build of the site
+writes the reports alone.
 """
 
 from __future__ import annotations
@@ -44,6 +45,42 @@ def write_reports(*, run: bool) -> None:
         target.write_text(f"<!doctype html><title>{name}</title><p>This site was built without running examples.</p>\n")
 
 
+def draw_curves(folder: Path) -> None:
+    """Draw delays of flights after a recalibration by the probability alone: all flights, and two kinds of weather."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import polars as pl
+    from scipy.special import logit
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import SplineTransformer
+
+    from miscal import ReliabilityDisplay
+    from miscal.data import flights
+
+    rows = pl.read_parquet(flights.path())
+    late, risk = rows["delayed"].to_numpy().astype(int), rows["predicted_delay_risk"].to_numpy()
+    curve = make_pipeline(SplineTransformer(n_knots=4), LogisticRegression(C=100))
+    days = {"cv": GroupKFold(10), "groups": rows["departure"].dt.ordinal_day().to_numpy()}
+    straight = cross_val_predict(curve, logit(risk)[:, None], late, method="predict_proba", **days)[:, 1]
+    humid, fair = rows["humid"].to_numpy() >= 71, rows["pressure"].to_numpy() >= 1016.5
+    weather = np.where(humid, "humid, low pressure", "dry, high pressure")
+    # few flights have larger or smaller risks
+    most = (straight >= np.quantile(straight, 0.01)) & (straight <= np.quantile(straight, 0.99))
+    drawn = {
+        "curve_all.png": (most, {"name": "all flights"}),
+        "curve_groups.png": (most & (humid != fair), {"by": weather[most & (humid != fair)]}),
+    }
+    for name, (kept, how) in drawn.items():
+        figure, axes = plt.subplots(figsize=(4.6, 4.6), layout="constrained")
+        ReliabilityDisplay.from_predictions(late[kept], straight[kept], ax=axes, **how)
+        axes.set(xlim=(0, 0.7), ylim=(0, 0.7))
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.05, 1), frameon=False, fontsize="small")
+        figure.savefig(folder / name, dpi=130)
+        plt.close(figure)
+
+
 def draw_first_screen(page: Path, target: Path, chromium: str) -> None:
     """Take a picture of what a report shows before anything is pressed."""
     from PIL import Image
@@ -74,8 +111,9 @@ def main() -> int:
         page = Path(place) / "report.html"
         write_report("demo", page)
         folder.mkdir(parents=True, exist_ok=True)
+        draw_curves(folder)
         draw_first_screen(page, folder / "report.png", chromium)
-    print(folder / "report.png")
+    print(*sorted(folder.glob("*.png")), sep="\n")
     return 0
 
 
