@@ -47,6 +47,35 @@ def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, mo
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_columns_that_are_kept_stand_beside_their_rows(ending, calibrate, tmp_path, small_pieces):
+    data = set_cells("age", None, (40, 299))(rows()).with_columns(mixed=pl.int_range(300).cast(pl.Float64) / 4)
+    path = tmp_path / f"new{ending}"
+    {".parquet": data.write_parquet, ".csv": data.write_csv, ".jsonl": data.write_ndjson}[ending](path)
+    options = ("--on-invalid", "drop", "--where", "confidence > 0.35")
+    plain, kept = calibrate("features", path, *options).table, calibrate("features", path, *options, "--keep", "all")
+    assert kept.table.columns == [*data.columns, *plain.columns]
+    assert kept.table.select(plain.columns).equals(plain)
+    assert kept.table.select(data.columns).equals(data[kept.table["row"]])
+    some = calibrate("features", path, *options, "--keep", "kind,mixed", out="out.csv")
+    assert some.table.columns == ["kind", "mixed", *plain.columns]
+
+
+@pytest.mark.parametrize(
+    ("keep", "out", "said"),
+    [
+        ("kinds", "a.csv", "there is no column 'kinds' (did you mean 'kind'?)"),
+        ("kind,row", "a.csv", "has a column 'row' of its own"),
+        ("pair", "a.csv", "csv cannot: write .parquet"),
+    ],
+)
+def test_columns_that_cannot_be_kept_are_refused(keep, out, said, calibrate):
+    data = rows().with_columns(row=1, pair=pl.concat_list(pl.lit(1), pl.lit(2)))
+    refused = calibrate("features", data, "--keep", keep, out=out)
+    assert refused.status == 2
+    assert said in refused.err
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 @pytest.mark.parametrize("name", ["red, dark", 'a "quoted"', "two\nlines", "=SUM(A1)", ";\t|", "ünïcode ☃"])
 def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
     from miscal.data.writing import write_table
@@ -127,16 +156,16 @@ def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
 
 
 @pytest.mark.promise("C7")
-@pytest.mark.parametrize("replaced", ["rows", "embeddings"])
+@pytest.mark.parametrize("replaced", ["rows", "embeddings", "kept"])
 def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
     from miscal.runs.correct import calibrate_file, command
 
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
     data, x = tmp_path / "new.csv", tmp_path / "x.npy"
 
-    def write(seed):
+    def write(seed, kept=0):
         values = rows(seed=seed)["confidence"].round(3).to_list()
-        data.write_text("confidence\n" + "".join(f"{value:.3f}\n" for value in values))
+        data.write_text("confidence,id\n" + "".join(f"{value:.3f},{kept}\n" for value in values))
         os.utime(data, (1, 1))
 
     def embed(seed):
@@ -155,12 +184,13 @@ def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replac
     with monkeypatch.context() as patched:
         patched.setattr(command, "correct_pieces", stopped)
         with pytest.raises(KeyboardInterrupt):
-            calibrate_file(models["embeddings"], data, out, embeddings=x)
-    size = (data if replaced == "rows" else x).stat().st_size
-    (write if replaced == "rows" else embed)(1)
-    assert (data if replaced == "rows" else x).stat().st_size == size
-    assert calibrate_file(models["embeddings"], data, out, embeddings=x).resumed == 0
-    calibrate_file(models["embeddings"], data, whole, embeddings=x)
+            calibrate_file(models["embeddings"], data, out, embeddings=x, keep="id")
+    file = x if replaced == "embeddings" else data
+    size = file.stat().st_size
+    {"rows": lambda: write(1), "embeddings": lambda: embed(1), "kept": lambda: write(0, kept=1)}[replaced]()
+    assert file.stat().st_size == size
+    assert calibrate_file(models["embeddings"], data, out, embeddings=x, keep="id").resumed == 0
+    calibrate_file(models["embeddings"], data, whole, embeddings=x, keep="id")
     assert out.read_bytes() == whole.read_bytes()
 
 

@@ -48,7 +48,9 @@ def test_it_says_which_run_is_better_and_where_the_page_is(compared):
 
 def test_a_worse_run_fails_where_that_is_asked(runs, tmp_path):
     gate = ("--out", tmp_path / "gate", "--overwrite", "--fail-if-worse")
-    assert run("compare", runs / "a", runs / "b", *gate).status == 3
+    failed = run("compare", runs / "a", runs / "b", *gate)
+    assert failed.status == 3
+    assert failed.err.startswith("b is worse than a: all rows")
     assert run("compare", runs / "b", runs / "a", *gate).status == 0
 
 

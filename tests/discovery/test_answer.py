@@ -141,7 +141,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
             assert gain == "helps", at
         if "Do not use" in lines.action:
             assert gain in ("no gain", "harms"), at
-        if "Nothing to correct" in lines.action:
+        if "Label more rows if" in lines.action:
             assert not summary.findings, at
             assert proof == "nothing", at
         if found in ("worse",) and "Use the correction" in lines.action:
@@ -167,7 +167,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         ({"found": "against the average"}, "reason", "is right 68 % of the time, at equal confidence elsewhere 93 %"),
         ({"found": "slope"}, "reason", "says 90 %, right 61 %; says 60 %, right 58 %"),
         ({"gain": "harms"}, "action", "Do not use the correction"),
-        ({"found": "none", "proof": "nothing", "gain": "no gain"}, "action", "Nothing to correct"),
+        ({"found": "none", "proof": "nothing", "gain": "no gain"}, "action", "Label more rows if smaller errors matter"),
         ({"kind": "event"}, "reason", "the predicted risk is 70 %, and the event happens in 30 %"),
         ({"kind": "judge"}, "reason", "On rows with subject = law the judge says 70 %, and people approve 30 %"),
     ],

@@ -16,8 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the ``miscal`` command.
 
     `argv`: the arguments, without the program's name; ``sys.argv`` by default. Returns exit status: 0 if all went well;
-    3 if ``miscal monitor`` raised an alarm; 2 for an error the user can fix; 130 or 143 if stopped by a signal; 1 for a
-    bug in miscal.
+    3 if ``miscal monitor`` raised an alarm, or ``miscal compare --fail-if-worse`` found a worse run; 2 for an error the
+    user can fix; 130 or 143 if stopped by a signal; 1 for a bug in miscal.
     """
     import sys
 

@@ -72,8 +72,8 @@ def _root(
 ) -> None:
     """Find where a model is wrong about its own confidence, prove it, correct it and explain it.
 
-    Exit status: 0 if all went well; 3 if `miscal monitor` raised an alarm; 2 for an error you can fix; 130 or 143 if a
-    signal stopped it; 1 for a bug in miscal.
+    Exit status: 0 if all went well; 3 if `miscal monitor` raised an alarm, or `miscal compare --fail-if-worse` found
+    a worse run; 2 for an error you can fix; 130 or 143 if a signal stopped it; 1 for a bug in miscal.
     With --debug, every command prints the traceback of an error.
     """
     if version:

@@ -214,8 +214,8 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
     if raw is None or ours is None or saved is None or None in (raw.all.log_loss, ours.all.log_loss, saved.value):
         return "Whether the correction helps could not be measured."
     losses = f"log loss {_apart(raw.all.log_loss, ours.all.log_loss)}"
-    low, high = saved.interval or (None, None)
-    if low is not None and low > 0:
+    high = (saved.interval or (None, None))[1]
+    if helps(summary):
         if saved.value < TRIFLE:
             return f"Correct only if small errors matter: {losses} on rows that it has not seen."
         but = _but(summary, words)
@@ -226,7 +226,14 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
     more = round_up(4 * summary.n)
     if summary.findings or summary.certificate.claims_hidden:
         return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows in all."
-    return f"Nothing to correct: about {more} rows would show errors half as large."
+    return f"Label more rows if smaller errors matter: about {more} would show those half as large."
+
+
+def helps(summary: Summary) -> bool:
+    """Whether the correction lowers the log loss on rows that it has not seen, beyond chance."""
+    saved = summary.gains["raw"].log_loss if "raw" in summary.gains else None
+    low = None if saved is None or saved.interval is None else saved.interval[0]
+    return low is not None and low > 0
 
 
 def _but(summary: Summary, words: Vocabulary) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from miscal.base.number_wording import spoken
 from miscal.base.shown import WIDTH, escaped, markdown_table
 from miscal.base.vocabulary import Vocabulary, vocabulary
+from miscal.discovery.answer import helps
 from miscal.discovery.summary import Summary
 from miscal.discovery.wording import rate_sentence
 from miscal.findings.verdict import in_points
@@ -150,4 +151,7 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         yield "next", "found.save(FOLDER) writes the page; found.correct(new_rows)"
         return
     yield "page", str(folder / "report.html")
-    yield "next", f"miscal calibrate {run} NEW.parquet --out corrected.parquet"
+    if summary.findings or summary.certificate.claims_hidden or helps(summary):
+        yield "next", f"miscal calibrate {run} NEW.parquet --out corrected.parquet"
+    else:
+        yield "next", f"miscal show {run} --by COLUMN"

@@ -79,6 +79,31 @@ def test_the_other_run_is_named_where_it_is_closer():
     assert state("a", "both fail").answer.action == "Trust a: but in one group both fail."
 
 
+def test_where_each_run_is_closer_somewhere_both_groups_are_named():
+    one, other = state(None, "a closer"), state(None, "b closer", name="sums")
+    groups = (*other.pairs[0].differences, *one.pairs[0].differences)
+    both = one.model_copy(update={"pairs": (one.pairs[0].model_copy(update={"differences": groups}),)})
+    check_lines(both.answer)
+    assert both.answer.action == "Choose by group: a is closer, subject = law; b is closer, subject = sums."
+
+
+def test_a_run_is_worse_on_all_rows_or_in_a_group():
+    assert state("a").worse == {"b": ("all rows",)}
+    assert state(None, "a closer").worse == {"b": ("subject = law",)}
+    assert state("a", "a closer").worse == {"b": ("all rows", "subject = law")}
+    for better, found in (("b", "none"), ("b", "a closer"), (None, "b closer"), (None, "one side"), ("same", "none")):
+        assert state(better, found).worse == {}, (better, found)
+
+
+def test_a_group_that_is_farther_off_by_chance_is_not_worse():
+    one = state(None, "a closer")
+    [pair] = one.pairs
+    [group] = pair.differences
+    by_chance = group.model_copy(update={"residual": group.residual.model_copy(update={"p_value": 0.4})})
+    assert one.worse
+    assert not one.model_copy(update={"pairs": (pair.model_copy(update={"differences": (by_chance,)}),)}).worse
+
+
 def test_exchanging_the_runs_exchanges_the_names():
     one, other = state("a", "b closer").answer, state("b", "a closer").answer
     swap = {"a": "b", "b": "a"}

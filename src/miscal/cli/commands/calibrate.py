@@ -25,6 +25,12 @@ EngineOption = Annotated[
     Engine,
     typer.Option("--engine", help="What runs it: this machine, or Ray (on the cluster that RAY_ADDRESS names)."),
 ]
+Keep = Annotated[
+    str,
+    typer.Option(
+        "--keep", metavar="NAMES", help="Columns of DATA that the table begins with, separated by commas, or all."
+    ),
+]
 Taken = Annotated[
     NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "embedding_rows", "features",
     "text", "where", "missing_as_blank", "on_invalid", "encoding", "csv_escape",
@@ -36,15 +42,16 @@ def command(
     data: Rows,
     out: OutTable,
     columns: Taken,
+    keep: Keep = "",
     engine: EngineOption = "local",
     overwrite: OverwriteTable = False,
     verbose: Verbose = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
-    The table has the columns row, delta, corrected, mass, supported and reason; of several classes also predicted, and
-    the corrected probability of each class. Any number of rows is corrected in bounded memory; if the command was
-    stopped, the same command goes on where it was.
+    The table has the columns row, delta, corrected, mass, supported and reason, after those that --keep names; of
+    several classes also predicted, and the corrected probability of each class. Any number of rows is corrected in
+    bounded memory; if the command was stopped, the same command goes on where it was.
     """
     from miscal.runs.shown_progress import steps
 
@@ -53,7 +60,7 @@ def command(
         from miscal.runs.correct import calibrate_file
 
         done = calibrate_file(
-            model_dir, data, out, engine=engine, overwrite=overwrite, progress=progress, **given(columns)
+            model_dir, data, out, engine=engine, keep=keep, overwrite=overwrite, progress=progress, **given(columns)
         )
     print("\n".join(corrected_lines(done, out, every=verbose)))
 

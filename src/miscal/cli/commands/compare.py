@@ -1,5 +1,6 @@
 """``miscal compare``: runs beside each other."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +29,9 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the compar
 FailIfWorse = Annotated[
     bool,
     typer.Option(
-        "--fail-if-worse", help="End with status 3 where a run has a larger calibration error than the first, proven."
+        "--fail-if-worse",
+        help="End with status 3 where a run is worse calibrated than the first, beyond chance: on all rows, or in a "
+        "group.",
     ),
 ]
 
@@ -102,7 +105,12 @@ def command(
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
     form.print(lambda: lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
-    return ALARM if fail_if_worse and found.worse else DONE
+    if not (fail_if_worse and found.worse):
+        return DONE
+    for name, (first, *more) in found.worse.items():
+        others = f" and {len(more)} more" if more else ""
+        print(f"{name} is worse than {found.runs[0].name}: {first}{others}", file=sys.stderr)
+    return ALARM
 
 
 def _check(runs: list[str], how: CompareOptions, asked: dict[str, str]) -> None:

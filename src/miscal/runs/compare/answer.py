@@ -61,7 +61,7 @@ def _headline(found: ComparedRuns, best: str | None, words: Vocabulary) -> str:
             return f"There are too few rows to say whether {a} or {b} is better calibrated."
         off = [_off(error.a.value), _off(error.b.value)]
         if error.better is None:
-            return f"{a} and {b} cannot be told apart in calibration: off by {off[0]} and {off[1]}."
+            return f"Reliability diagrams do not tell {a} and {b} apart: off by {off[0]} and {off[1]}."
         (one, two), (less, more) = ((a, b), off) if error.better == "a" else ((b, a), off[::-1])
         return f"{one} is better calibrated: off by {less}, {two} by {more}."
     others = len(found.runs) - 1
@@ -140,12 +140,13 @@ def _action(found: ComparedRuns, best: str | None, words: Vocabulary) -> str:
         return "Compare more rows: some hundreds that both runs have."
     one = best or pair.a
     other = pair.b if one == pair.a else pair.a
-    closer = [group for group in pair.differences if _closer(group, pair) == other]
+    closer = [group for group in pair.differences if pair.closer(group) == other]
     if best is None:
-        nearer = closer[0] if closer else next(iter(pair.differences), None)
-        if nearer is None or _closer(nearer, pair) is None:
+        nearer = [(name, [one for one in pair.differences if pair.closer(one) == name]) for name in (pair.a, pair.b)]
+        said = "; ".join(f"{_name(name)} is closer, {_group(some[0])}" for name, some in nearer if some)
+        if not said:
             return f"Choose by other reasons: calibration does not decide between them.{own}"
-        return f"Choose by group: {_name(_closer(nearer, pair) or one)} is closer, {_group(nearer)}.{own}"
+        return f"Choose by group: {said}.{own}"
     if closer:
         return f"Trust {_name(one)}: but {_name(other)} is closer, {_group(closer[0])}.{own}"
     both = sum(bool(group.both) for group in pair.groups)
@@ -153,14 +154,6 @@ def _action(found: ComparedRuns, best: str | None, words: Vocabulary) -> str:
         where = "one group" if both == 1 else f"{both} groups"
         return f"Trust {_name(one)}: but in {where} both fail.{own}"
     return f"Trust {_name(one)}: no group was found where {_name(other)} is closer.{own}"
-
-
-def _closer(group: GroupPair, pair: RunPair) -> str | None:
-    """Return the run whose probabilities are nearer to the outcomes of a group; None where that is not known."""
-    if group.a is None or group.b is None or group.a.residual.value is None or group.b.residual.value is None:
-        return None
-    a, b = (abs(side.residual.value) for side in (group.a, group.b))
-    return None if a == b else pair.a if a < b else pair.b
 
 
 def _name(text: str) -> str:

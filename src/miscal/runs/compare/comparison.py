@@ -89,10 +89,19 @@ class RunComparison(ShowsItself, ComparedRuns):
         return tuple(pair.verdict[0] for pair in self.pairs)
 
     @property
-    def worse(self) -> tuple[str, ...]:
-        """Runs whose calibration error is larger than that of the first, beyond chance."""
-        beside = (pair for pair in self.pairs if pair.a == self.runs[0].name)
-        return tuple(pair.b for pair in beside if pair.measures["calibration_error"].better == "a")
+    def worse(self) -> dict[str, tuple[str, ...]]:
+        """Runs that are worse calibrated than the first, each with where: all rows, or groups that differ.
+
+        All rows: the calibration error is larger, beyond chance. Groups, unless it is smaller on all rows: their hidden
+        residuals differ, all groups considered, and the run is farther from the outcomes. Where nothing differs, either
+        is said of one pair in twenty at most.
+        """
+        found = {}
+        for pair in (pair for pair in self.pairs if pair.a == self.runs[0].name):
+            better = pair.measures["calibration_error"].better
+            groups = () if better == "b" else (one.description for one in pair.worse_in)
+            found[pair.b] = (*(("all rows",) if better == "a" else ()), *groups)
+        return {name: where for name, where in found.items() if where}
 
     @property
     def answer(self) -> Answer:

@@ -17,6 +17,7 @@ from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
+from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Stored
 from miscal.findings.verdict import in_points
 
@@ -346,6 +347,19 @@ class RunPair(Part):
     groups: tuple[GroupPair, ...]
     not_found: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def closer(self, group: GroupPair) -> str | None:
+        """Return the run whose probabilities are nearer to the outcomes of a group; None where that is not known."""
+        if group.a is None or group.b is None or group.a.residual.value is None or group.b.residual.value is None:
+            return None
+        a, b = (abs(side.residual.value) for side in (group.a, group.b))
+        return None if a == b else self.a if a < b else self.b
+
+    @property
+    def worse_in(self) -> tuple[GroupPair, ...]:
+        """Groups that differ and in which `b` is farther from the outcomes than `a`, beyond chance."""
+        farther = (one for one in self.differences if one.residual is not None and self.closer(one) == self.a)
+        return tuple(one for one in farther if one.residual.p_value is not None and one.residual.p_value < SIGNIFICANCE)
 
 
 class ConfidenceNumbers(Part):

@@ -32,9 +32,12 @@ from miscal.base.tables import scan_parquet
 from miscal.base.threads import n_workers
 from miscal.base.vocabulary import Kind, vocabulary
 from miscal.base.workers import ENGINES, InProcess, Threads, WorkItem, choose_workers
+from miscal.data.columns import split_names
 from miscal.data.readers import NewSource
 from miscal.data.readers.class_columns import is_matrix_file
+from miscal.data.readers.names import find
 from miscal.data.readers.pieces import Piece
+from miscal.data.readers.provenance import content_digest
 from miscal.data.writing import part_bytes, table_format
 from miscal.discovery.saved_model import SavedModel, correct_rows, load_model, model_folder, schema_of
 from miscal.discovery.summary_parts import Answer
@@ -108,7 +111,8 @@ class CorrectionJob:
     """Everything that a process needs to correct a piece; plain values, so that it can be sent to another machine.
 
     Folder of the saved model, file of the rows, options of `miscal.data.readers.open_new_rows`, folder of the parts,
-    ending of the table, and the rows of all pieces, 0 where they are not counted yet.
+    ending of the table, columns of the file that the table has too, with their types, and the rows of all pieces, 0
+    where they are not counted yet.
     """
 
     model: str
@@ -116,6 +120,7 @@ class CorrectionJob:
     options: tuple[tuple[str, Any], ...]
     parts: str
     ending: str
+    keep: tuple[tuple[str, Any], ...] = ()
     rows: int = 0
 
     def run(self, piece: Piece) -> Tally:
@@ -124,13 +129,31 @@ class CorrectionJob:
         rows = source.read(piece)
         table = correct_rows(model.estimator.fitted, rows, model.classes)
         tally = tally_of(rows, table, model.estimator, source.encoder, self.rows)
+        if self.keep:
+            kept = self.kept(source, piece)
+            tally = replace(tally, digest=f"{tally.digest} {content_digest(kept)}")
+            table = pl.concat([kept[rows.row - piece.start], table], how="horizontal")
         Parts(Path(self.parts), self.ending).write(piece.number, table, tally)
         return tally
+
+    def kept(self, source: NewSource, piece: Piece) -> pl.DataFrame:
+        """Read the columns of a piece that the table has, too."""
+        types = dict(self.keep)
+        frame = source.source.load(piece, list(types), typed=True)
+        for name, kind in types.items():
+            if frame[name].dtype not in (kind, pl.Null):
+                raise InputError(f"keep: column {name!r} holds values of several types: leave it out")
+        return frame.cast(types)
+
+    def digest(self, source: NewSource, piece: Piece) -> str:
+        """Digest of all that is read of a piece, as :meth:`run` leaves it with the counts."""
+        of_kept = f" {content_digest(self.kept(source, piece))}" if self.keep else ""
+        return f"{source.digest(piece)}{of_kept}"
 
 
 def opened(job: CorrectionJob) -> tuple[SavedModel, NewSource]:
     """Model and source of a job, opened once in a process."""
-    return _opened(replace(job, rows=0))
+    return _opened(replace(job, rows=0, keep=()))
 
 
 def forget() -> None:
@@ -205,6 +228,7 @@ def calibrate_file(
     *,
     engine: str = "local",
     on_invalid: str = "error",
+    keep: str | Sequence[str] = (),
     overwrite: bool = False,
     progress: Callable[[str], None] = lambda said: None,
     **columns: Any,
@@ -216,7 +240,8 @@ def calibrate_file(
 
     `data` is a .parquet, .csv, .tsv or .jsonl file, or a folder that ``miscal score`` wrote; `columns` are further
     options of `miscal.data.readers.open_new_rows`. `on_invalid` says what to do about rows without a usable confidence
-    or input: stop, leave them out, or keep them with the global map's value and a reason.
+    or input: stop, leave them out, or keep them with the global map's value and a reason. `keep` names columns of the
+    data that the table begins with, or is "all".
     """
     place = check_target(out, overwrite=overwrite, reads=[data, *columns.values()])
     ending = table_format(place)
@@ -240,16 +265,34 @@ def calibrate_file(
         progress("reading")
         least, most = _PIECE_ROWS
         pieces = source.pieces(max(least, min(most, _PIECE_VALUES // max(saved.estimator.n_features, 1))))
-        job = replace(job, rows=sum(piece.rows for piece in pieces))
+        kept = _kept(keep, source, pieces[0], schema_of(saved.classes), ending)
+        job = replace(job, keep=tuple(kept.items()), rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
             tally, resumed = _run(job, parts, pieces, engine, progress)
             _refuse_nothing(tally, source)
             refuse_foreign(tally, source, saved.estimator)
             progress("writing")
-            parts.join([piece.number for piece in pieces], schema_of(saved.classes), place)
+            parts.join([piece.number for piece in pieces], {**kept, **schema_of(saved.classes)}, place)
         parts.remove()
     return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
+
+
+def _kept(
+    keep: str | Sequence[str], source: NewSource, first: Piece, own: Mapping[str, Any], ending: str
+) -> dict[str, Any]:
+    """Return the columns of the data that the table begins with, each with its type."""
+    there = tuple(source.source.columns)
+    names = there if keep == "all" else tuple(dict.fromkeys(split_names(keep)))
+    for name in names:
+        find(name, there, what="keep")
+        if name in own:
+            raise InputError(f"keep: the table has a column {name!r} of its own: name the others, or rename it")
+    types = source.source.load(first, names, typed=True).schema if names else {}
+    nested = [name for name, kind in types.items() if kind.is_nested()]
+    if nested and ending == ".csv":
+        raise InputError(f"keep: column {nested[0]!r} holds lists, which csv cannot: write .parquet, or leave it out")
+    return {name: pl.String() if kind == pl.Null else kind for name, kind in types.items()}
 
 
 @contextlib.contextmanager
@@ -284,6 +327,7 @@ def _identity(job: CorrectionJob, source: NewSource, pieces: Sequence[Piece]) ->
     return {
         "miscal": version("miscal"),
         "options": [list(pair) for pair in job.options],
+        "keep": [[name, str(kind)] for name, kind in job.keep],
         # their configs hold the checksums of everything else
         "model": [digest(path) for path in sorted(folder.rglob("config.json"))],
         # what they hold is checked piece by piece
@@ -298,7 +342,7 @@ def _run(
     source = opened(job)[1]
     found = {piece: tally for piece in pieces if (tally := parts.tally(piece.number)) is not None}
     # parts count where the files hold today what those were made from
-    tallies = {piece.number: tally for piece, tally in found.items() if source.digest(piece) == tally.digest}
+    tallies = {piece.number: tally for piece, tally in found.items() if job.digest(source, piece) == tally.digest}
     left = [piece for piece in pieces if piece.number not in tallies]
     n, resumed = sum(piece.rows for piece in pieces), sum(tally.read for tally in tallies.values())
     began, done = time.perf_counter(), 0
