@@ -167,7 +167,7 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         ({"found": "against the average"}, "reason", "is right 68 % of the time, at equal confidence elsewhere 93 %"),
         ({"found": "slope"}, "reason", "says 90 %, right 61 %; says 60 %, right 58 %"),
         ({"gain": "harms"}, "action", "Do not use the correction"),
-        ({"found": "none", "proof": "nothing", "gain": "no gain"}, "action", "Label more rows if smaller errors matter"),
+        ({"found": "none", "proof": "nothing", "gain": "no gain"}, "action", "Label more rows if smaller errors"),
         ({"kind": "event"}, "reason", "the predicted risk is 70 %, and the event happens in 30 %"),
         ({"kind": "judge"}, "reason", "On rows with subject = law the judge says 70 %, and people approve 30 %"),
     ],

@@ -21,6 +21,8 @@ MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 
 WIDER = 1.05
 """From so much wider intervals on it is said what rows are counted by."""
+UNSURE = "?"
+"""Stands beside a corrected number of which it is not known whether it is better."""
 SPARE = 4
 """Lines that long notes take of those of the groups."""
 
@@ -39,7 +41,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     run = None if folder is None else shlex.quote(str(folder))
     dots = "…" if bars else "..."
     lines = opening_lines(answer, dots)
-    facts = [*_warnings(summary), *_rest(summary, folder, run)]
+    facts = [*_unsure(shown), *_warnings(summary), *_rest(summary, folder, run)]
     wanted = min(len(short_facts(facts, dots)), len(facts) + SPARE)
     if shown:
         whole = [one for one in [all_rows(summary)] if one is not None]
@@ -59,7 +61,7 @@ def brief_markdown(summary: Summary, folder: Path) -> str:
     answer, words = summary.answer, vocabulary(summary.kind)
     groups = [one for one in (all_rows(summary), *first_groups(summary)) if one is not None]
     rows = [(one.name, *_cells(one, " ".join(_size(one, words)))) for one in groups]
-    facts = [*_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
+    facts = [*_unsure(groups), *_warnings(summary), *_rest(summary, folder, shlex.quote(str(folder)))]
     said = "\n".join(f"- **{escaped(about)}**: {escaped(text)}" for about, text in facts)
     table = markdown_table(_heads(words), rows, numbers=range(1, 6))
     lines = (f"### {escaped(answer.headline)}", escaped(answer.reason), f"**{escaped(answer.action)}**")
@@ -72,6 +74,9 @@ def group_table(groups: Iterable[Group], words: Vocabulary, *, bars: bool = True
     reach = max((abs(one.hidden.value or 0.0) for one in groups), default=0.0) or 1.0
     heads = _heads(words)
     numbers = [_cells(one, _hidden(one, reach, words, bars)) for one in groups]
+    if any(one.unsure for one in groups):
+        # figures stand below figures
+        numbers = [(*cells, last if last.endswith(UNSURE) else f"{last} ") for *cells, last in numbers]
     wide = sum(2 + max(map(len, column)) for column in zip(heads[1:], *numbers, strict=True))
     dots, empty = "…" if bars else "...", ("",) * len(heads[1:])
     rows = []
@@ -87,7 +92,7 @@ def _heads(words: Vocabulary) -> tuple[str, ...]:
 
 def _cells(group: Group, hidden: str) -> tuple[str, ...]:
     """Write the numbers of a group beside its name."""
-    corrected = "" if group.corrected is None else spoken(group.corrected)
+    corrected = "" if group.corrected is None else f"{spoken(group.corrected)}{UNSURE if group.unsure else ''}"
     return f"{group.n:,}", spoken(group.predicted), spoken(group.happened.value or 0.0), hidden, corrected
 
 
@@ -111,6 +116,12 @@ def _hidden(group: Group, reach: float, words: Vocabulary, bars: bool) -> str:
     drawn = f"{bar:>{_BLOCKS}}{'':{_BLOCKS}}" if value < 0 else f"{'':{_BLOCKS}}{bar:<{_BLOCKS}}"
     written = f"{drawn} {size[0]:>4} {''.join(size[1:]):<5}"
     return written if bars else f"{written.replace('±', '+-'):<{len(written) + 1}}"
+
+
+def _unsure(groups: Iterable[Group]) -> list[tuple[str, str]]:
+    """Say what the mark beside corrected numbers means, where one stands."""
+    many = any(one.unsure for one in groups)
+    return [(f"corrected {UNSURE}", "it is not known whether the correction helps there")] if many else []
 
 
 def _warnings(summary: Summary) -> list[tuple[str, str]]:

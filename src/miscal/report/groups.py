@@ -14,6 +14,7 @@ from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import CurveNumbers, CurvePair
 from miscal.findings.conditions import Cut
 from miscal.findings.ledger import Finding
+from miscal.findings.ledger.sizes import NOT_KNOWN
 from miscal.report.drawing import Scale, path, round_ticks
 
 STATES = ("raw", "corrected")
@@ -37,7 +38,7 @@ class Group:
 
     `number` is the finding's, from 1, and 0 of all rows and of single classes; `hidden` is the number by which it was
     found. `colour` is that of its curve, empty where it has none. `equal` is what happened in rows of equal
-    probability. `note` stands beside its name.
+    probability. `note` stands beside its name. `unsure`: whether it is not known what the correction makes of it.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Group:
     colour: str
     equal: float | None = None
     note: str = ""
+    unsure: bool = False
 
     @property
     def ends(self) -> list[float]:
@@ -118,6 +120,7 @@ def _group(one: Finding, number: int, name: str, colour: str) -> Group:
         colour=colour,
         equal=one.expected,
         note="worse when corrected" if harmed(one) else "",
+        unsure=one.fate == NOT_KNOWN,
     )
 
 
