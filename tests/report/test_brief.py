@@ -116,5 +116,5 @@ def test_paths_and_commands_are_never_cut(made):
     folder = Path("a") / ("long name" * 40)
     lines = brief_lines(made, folder)
     assert f"page         {folder}/report.html" in lines
-    assert f"next         miscal calibrate '{folder}' NEW.parquet --out corrected.parquet" in lines
+    assert f"next         miscal calibrate '{folder}' NEW.parquet --keep all --out corrected.parquet" in lines
     assert max(len(line) for line in lines if not line.startswith(PATHS) and "more: " not in line) <= 100

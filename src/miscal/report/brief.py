@@ -43,8 +43,8 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     lines = opening_lines(answer, dots)
     facts = [*_unsure(shown), *_warnings(summary), *_rest(summary, folder, run)]
     wanted = min(len(short_facts(facts, dots)), len(facts) + SPARE)
-    if shown:
-        whole = [one for one in [all_rows(summary)] if one is not None]
+    whole = [one for one in [all_rows(summary)] if one is not None]
+    if whole or shown:
         table = group_table([*whole, *shown], words, bars=bars)
         # long names take several lines
         while not every and len(shown) > 1 and len(lines) + len(table) + wanted + 3 > MOST_LINES:
@@ -163,6 +163,6 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         return
     yield "page", str(folder / "report.html")
     if summary.findings or summary.certificate.claims_hidden or helps(summary):
-        yield "next", f"miscal calibrate {run} NEW.parquet --out corrected.parquet"
+        yield "next", f"miscal calibrate {run} NEW.parquet --keep all --out corrected.parquet"
     else:
         yield "next", f"miscal show {run} --by COLUMN"

@@ -30,8 +30,8 @@ FailIfWorse = Annotated[
     bool,
     typer.Option(
         "--fail-if-worse",
-        help="End with status 3 where a run is worse calibrated than the first, beyond chance: on all rows, or in a "
-        "group.",
+        help="End with status 3 where a run is worse calibrated than the first, beyond chance: on all rows or, where "
+        "these do not tell them apart, in a group.",
     ),
 ]
 
