@@ -92,7 +92,7 @@ BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificat
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls ledger_power class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \
-	shared_findings few_of_many \
+	shared_findings few_of_many gate_nulls \
 	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -129,7 +129,7 @@ bench/planted: $(VENV)/.done-bench
 
 bench/worlds bench/power bench/sharpness bench/learned_power bench/monitor bench/paper_experiments \
 		bench/ledger_nulls bench/ledger_power bench/class_nulls bench/class_whole_runs bench/dependent_rows bench/known_later bench/audit_groups bench/validity bench/validity_fits \
-		bench/planted_shapes bench/few_of_many: $(VENV)/.done-bench
+		bench/planted_shapes bench/few_of_many bench/gate_nulls: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench
