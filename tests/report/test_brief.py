@@ -103,6 +103,20 @@ def test_hostile_names_and_forty_findings_fit_thirty_lines(make_run, name, bars)
     assert {line.split()[0] for line in lines[-2:]} == {"page", "next"}
 
 
+def test_a_mark_stands_where_it_is_not_known_whether_the_correction_helps_and_is_explained_where_it_stands(make_run):
+    def printed(unsure, **changed):
+        found = [sized(at, 0.1, fate="not known" if at in unsure else "corrected", **changed) for at in range(12)]
+        return brief_lines(summary_of(make_run(120), findings=found), Path("run"))
+
+    lines = printed({1})
+    assert [line.startswith("place = 1,") for line in lines if line.endswith("%?")] == [True]
+    assert any(line.startswith("corrected ?  ") for line in lines)
+    # of groups that are not printed nothing is explained
+    for places, changed in ((set(), {}), ({MOST_GROUPS}, {}), ({MOST_GROUPS - 1}, {"description": "word " * 30})):
+        assert not any("?" in line for line in printed(places, **changed)), places
+    assert len(printed(set(range(12)), description="word " * 30)) <= 30
+
+
 def test_numbers_that_are_not_there_leave_their_cells_empty(make_run):
     nothing = {"value": None, "interval": None}
     finding = {**FINDING, "hidden": nothing, "before": nothing, "after": nothing, "corrected": None}

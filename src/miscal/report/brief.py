@@ -41,8 +41,8 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
     run = None if folder is None else shlex.quote(str(folder))
     dots = "…" if bars else "..."
     lines = opening_lines(answer, dots)
-    facts = [*_unsure(shown), *_warnings(summary), *_rest(summary, folder, run)]
-    wanted = min(len(short_facts(facts, dots)), len(facts) + SPARE)
+    facts = [*_warnings(summary), *_rest(summary, folder, run)]
+    wanted = min(len(short_facts(facts, dots)), len(facts) + SPARE) + len(_unsure(shown))
     whole = [one for one in [all_rows(summary)] if one is not None]
     if whole or shown:
         table = group_table([*whole, *shown], words, bars=bars)
@@ -53,7 +53,7 @@ def brief_lines(summary: Summary, folder: Path | None, *, every: bool = False, b
         lines += ["", *table]
         if more := len(groups) - len(shown):
             lines.append(f"{more} more: {'found.findings' if run is None else f'miscal show {run}'}")
-    return [*lines, "", *short_facts(facts, dots, 0 if every else len(lines))]
+    return [*lines, "", *short_facts([*_unsure(shown), *facts], dots, 0 if every else len(lines))]
 
 
 def brief_markdown(summary: Summary, folder: Path) -> str:
