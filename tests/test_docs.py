@@ -99,16 +99,16 @@ def test_no_page_with_python_is_left_out():
     assert {page.name for page in PAGES if blocks(page, "python")} == tried
 
 
-def commands(page: Path) -> list[list[str]]:
-    """Return the commands of miscal that a page shows, each with its arguments."""
-    text = re.sub(r" *\\\n\s+", " ", page.read_text())
+def commands(text: str) -> list[list[str]]:
+    """Return the commands of miscal that a page, or a part of one, shows, each with its arguments."""
+    text = re.sub(r" *\\\n\s+", " ", text)
     lines = re.findall(r"^    (?:\$ |\.venv/bin/)?miscal (.*)$", text, re.MULTILINE)
     return [shlex.split(re.sub(r" >>? .*", "", line), comments=True) for line in lines]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_commands_and_options_exist(page):
-    for arguments in commands(page):
+    for arguments in commands(page.read_text()):
         check_command(*arguments)
 
 
@@ -130,7 +130,7 @@ def test_cheap_commands_run(workplace, answers_run, capsys):
     """What pages do to a finished run is done to one that has the columns."""
     shutil.copytree(answers_run, "run")
     tried = set()
-    for arguments in (one for page in PAGES for one in commands(page)):
+    for arguments in (one for page in PAGES for one in commands(page.read_text())):
         if arguments[0] == "show" and not {"--by", "--class"} & set(arguments) and tuple(arguments[2:]) not in tried:
             tried.add(tuple(arguments[2:]))
             assert main(["show", "run", *arguments[2:]]) == 0, arguments

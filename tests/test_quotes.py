@@ -11,10 +11,10 @@ import pytest
 from miscal.cli import main
 from miscal.data import flights
 
-from .test_docs import blocks
+from .test_docs import blocks, commands
 
 DOCS = Path(__file__).parents[1] / "docs"
-QUOTED = re.compile(r"((?:^    \S.*\n)+)\n```text\n([^`]*)```", re.MULTILINE)
+QUOTED = re.compile(r"((?:^    .*\n)+)\n```text\n([^`]*)```", re.MULTILINE)
 MONTH = "discover flights.parquet --probability predicted_delay_risk --event delayed --out {} --where".format
 BEFORE = {
     "watching.md": [
@@ -27,20 +27,16 @@ BEFORE = {
 
 def quotes(text: str) -> list[tuple[list[list[str]], str]]:
     """Return what a page quotes, each with the commands of miscal above it."""
-    joined = re.sub(r" *\\\n\s+", " ", text)
-    return [
-        ([shlex.split(line.removeprefix("    miscal ")) for line in above.splitlines() if "    miscal " in line], said)
-        for above, said in QUOTED.findall(joined)
-    ]
+    return [(commands(above), said) for above, said in QUOTED.findall(text)]
 
 
 def check_quotes(text: str, capsys) -> int:
     """Run the commands of a page and compare what they print; return how many quotes it has."""
-    for commands, said in quotes(text):
-        for command in commands:
+    for asked, said in quotes(text):
+        for command in asked:
             capsys.readouterr()
             assert main(command) == 0, command
-        assert said in capsys.readouterr().out.replace(f"{Path.cwd()}/", ""), commands
+        assert said in capsys.readouterr().out.replace(f"{Path.cwd()}/", ""), asked
     return len(quotes(text))
 
 

@@ -131,7 +131,7 @@ class CorrectionJob:
         tally = tally_of(rows, table, model.estimator, source.encoder, self.rows)
         if self.keep:
             kept = self.kept(source, piece)
-            tally = replace(tally, digest=f"{tally.digest} {content_digest(kept)}")
+            tally = replace(tally, digest=_with_kept(tally.digest, kept))
             table = pl.concat([kept[rows.row - piece.start], table], how="horizontal")
         Parts(Path(self.parts), self.ending).write(piece.number, table, tally)
         return tally
@@ -147,8 +147,12 @@ class CorrectionJob:
 
     def digest(self, source: NewSource, piece: Piece) -> str:
         """Digest of all that is read of a piece, as :meth:`run` leaves it with the counts."""
-        of_kept = f" {content_digest(self.kept(source, piece))}" if self.keep else ""
-        return f"{source.digest(piece)}{of_kept}"
+        read = source.digest(piece)
+        return _with_kept(read, self.kept(source, piece)) if self.keep else read
+
+
+def _with_kept(digest: str, kept: pl.DataFrame) -> str:
+    return f"{digest} {content_digest(kept)}"
 
 
 def opened(job: CorrectionJob) -> tuple[SavedModel, NewSource]:
@@ -265,7 +269,7 @@ def calibrate_file(
         progress("reading")
         least, most = _PIECE_ROWS
         pieces = source.pieces(max(least, min(most, _PIECE_VALUES // max(saved.estimator.n_features, 1))))
-        kept = _kept(keep, source, pieces[0], schema_of(saved.classes), ending)
+        kept = _types_of_kept(keep, source, pieces[0], schema_of(saved.classes), ending)
         job = replace(job, keep=tuple(kept.items()), rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
@@ -278,7 +282,7 @@ def calibrate_file(
     return Corrected(place, tally, warnings(tally, source, saved.estimator), source.columns, source.kind, resumed)
 
 
-def _kept(
+def _types_of_kept(
     keep: str | Sequence[str], source: NewSource, first: Piece, own: Mapping[str, Any], ending: str
 ) -> dict[str, Any]:
     """Return the columns of the data that the table begins with, each with its type."""
