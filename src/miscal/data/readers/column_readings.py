@@ -18,7 +18,7 @@ from miscal.data.encoders.features import blank_rows, embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.kinds.date import STROKED
-from miscal.data.readers.candidate_groups import candidate_groups, names_identity
+from miscal.data.readers.candidate_groups import candidate_groups
 from miscal.data.readers.leaks import equal_pairs, leaks, leaks_together
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows, XSource
@@ -232,9 +232,10 @@ def _units(frame: pl.DataFrame, roles: Roles) -> Iterator[np.ndarray]:
     if roles.grouping is not None:
         yield np.unique([str(value) for value in roles.grouping.values(frame)], return_inverse=True)[1]
     played = {*roles.probabilities, roles.correct, roles.outcome}
-    # numbers that repeat mostly measure something, unless their name says whose they are
-    names = [n for n in frame.columns if n not in played and (names_identity(n) or not frame[n].dtype.is_numeric())]
-    yield from (unit for one, unit in candidate_groups(frame, names).items() if one.period in (None, "day"))
+    names = [n for n in frame.columns if n not in played]
+    for one, unit in candidate_groups(frame, names).items():
+        if one.kind != "repeats" and one.period in (None, "day"):
+            yield unit
 
 
 def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | None:

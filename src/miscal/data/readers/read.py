@@ -54,7 +54,6 @@ from miscal.data.readers.rows import (
     metadata_of,
     missing,
     numbers,
-    refuse_repeated,
     texts,
     unseen_note,
 )
@@ -123,8 +122,6 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     rows = there if scored is None else scored.rows
     allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak))
     x, readings, roles = with_readings(rows.frame, x, named, columns.text, allowed)
-    if roles.id is not None and roles.id != roles.group:
-        refuse_repeated(rows, roles.id)
     read, of_classes = given_columns(rows.frame.columns, opened.columns), ()
     if roles.classes is not None:
         rows, of_classes = with_top_label(rows, roles.classes, drop=drop)
@@ -162,9 +159,9 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     candidates = None
     if roles.grouping is None and columns.group not in (None, NO_GROUPS):
         known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
-        seen = {*inputs.features, *roles.naming}
-        passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys, *known_later}
-        candidates = candidates_of(table, rows, triples, passed_over, seed)
+        seen = {*inputs.features, *roles.naming, *known_later, roles.id}
+        passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys}
+        candidates = candidates_of(table, rows, triples, passed_over, known_later, seed)
     reading = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=drop)
     return replace(triples, candidate_groups=candidates, judged=reading)
 

@@ -16,7 +16,8 @@ from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
-from miscal.data.readers.candidate_groups import LEAST_UNITS, names_identity
+from miscal.data.identity_names import names_identity
+from miscal.data.readers.candidate_groups import LEAST_UNITS
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
