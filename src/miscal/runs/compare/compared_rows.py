@@ -30,7 +30,7 @@ LEAST = 0.1
 AGREEING = 0.5
 """Share of rows matched by id that must be alike in text, inputs or metadata: ids such as 0, 1, 2 occur in any file."""
 
-ID, TEXT = "id", "text"
+ROW_ID, ID, TEXT = "row_id", "id", "text"
 """Column of ids, and the kind of inputs that are made from texts."""
 
 # stream of the order of rows of equal confidence
@@ -162,8 +162,8 @@ class Match:
 def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | None:
     """Find the rows that two runs share; None where next to nothing matches, so that they are of two sets.
 
-    Rows with equal values of `column` are the same. Without it: equal row numbers of one file, equal values of `id`,
-    equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
+    Rows with equal values of `column` are the same. Without it: equal row numbers of one file, equal values
+    of `row_id` or `id`, equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
     """
     if column is not None:
         found = _joined(_values(a, column), _values(b, column), f"the column {column!r}", a, b)
@@ -196,11 +196,12 @@ def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
     """Yield keys of both runs' rows, equal where two rows are the same, and what they are; the surest come first."""
     if a.run.same_data(b.run):
         yield a.row, b.row, "row numbers of the same data"
-    if has_column(a, ID) and has_column(b, ID):
-        keys = _values(a, ID), _values(b, ID), "the column 'id'"
-        found = _joined(*keys, a, b)
-        if found is not None and _alike(a, b, found):
-            yield keys
+    for name in (ROW_ID, ID):
+        if has_column(a, name) and has_column(b, name):
+            keys = _values(a, name), _values(b, name), f"the column {name!r}"
+            found = _joined(*keys, a, b)
+            if found is not None and _alike(a, b, found):
+                yield keys
     if a.text is not None and b.text is not None:
         yield a.text, b.text, "equal texts"
     if a.X.shape[1] == b.X.shape[1] and kind_of(a.source) == kind_of(b.source) != TEXT:

@@ -30,7 +30,7 @@ from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ID = "id"
+ROW_ID, ID = "row_id", "id"
 """The column that identifies rows, where there is one."""
 
 ON_INVALID = ("error", "drop")
@@ -121,9 +121,9 @@ def read_labelled(
     """Read new labelled rows and correct them; columns that are not named are those of the run.
 
     `equal_inputs` says whether rows of equal inputs are one unit where no group is named; `blanks_alone` whether a row
-    without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether the
-    column ``id`` identifies rows: by default where there is one that is not the group's. `label` is the outcome of
-    several classes; further options are those of :func:`miscal.data.readers.open_new_rows`.
+    without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether a
+    column ``row_id`` or ``id`` identifies rows: by default where there is one of distinct values, not the group's.
+    `label` is the outcome of several classes; further options are those of :func:`miscal.data.readers.open_new_rows`.
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
@@ -161,10 +161,15 @@ def read_labelled(
         keep &= codes >= 0
         beside, roles = _with_top_label(beside, roles, new.probability, codes, names, run)
     if roles.id is not None:
-        if beside.frame[roles.id].dtype.is_nested():
-            raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
-        refuse_missing(beside.take(keep), [roles.id])
-        refuse_repeated(beside.take(keep), roles.id)
+        ids = column_of(beside.frame, roles.id).filter(keep)
+        if ids.dtype.is_nested():
+            raise InputError(f"column {roles.id!r} must hold text or numbers, one value for each row")
+        if not by_id and ids.drop_nulls().is_duplicated().any():
+            # it says whose rows these are, and not which
+            roles = replace(roles, id=None)
+        else:
+            refuse_missing(beside.take(keep), [roles.id])
+            refuse_repeated(beside.take(keep), roles.id)
     fitted = model.estimator.fitted
     corrected = correct_rows(fitted, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, opened.whole.rows)
@@ -213,19 +218,20 @@ def _roles(
     if group is not None:
         grouping = Grouping.of(group, columns, what=f"group ({argument('group', takes='COL')} names another column)")
         refuse_told("group", [grouping.column], outcome, [confidence])
-    if by_id and ID not in columns:
+    named = next((name for name in (ROW_ID, ID) if name in columns and name != group), None)
+    if by_id and named is None:
         raise MismatchError(
-            f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
+            f"this monitor recognises rows by a column {ROW_ID!r} or {ID!r}, which the first look had, and there is none in these "
             f"data: give it, or begin a new monitor with {argument('out')}"
         )
-    identity = ID if by_id is not False and ID in columns and group != ID else None
+    identity = None if by_id is False else named
     # what findings and values are named by; what asks for a column that is not there is left out and said
     found = (name for one in run.summary.findings for name in one.columns)
     naming = dict.fromkeys((*of_run.metadata, *found))
     text = of_run.text if of_run.text in columns else None
     positive = of_run.positive if asked.positive is None else asked.positive
-    named = tuple(name for name in naming if name in columns)
-    return Roles(confidence, outcome, asked.kind, positive, grouping=grouping, id=identity, names_only=named), text
+    naming = tuple(name for name in naming if name in columns)
+    return Roles(confidence, outcome, asked.kind, positive, grouping=grouping, id=identity, names_only=naming), text
 
 
 def _codes(beside: TableRows, roles: Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
