@@ -50,7 +50,9 @@ def fates(n: int, draw: int) -> list[tuple[float, str, int]]:
         corrected = replace(rows, confidence=chance, expected=chance)
         found = find(rows, groups, corrected=corrected, seed=draw).findings
         told += [
-            (left, one.fate, one.rows_needed or 0) for one in found if one.description in ("kind = k0", "kind = k1")
+            (left, one.fate, one.units_needed.rows if one.units_needed else 0)
+            for one in found
+            if one.description in ("kind = k0", "kind = k1")
         ]
     return told
 

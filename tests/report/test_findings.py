@@ -54,10 +54,10 @@ def test_what_becomes_of_a_finding_is_told_in_the_same_words_everywhere(make_run
         "corrected": (None, "corrected"),
         "reduced": (None, "reduced"),
         "made worse": (None, "made worse"),
-        "not known": (3_412, "not known, it would take about 3,500 rows"),
+        "not known": ({"units": 341, "rows": 3_412}, "not known, it would take about 350 units (3,500 rows)"),
     }
     for fate, (needed, words) in fates.items():
-        finding = {**FINDING, "fate": fate, "rows_needed": needed, "after": {"value": -0.02, "interval": [-0.3, 0.01]}}
+        finding = {**FINDING, "fate": fate, "units_needed": needed, "after": {"value": -0.02, "interval": [-0.3, 0.01]}}
         folder = make_run(300, edit=with_findings([finding]))
         page = render(folder).read_text(encoding="utf-8")
         assert re.findall(r"mark-word(?: proven)?\">([^<]*)<", page) == [words]

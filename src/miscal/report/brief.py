@@ -15,12 +15,15 @@ from miscal.discovery.wording import rate_sentence
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, first_groups
 from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
+from miscal.report.row_wording import would_widen
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
 
 WIDER = 1.05
 """From so much wider intervals on it is said what rows are counted by."""
+FEW = 30
+"""Units of which it is said that they are few."""
 UNSURE = "?"
 """Stands beside a corrected number of which it is not known whether it is better."""
 SPARE = 4
@@ -149,7 +152,9 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
     units = summary.units
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
-        yield "counted by", f"{units.unit}: {units.n_units:,} units, {wide}"
+        yield "counted by", f"{units.unit}: {'only ' * (units.n_units < FEW)}{units.n_units:,} units, {wide}"
+    if units is not None and units.others:
+        yield "not counted", would_widen(units)
     if summary.weights is not None and (column := summary.weights.column) is not None:
         yield "weighted by", f"{column}: means as precise as those of {summary.weights.n_effective:,.0f} equal rows"
     if summary.judge is not None:

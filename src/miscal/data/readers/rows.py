@@ -364,8 +364,8 @@ def refuse_repeated(rows: TableRows, column: str) -> None:
     if repeated.any():
         raise InputError(
             f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
-            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}), and the first look knew "
-            f"rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
+            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}), and the first look "
+            f"knew rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
         )
 
 

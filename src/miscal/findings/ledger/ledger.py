@@ -53,6 +53,13 @@ ADJUSTMENTS = {
 """What is said of each setting of `adjustment`."""
 
 
+class UnitsNeeded(Part):
+    """How many units would tell, and about how many rows these have."""
+
+    units: NonNegativeInt
+    rows: NonNegativeInt
+
+
 class Finding(Part):
     """A named group that is right more or less often than rows of equal confidence, or whose confidence says less.
 
@@ -102,7 +109,7 @@ class Finding(Part):
         its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two ends of
         its column. Undefined where no correction was given.
     `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
-    `rows_needed`: where its fate is not known: of so many rows of the group, the interval of `after` would be short
+    `units_needed`: where its fate is not known: of so many units of the group, the interval of `after` would be short
         enough.
     `lower, upper`: of a slope, and of a shift whose rows have a slope beyond the cut, too: the lower and the upper
         third of its rows by their confidence.
@@ -137,7 +144,7 @@ class Finding(Part):
     p_given: FiniteFloat | None = None
     after: Measure = Measure(value=None)
     fate: str | None = None
-    rows_needed: NonNegativeInt | None = None
+    units_needed: UnitsNeeded | None = None
     lower: ConfidenceBin | None = None
     upper: ConfidenceBin | None = None
     curve: tuple[ConfidenceBin, ...] = ()
@@ -356,7 +363,7 @@ def _measured(
     else:
         left = left_by(corrected, inside, settings.significance)
     after = allowing_for_choice(left, tested.shrinkage, tested.z)
-    fate, rows_needed = fate_of(before, after, own.n)
+    fate, needed = fate_of(before, after, own.n)
     curve = {}
     if slope or (group is not None and group.twin is not None):
         (lower, upper), bins = bins_of(own, settings.significance)
@@ -376,7 +383,7 @@ def _measured(
         "conditional": tested.conditional,
         "after": after,
         "fate": fate,
-        "rows_needed": rows_needed,
+        "units_needed": needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,

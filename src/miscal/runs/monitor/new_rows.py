@@ -221,8 +221,8 @@ def _roles(
     named = next((name for name in (ROW_ID, ID) if name in columns and name != group), None)
     if by_id and named is None:
         raise MismatchError(
-            f"this monitor recognises rows by a column {ROW_ID!r} or {ID!r}, which the first look had, and there is none in these "
-            f"data: give it, or begin a new monitor with {argument('out')}"
+            f"this monitor recognises rows by a column {ROW_ID!r} or {ID!r}, which the first look had, and there is "
+            f"none in these data: give it, or begin a new monitor with {argument('out')}"
         )
     identity = None if by_id is False else named
     # what findings and values are named by; what asks for a column that is not there is left out and said
