@@ -16,7 +16,7 @@ from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
-from miscal.data.identity_names import names_identity
+from miscal.data.identity_names import may_count, names_identity
 from miscal.data.readers.candidate_groups import LEAST_UNITS
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
@@ -73,9 +73,13 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
     for name in relation.schema:
         if name in sums.columns:
             continue
+        text = relation.kind_of(name) == TEXT
         if relation.kind_of(name) == DATE:
             asked[f"{name}:day"] = nw.col(name).dt.truncate(PERIODS["day"])
-        elif names_identity(name):
+        # numbers of the plural count
+        elif names_identity(name, plain=text) and (
+            text or (relation.schema[name].is_integer() and not may_count(name))
+        ):
             asked[name] = nw.col(name)
     if not asked:
         return None
