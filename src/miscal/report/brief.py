@@ -154,7 +154,7 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
         yield "counted by", f"{units.unit}: {'only ' * (units.n_units < FEW)}{units.n_units:,} units, {wide}"
     if units is not None and units.others:
-        yield "not counted", would_widen(units)
+        yield "not counted", would_widen(units, 1)
     if summary.weights is not None and (column := summary.weights.column) is not None:
         yield "weighted by", f"{column}: means as precise as those of {summary.weights.n_effective:,.0f} equal rows"
     if summary.judge is not None:

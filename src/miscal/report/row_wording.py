@@ -20,7 +20,6 @@ REPEATS = 0.95
 MOST_NEEDED = 10
 
 
-_MOST_OTHERS = 2
 _FOR_ALL = "These candidates were compared for the saved correction, which learned from all rows."
 # measured by benchmarks/deal.py
 _DEAL = (
@@ -109,10 +108,10 @@ def counted_by(summary: Summary) -> str:
     ).rstrip()
 
 
-def would_widen(units: Units) -> str:
+def would_widen(units: Units, most: int = 2) -> str:
     """Say what else hangs together, and is what findings are for; empty where nothing does."""
     known = [f"{shlex.quote(one.column)} would widen intervals {one.widening:.1f} times" for one in units.others]
-    return f"--group {', and --group '.join(known[:_MOST_OTHERS])}" if known else ""
+    return f"--group {', and --group '.join(known[:most])}" if known else ""
 
 
 def weighed(summary: Summary) -> str:
