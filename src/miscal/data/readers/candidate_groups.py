@@ -14,7 +14,7 @@ from miscal.base.errors import MiscalError
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.periods import PERIODS
-from miscal.data.readers.leaks import leaks
+from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.table import Table
@@ -108,7 +108,7 @@ def candidates_of(
     found = {one: codes for one, codes in found.items() if one not in numbers or not _measures(codes, residual)}
     # columns that play no part have not been asked whether they are known only after the outcome
     asked = list(dict.fromkeys(one.column for one in found if one.column in others.columns))
-    known_later = leaks(others, asked, triples.correct, triples.confidence, seed)
+    known_later = LeakSearch(others, asked, triples.correct, triples.confidence, seed).alone(asked)
     return {one: units for one, units in found.items() if one.column not in known_later}
 
 
