@@ -5,9 +5,9 @@
 Each table has five honest columns (a category, two numbers of which one has blanks, a date, a count), of which the
 outcome depends beyond the probability, 300 to 5,000 rows, and an event of 5 to 50 %. One of twelve kinds of leak is
 added; it is named where an alarm, or the note on columns that tell much only together, names of its columns and no
-honest one. Tables without a leak also have what looks like one and is none: a level that never has the event (children who do not work),
-blanks that have it more often, a column that a weak model overlooked. Only `read_triples` is run. Targets: named in
-at least 95 % of all tables with a leak, an alarm in at most 1 % of those without.
+honest one. Tables without a leak also have what looks like one and is none: a level that never has the event (children
+who do not work), blanks that have it more often, a column that a weak model overlooked. Only `read_triples` is run.
+Targets: named in at least 95 % of all tables with a leak, an alarm in at most 1 % of those without.
 """
 
 from __future__ import annotations

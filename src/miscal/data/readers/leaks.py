@@ -109,7 +109,7 @@ class LeakSearch:
     >>> y = np.arange(200) % 2
     >>> table = pl.DataFrame({"minutes late": 20.0 * y + np.arange(200) % 7, "hour": np.arange(200) % 24})
     >>> LeakSearch(table, table.columns, y, np.full(200, 0.5), 0).alone(table.columns)
-    {'minutes late': Leak(by='ranking', value=1.0)}
+    {'minutes late': Leak(by='ranking', value=1.0, other=None)}
     """
 
     def __init__(
