@@ -13,12 +13,12 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
-from miscal.data.column_names import identifies
 from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders.features import blank_rows, embedding_columns
 from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.kinds.date import STROKED
+from miscal.data.identity_names import names_identity
 from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups
 from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles
@@ -26,7 +26,7 @@ from miscal.data.readers.rows import TableRows, XSource
 
 READ_COLUMNS = "read_columns"
 """Key of ``Triples.source`` that holds the readings, as JSON values."""
-ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(index|row)|Unnamed: \d+|__index_level_\d+__")
+ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(case|index|row)|Unnamed: \d+|__index_level_\d+__")
 """Names of columns that number the rows, where every value occurs once, beside those of identities."""
 SENTENCE = 3
 """Words that values have in the middle which are taken for texts, and not for names of rows."""
@@ -131,7 +131,7 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
     if distinct <= 1 and (known == len(series) or known == 0):
         return "it is the same in all rows"
     every_one = distinct == known == len(series)
-    if every_one and not series.dtype.is_float() and (identifies(name) or ROW_NAMES.fullmatch(name)):
+    if every_one and not series.dtype.is_float() and (names_identity(name) or ROW_NAMES.fullmatch(name)):
         return "it numbers or names the rows"
     if read_as == CategoryColumn.type and hardly_repeats(distinct, known):
         words = series.drop_nulls().cast(pl.String).str.count_matches(r"\S+").median()
@@ -249,7 +249,7 @@ def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> di
     """Give numbers to units that rows belong to: of the group named, and of what is named or looks like an identity."""
     played = {*roles.probabilities, roles.correct, roles.outcome, *dates}
     names = [name for name in frame.columns if name not in played]
-    named = {name for name in names if identifies(name) and not frame[name].dtype.is_nested()}
+    named = {name for name in names if names_identity(name) and not frame[name].dtype.is_nested()}
     found = {name: frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int) - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
     texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]

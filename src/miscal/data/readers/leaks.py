@@ -19,10 +19,10 @@ from miscal.data.encoders.features import blank_rows
 from miscal.data.encoders.kinds import CategoryColumn, kind_of
 
 LEAST_AUC = 0.97
-"""Area under the ROC curve from which a column, a pair, or all columns together tell too much."""
+"""Area under the ROC curve from which a column, or all together, tell too much."""
 LEAST_SHARE, LEAST_OWN, LEAST_OF_PAIR = 0.5, 0.8, 0.9
-"""Share of the outcome's entropy given the confidence from which they do, if without it they have this area: a pair the
-larger one, since of many pairs some tell much for a good reason."""
+"""Share of the outcome's entropy given the confidence from which they do, if without it they have the first area. Of a
+pair, which is to have the second, it is the share of what the confidence and each of the two leave."""
 LEAST_EQUAL = 0.98
 """Area from which the equality of two columns tells too much."""
 GOOD_CONFIDENCE = 0.95
@@ -178,15 +178,16 @@ class LeakSearch:
         columns = self._values(names)
         cells = {name: few for name, values in columns.items() if (few := _few_values(values)) is not None}
         numbers = {name: values[:, 0] for name, values in columns.items() if name not in cells and values.ndim > 1}
-        for asked, by, rates_of in (
-            (cells, "cells", self._by_cells),
-            (numbers, "difference", self._by_difference),
+        for asked, by, rates_of, rates_alone in (
+            (cells, "cells", self._by_cells, self._rates_of_levels),
+            (numbers, "difference", self._by_difference, lambda x: self._out_of_fold(_tree(), x[:, None])),
         ):
             for one, other in combinations(asked, 2) if len(asked) <= MOST_PAIRED else ():
                 if not {one, other}.isdisjoint(found) or (rates := rates_of(asked[one], asked[other])) is None:
                     continue
-                if self._leak(rates, LEAST_OF_PAIR) is not None:
-                    area = self._area(rates)
+                if (area := self._area(rates)) < LEAST_OF_PAIR:
+                    continue
+                if self._share(rates, rates_alone(asked[one]), rates_alone(asked[other])) >= LEAST_SHARE:
                     found |= {one: Leak(by, area, other), other: Leak(by, area, one)}
         return found
 
@@ -236,19 +237,19 @@ class LeakSearch:
         curve = self._out_of_fold(_tree(), self._confidence[:, None])
         return np.stack([_logit(self._confidence), _logit(curve)], 1)
 
-    @cached_property
-    def _entropy(self) -> float:
-        return self._loss(self._known)
-
-    def _leak(self, rates: np.ndarray, least: float = LEAST_OWN) -> Leak | None:
+    def _leak(self, rates: np.ndarray) -> Leak | None:
         """Judge the rates that something tells, (n,)."""
         area = self._area(rates)
         if area >= LEAST_AUC and not self._good:
             return Leak("ranking", area)
-        if area < least:
+        if area < LEAST_OWN or (share := self._share(rates)) < LEAST_SHARE:
             return None
-        share = 1 - self._loss(np.column_stack([self._known, _logit(rates)])) / self._entropy
-        return Leak("entropy", share) if share >= LEAST_SHARE else None
+        return Leak("entropy", share)
+
+    def _share(self, rates: np.ndarray, *known: np.ndarray) -> float:
+        """Share of the entropy given the confidence, and rates that are known, that other rates take away."""
+        before = np.column_stack([self._known, *map(_logit, known)])
+        return 1 - self._loss(np.column_stack([before, _logit(rates)])) / self._loss(before)
 
     def _rates_of_levels(self, codes: np.ndarray) -> np.ndarray:
         """Tell rates by level, each from other folds."""
