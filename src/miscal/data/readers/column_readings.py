@@ -39,7 +39,7 @@ LEAKS = {
     "difference": "its difference from {!r} tells the outcome nearly perfectly",
 }
 """Why a column is left out that may be known only after the outcome."""
-SAME = "all rows of one {!r} have the same outcome"
+SAME = "all rows of one {} have the same outcome"
 KEY = "it holds the right answer: name it as a feature if new rows have it"
 LIST = "its lists name nothing: name it as a feature"
 
@@ -222,7 +222,8 @@ def without_leaks(
     predicted = () if roles.classes is None else (roles.classes.predicted,)
     named = [*(one.name for one in readings if one.name in part), *predicted]
     # folds that keep the fewest units whole keep those within them whole, too
-    search = LeakSearch(frame, named, *known, seed, min(units.values(), key=np.max, default=None))
+    repeated = [unit for unit in units.values() if unit.max() + 1 < len(unit)]
+    search = LeakSearch(frame, named, *known, seed, min(repeated, key=np.max, default=None))
     single = [name for name in asked if name not in {*found, *units, *same}]
     found |= search.alone(single)
     equal = search.equal_pairs([name for name in named if name not in found])
@@ -238,7 +239,9 @@ def without_leaks(
     features = tuple(name for name in inputs.features if name not in gone)
     if inputs.kind == "features" and not features:
         used(marked)
-    notes = [f"{SAME.format(name)}, so that it is no input" for name in same if name not in allowed]
+    notes = []
+    if unused := [repr(name) for name in same if name not in allowed]:
+        notes.append(f"{SAME.format(' and of one '.join(unused))}: not used as input")
     if together:
         them = ", ".join(map(repr, together))
         notes.append(f"the columns {them} together tell nearly all of the outcome: is one of them known only later?")
@@ -248,8 +251,9 @@ def without_leaks(
 def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> dict[str, np.ndarray]:
     """Give numbers to units that rows belong to: of the group named, and of what is named or looks like an identity."""
     played = {*roles.probabilities, roles.correct, roles.outcome, *dates}
-    names = [name for name in frame.columns if name not in played]
-    named = {name for name in names if names_identity(name) and not frame[name].dtype.is_nested()}
+    names = [name for name in frame.columns if name not in played and not frame[name].dtype.is_nested()]
+    names = [name for name in names if frame[name].dtype not in (pl.Object, pl.Binary)]
+    named = [name for name in names if names_identity(name)]
     found = {name: frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int) - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
     texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]
@@ -281,6 +285,6 @@ def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | N
 
 def _marked(one: ColumnReading, leak: Leak | None) -> ColumnReading:
     if leak is None:
-        return replace(one, left_out=SAME.format(one.name))
+        return replace(one, left_out=SAME.format(repr(one.name)))
     left_out = LEAKS[leak.by].format(leak.other)
     return replace(one, left_out=left_out, leak=leak.value, leak_by=leak.by, leak_with=leak.other)

@@ -128,7 +128,7 @@ class LeakSearch:
         self.y, self._confidence = correct[some] > 0, confidence[some]
         self._unit = None if unit is None else unit[some]
         self._read: dict[str, np.ndarray | None] = {}
-        self.few = min(self.y.sum(), (~self.y).sum()) < LEAST_EACH
+        self._few = min(self.y.sum(), (~self.y).sum()) < LEAST_EACH
 
     def alone(self, names: Sequence[str]) -> dict[str, Leak]:
         """Find the columns that are leaks by themselves."""
@@ -148,7 +148,7 @@ class LeakSearch:
         offered = {name: self._columns[name] for name in names}
         texts = {n: one.cast(pl.String) for n, one in offered.items() if one.dtype.is_integer() or one.dtype in kinds}
         texts = {name: series for name, series in texts.items() if 1 < series.n_unique() <= MOST_LEVELS}
-        if len(texts) < 2 or self.few or self._good:
+        if len(texts) < 2 or self._few or self._good:
             return {}
         every = pl.concat([series.rename("") for series in texts.values()])
         codes = every.rank("dense").fill_null(0).to_numpy().reshape(len(texts), -1)
@@ -210,7 +210,7 @@ class LeakSearch:
 
     def _values(self, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Columns as codes of categories, (n,), or as numbers, (n, width); none where outcomes are too few."""
-        for name in () if self.few else names:
+        for name in () if self._few else names:
             if name not in self._read:
                 self._read[name] = _read(self._columns[name], name)
         return {name: values for name in names if (values := self._read.get(name)) is not None}
