@@ -279,11 +279,13 @@ def test_columns_that_tell_the_outcome_only_together_are_used_and_noted():
     assert not any("known only later" in note for note in read_triples(honest).notes)
 
 
-def test_a_column_that_alone_tells_nothing_is_no_leak_however_much_it_mends_the_confidence():
+def test_a_column_that_alone_tells_little_is_no_leak_however_much_it_mends_the_confidence():
     rng = np.random.default_rng(2)
-    y, noise = np.arange(1_000) % 2, rng.normal(0, 3, 1_000)
-    f = 1 / (1 + np.exp(-(3.5 * (2 * y - 1) + noise)))
-    assert leaking({"confidence": f, "correct": y, "noise": noise, "hour": np.arange(1_000) % 24})[1] == set()
+    y, noise = rng.integers(0, 2, 1_000), rng.normal(0, 3, 1_000)
+    f = 1 / (1 + np.exp(-(3 * (2 * y - 1) + noise)))
+    assert (
+        leaking({"confidence": f, "correct": y, "seen": noise - 3 * y, "hour": rng.integers(0, 24, 1_000)})[1] == set()
+    )
 
 
 def test_blanks_are_counted_by_what_hangs_together():
