@@ -106,7 +106,8 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     if _proven(summary) and smece.value:
         return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
     if summary.leaks:
-        return f"{_telling(summary.leaks)} nearly perfectly; nothing else was found."
+        columns = f"Column{'s' if len(summary.leaks) > 1 else ''} {' and '.join(summary.leaks)}"
+        return f"{columns} may be known only after the outcome; nothing else was found."
     if summary.method == "shifts":
         # places without a name were not looked at
         return f"No group was found in which {words.probabilities} are off."
@@ -207,7 +208,7 @@ def _action(summary: Summary, words: Vocabulary) -> str:
     advised = _correction(summary, words)
     if summary.leaks:
         names = first_words(", ".join(summary.leaks), 4)
-        advised += f" Left out: {names} ({'tell' if len(summary.leaks) > 1 else 'tells'} the outcome)."
+        advised += f" Left out: {names} (may be known only later)."
     return advised
 
 
@@ -313,13 +314,6 @@ def _ranks_well(summary: Summary) -> bool:
 def _column(summary: Summary, part: str, usual: str) -> str:
     name = getattr(summary.data.columns, part)
     return usual if name is None else repr(name)
-
-
-def _telling(names: tuple[str, ...]) -> str:
-    """Say which columns tell the outcome."""
-    return (
-        f"Column{'s' if len(names) > 1 else ''} {' and '.join(names)} tell{'' if len(names) > 1 else 's'} the outcome"
-    )
 
 
 def _begin(text: str) -> str:

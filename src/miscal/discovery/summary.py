@@ -412,7 +412,7 @@ class Summary(Document):
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """Columns that tell the outcome as only what comes after it, and were left out."""
+        """Columns that may be known only after the outcome, and were left out."""
         return tuple(one.name for one in self.columns if one.leak is not None)
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:

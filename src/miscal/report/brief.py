@@ -133,9 +133,8 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     if leaks:
         names = ",".join(leaks)
-        tell, were = ("tell", "were") if len(leaks) > 1 else ("tells", "was")
         mend = f"--allow-leak {shlex.quote(names)} uses {'them' if len(leaks) > 1 else 'it'}"
-        said.append(("alarm", f"{names} {tell} the outcome and {were} left out: {mend}"))
+        said.append(("alarm", f"{names} may be known only later, so left out: {mend}"))
     if plain.copies > 1:
         said.append(("alarm", f"the file holds every row {plain.copies} times"))
     if plain.far:

@@ -17,7 +17,7 @@ from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
 from miscal.data.identity_names import may_count, names_identity
 from miscal.data.periods import PERIODS
-from miscal.data.readers.leaks import leaks
+from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.table import Table
@@ -201,7 +201,10 @@ def candidates_of(
     # columns that play no part have not been asked whether they are known only after the outcome
     unsure = [one.column for one in found if one.kind not in ("named", "identifier")]
     asked = [name for name in dict.fromkeys(unsure) if name in others.columns]
-    later = {*known_later, *(leaks(others, asked, triples.correct, triples.confidence, seed) if asked else ())}
+    later = {
+        *known_later,
+        *(LeakSearch(others, asked, triples.correct, triples.confidence, seed).alone(asked) if asked else ()),
+    }
     return {one: unit for one, unit in found.items() if one.column not in later.intersection(unsure)}
 
 

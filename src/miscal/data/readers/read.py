@@ -132,7 +132,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )
-    readings, inputs, roles = without_leaks(rows, f, y, readings, x, roles, allowed, seed)
+    readings, inputs, roles, about_leaks = without_leaks(rows, f, y, readings, x, roles, allowed, seed)
     matrix = None if roles.classes is None else roles.classes.matrix
     made = fingerprints(source, table, inputs, read, matrix) | {
         "options": _options(columns, roles, inputs, allowed, left_out, seed),
@@ -149,6 +149,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *about_weights,
         *clipped,
         *of_labels,
+        *about_leaks,
         *(() if usual is None else (usual.note,)),
         *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows}),
         *stroked_dates(rows.frame, readings),
