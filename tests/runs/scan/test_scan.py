@@ -277,22 +277,24 @@ def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
 # --- what is left, and how it is checked ----------------------------------------------------------------------------
 
 
-def test_the_folder_holds_what_it_says(saved, capsys):
+def test_the_folder_holds_what_it_says(saved):
     assert sorted(one.name for one in saved.iterdir()) == sorted(FILES)
     page = (saved / "report.html").read_text()
     assert "carrier = b" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    assert main(["verify", str(saved)]) == 0
-    assert "follow from the cells" in capsys.readouterr().out
+
+
+def follows_from_cells(folder):
+    """Say whether a scan of the cells of a folder gives its summary again."""
+    found, written = (
+        json.loads(text)
+        for text in (miscal.scan(folder / "cells.parquet").summary.to_json(), (folder / "summary.json").read_text())
+    )
+    return found | {"digest": "", "seconds": 0} == written | {"digest": "", "seconds": 0}
 
 
 def test_cells_are_a_source_of_their_own(saved):
-    again = miscal.scan(saved / "cells.parquet")
-    written = json.loads((saved / "summary.json").read_text())
-    found = json.loads(again.summary.to_json())
-    for name in ("digest", "seconds"):
-        del written[name], found[name]
-    assert found == written
+    assert follows_from_cells(saved)
 
 
 def test_cells_know_what_was_counted(saved):
@@ -307,7 +309,7 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
     found = miscal.scan(frame, probability="p`; q", event="late")
     assert any(hostile["b"] in one for one in found.findings["group"])
     found.save(tmp_path / "out")
-    assert miscal.verify(tmp_path / "out").equal
+    assert follows_from_cells(tmp_path / "out")
     assert hostile["b"] not in (tmp_path / "out" / "report.html").read_text()
     base = duckdb.connect()
     base.register("rows_", frame.to_arrow())
@@ -325,7 +327,7 @@ def test_no_cell_that_is_written_has_fewer_rows_than_asked(rows, tmp_path):
     miscal.scan(rows, least_rows=20, **EVENT).save(tmp_path / "out")
     cells = pl.read_parquet(tmp_path / "out" / "cells.parquet").filter(pl.col("question") >= 0)
     assert cells["n"].min() >= 20
-    assert miscal.verify(tmp_path / "out").equal
+    assert follows_from_cells(tmp_path / "out")
 
 
 def test_what_the_engine_is_asked_is_shown(rows, capsys):
@@ -367,7 +369,7 @@ def test_units_widen_what_is_said_and_can_be_checked(days, tmp_path):
     alone = miscal.scan(days, columns="weekday", group="none", **EVENT).summary
     found = miscal.scan(days, columns="weekday", group="number", **EVENT)
     found.save(tmp_path / "out")
-    assert miscal.verify(tmp_path / "out").equal
+    assert follows_from_cells(tmp_path / "out")
     width = [
         max(one.hidden.interval) - min(one.hidden.interval) for some in (alone, found.summary) for one in some.values
     ]
