@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.arrays import as_text, column_of, row_list, value_list
-from miscal.base.errors import InputError, MismatchError, argument
+from miscal.base.errors import InputError, MiscalError, MismatchError, argument
 from miscal.base.folds import named_units, row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
@@ -151,9 +151,13 @@ def read_labelled(
     needed = [name for name in (roles.correct, None if blanks_alone else grouped) if name is not None]
     if on_invalid != "drop" and roles.kind != JUDGE:
         refuse_missing(beside, needed)
+    if roles.id is not None:
+        if beside.frame[roles.id].dtype.is_nested():
+            raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
+        needed += [roles.id] if on_invalid == "drop" else []
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
     if not keep.any():
-        raise InputError(f"no row is left: {roles.labels[1]} or the group is missing in all {len(keep)}")
+        raise InputError(f"no row is left: {roles.labels[1]}, group or id is missing in all {len(keep)}")
     named_outcome = roles.correct
     if model.classes is not None:
         names = model.classes.read.names
@@ -161,8 +165,6 @@ def read_labelled(
         keep &= codes >= 0
         beside, roles = _with_top_label(beside, roles, new.probability, codes, names, run)
     if roles.id is not None:
-        if beside.frame[roles.id].dtype.is_nested():
-            raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
         refuse_missing(beside.take(keep), [roles.id])
         refuse_repeated(beside.take(keep), roles.id)
     fitted = model.estimator.fitted
@@ -191,7 +193,7 @@ def read_labelled(
         kind=roles.kind,
     )
     unlabelled = int((~keep).sum())
-    said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
+    said = (f"{unlabelled:,} rows without outcome, group or id were left out",) if unlabelled else ()
     return Read(
         rows,
         {**opened.columns, "correct": named_outcome, "group": group},
@@ -285,6 +287,16 @@ def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
         estimated = model.estimator.fitted.correct(rows.X, rows.confidence)
         hidden = estimated.delta - (rows.visible - rows.confidence)
     return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
+
+
+def ids_of(run: RunContent) -> list[str]:
+    """Return the ids of the rows of a run; none where its data are gone, or have no such column."""
+    try:
+        table = run.data_with(ID)
+        ids = column_of(table.load([ID]), ID)[run.table["row"].to_numpy()] if ID in table.columns else pl.Series([])
+    except MiscalError:
+        return []
+    return (as_text(ids) if not ids.dtype.is_nested() else pl.Series([])).drop_nulls().to_list()
 
 
 def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> tuple[NewLabelled, Frame | None]:
