@@ -226,10 +226,13 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
             "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
         },
     }
-    answers = Answers(parts, json.dumps([about, asdict(asked), planned.seen], default=str)) if parts else None
+    made_of = [about, asdict(asked), planned.seen, metadata.version("miscal")]
+    answers = Answers(parts, json.dumps([*made_of, relation.content()], default=str)) if parts else None
     stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n, parts))
     source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
-    return summarised(Cells(about, planned.cells, source.asked), start, source)
+    found = summarised(Cells(about, planned.cells, source.asked), start, source)
+    relation.check_unchanged()
+    return found
 
 
 def _is_cells(path: Path) -> bool:
