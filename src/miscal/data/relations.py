@@ -18,7 +18,7 @@ from miscal.base.arrays import value_list
 from miscal.base.cell_store import CellStore
 from miscal.base.errors import FileError, InputError, ResourceError, argument
 from miscal.base.extras import installed, need
-from miscal.base.files import NO_ROOM, digest, system_error
+from miscal.base.files import NO_ROOM, system_error
 from miscal.base.sql_text import writer_of
 from miscal.base.tables import scan_parquet
 
@@ -49,23 +49,16 @@ class Relation:
     ) -> None:
         self.frame, self.name, self.show, self.files = frame, name, show, files
         self.schema = dict(frame.collect_schema())
-        self.times = self._times()
 
-    def _times(self) -> list[tuple[int, int, int]]:
-        """Return size and times of each file; who puts an old one back cannot put back when that was."""
-        return [(one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in map(os.stat, self.files)]
-
-    def check_unchanged(self) -> None:
-        """Refuse files that are others than they were."""
-        if self.failing(self._times) != self.times:
-            raise InputError(f"{self.name} changed while it was read: scan a copy, or a table that nobody writes to")
-
-    def content(self) -> list[Any]:
-        """Return what differs where rows do: times and digests of files, or a sum over the rows of DuckDB."""
-        if self.files:
-            return [*map(str, self.files), *self.times, *map(digest, self.files)]
-        asked = "select count(*), sum(hash(rows_of))::varchar from rows_of"
-        return self.failing(lambda: [self.frame.to_native().query("rows_of", asked).fetchall()])
+    def stamp(self) -> list[Any]:
+        """Return what differs once rows do: size and times of each file, or a sum over the rows that DuckDB reads."""
+        if not self.files and not self.frame.implementation.is_duckdb():
+            return []
+        asked = "select count(*), sum(hash(every_row))::varchar from every_row"
+        # who puts an old file back cannot put back when that was
+        times = lambda one: (str(one), one.stat().st_size, one.stat().st_mtime_ns, one.stat().st_ctime_ns)  # noqa: E731
+        native = self.frame.to_native()
+        return self.failing(lambda: [*map(times, self.files)] or native.query("every_row", asked).fetchall())
 
     def ask(self, keys: dict[str, nw.Expr], sums: dict[str, nw.Expr]) -> pl.DataFrame:
         """Sum terms over the rows of each combination of keys; of all rows where there is none."""
@@ -93,7 +86,7 @@ class Relation:
             return read()
         except Exception as error:
             if (cause := system_error(error)) is not None and cause.errno in NO_ROOM:
-                raise ResourceError(f"{self.name}, what is put aside of it: {NO_ROOM[cause.errno]}") from error
+                raise ResourceError(f"{self.name}, as it is put aside: {NO_ROOM[cause.errno]}") from error
             raise FileError(
                 f"{self.name} could not be read ({_said(error)}): nothing was written; mend the source and run it again"
             ) from error
@@ -257,7 +250,7 @@ def _columns(path: Path, rows: Any) -> dict[str, str]:
     """Return the types of a file's columns; refuse what DuckDB would call or read otherwise than it is written."""
     parquet, found = path.suffix.lower() == ".parquet", dict(zip(rows.columns, map(str, rows.types), strict=True))
     with path.open(encoding="utf-8", errors="replace") as file:
-        there = _tried(lambda: [*pl.read_parquet_schema(path)], str(path)) if parquet else file.read(1 << 20)
+        there = _tried(scan_parquet(path).collect_schema, str(path)) if parquet else file.read(1 << 20)
     if made := [name for name in found if name not in there and name.replace('"', '""') not in there]:
         raise FileError(f"{path} has a column without a name, or two that differ in case alone: rename it ({made[0]})")
     if "TIMESTAMP" in found.values() and not parquet and _DAY_OR_MONTH.search(there):
