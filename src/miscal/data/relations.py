@@ -28,13 +28,16 @@ _ENDINGS = {
     # 01/02/2024 is a text: which of the two is the month would be guessed
     ".csv": "from read_csv({}, union_by_name = true, header = true, dateformat = '%Y-%m-%d', {})",
 }
-_ALIKE = (r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)", r"(DATE|TIMESTAMP(_S|_MS|_NS)?)")
+_ALIKE = tuple(
+    map(re.compile, (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*", r"DATE|TIMESTAMP(_\w+)?"))
+)
 """Types of DuckDB that have a common one, which holds the values of each."""
 _STAGED, _ROOM = 1_000_000, 60
 """Rows from which on coded columns are written into a file, and bytes of free disk for each."""
 _PATTERN = re.compile(r"([*?\[])")
 """Characters of a name that DuckDB takes for a pattern, unless they stand in brackets."""
 _DAY_OR_MONTH = re.compile(r"(?<!\d)\d\d?[/.-]\d\d?[/.-]\d{2,4}[ T]\d")
+_HIDDEN = re.compile(r"\.|_[^=]*$")
 _NAMES = writer_of("ansi")
 
 
@@ -186,10 +189,7 @@ def _tables_below(folder: Path) -> list[Path]:
     for place, folders, names in os.walk(folder, onerror=_refuse):
         if {"_delta_log", ".hoodie"} & set(folders) or any(one.endswith(".metadata.json") for one in names):
             raise FileError(f"{place} is a table whose log says which files count: let its engine read it, by --sql")
-        folders[:], tables = (
-            [one for one in sorted(kind) if one[0] != "." and (one[0] != "_" or "=" in one)]
-            for kind in (folders, names)
-        )
+        folders[:], tables = ([one for one in sorted(kind) if not _HIDDEN.match(one)] for kind in (folders, names))
         found += [Path(place, one) for one in tables if Path(one).suffix.lower() in _ENDINGS]
         found += [linked for one in folders if (linked := Path(place, one)).is_symlink()]
     if odd := [one for one in found if not one.is_file()]:
@@ -217,33 +217,27 @@ def _together(files: Sequence[Path]) -> Any:
             kinds[name][kind].append(path)
     for name, found in kinds.items():
         if lacking := sorted(set(files).difference(*found.values())):
-            raise FileError(
-                f"{lacking[0]} has no column {name!r}, which others of the files have: rename it, or add it"
-            )
-        if len(found) > 1 and "parquet" in form:
-            holds = f"{_NAMES.name(name)} is not null"
-            held = [kind for kind, paths in found.items() if read(paths).filter(holds).limit(1).fetchall()]
-            if len(held) > 1 and not any(all(re.fullmatch(alike, kind) for kind in held) for alike in _ALIKE):
-                one, two = (f"{kind} in {found[kind][0]}" for kind in held[:2])
-                raise FileError(f"column {name!r} is {one} and {two}: write it with one type in all files")
+            raise FileError(f"{lacking[0]} has no column {name!r}, which other files of it have: add or rename it")
+        holds = f"{_NAMES.name(name)} is not null"
+        held = [one for one in found if len(found) > 1 and read(found[one]).filter(holds).limit(1).fetchall()]
+        if "parquet" in form and len(held) > 1 and not any(all(map(alike.fullmatch, held)) for alike in _ALIKE):
+            one, two = (f"{kind} in {found[kind][0]}" for kind in held[:2])
+            raise FileError(f"column {name!r} is {one} and {two}: write it with one type in all files")
     rows, keys = read(files), {one.split("=", 1)[0] for path in files for one in path.parent.parts if "=" in one}
-    if not keys:
-        return rows
     types = dict(zip(map(str.lower, rows.columns), map(str, rows.types), strict=True))
     own = {key: types[key.lower()] for key in keys if key.lower() in types}
     typed = ", ".join(f"{_quoted(key)}: {kind}" for key, kind in own.items())
-    by_folder, path_of = (
-        f"hive_partitioning = true{', hive_types = {' + typed + '}' if own else ''}",
-        "path of the file",
-    )
+    by_folder = f"hive_partitioning = true, hive_types = {{{typed}}}" if own else "hive_partitioning = true"
     for key in own:
-        asked = f"{_NAMES.name(path_of)}, {_NAMES.name(key)}"
-        inside, outside = (read(files, f"{one}, filename = '{path_of}'").project(asked) for one in (alone, by_folder))
-        if odd := _tried(lambda: inside.except_(outside).limit(1).fetchall(), f"a folder named {key}=..."):  # noqa: B023
+        asked = f'"path of the file", {_NAMES.name(key)}'
+        inside, outside = (
+            read(files, f"{of}, filename = 'path of the file'").project(asked) for of in (alone, by_folder)
+        )
+        if odd := _tried(inside.except_(outside).limit(1).fetchall, f"folder {key}=..."):
             raise FileError(
-                f"{odd[0][0]} has {odd[0][1]!r} in column {key!r}, its folder another value: rename the folder"
+                f"{odd[0][0]}: column {key!r} has {odd[0][1]!r}, its folder another value: rename the folder"
             )
-    return read(files, by_folder)
+    return read(files, by_folder) if keys else rows
 
 
 def _columns(path: Path, rows: Any) -> dict[str, str]:
