@@ -71,15 +71,16 @@ def killed(folder, *arguments):
     """Kill a scan once it has some answers; return how many it left."""
     with subprocess.Popen(**process("-m", "miscal", "scan", *arguments, "--out", folder / "out")) as running:
         while running.poll() is None and len(kept(folder)) < 3:
-            time.sleep(0.002)
+            time.sleep(0.005)
         running.send_signal(signal.SIGKILL)
     assert running.returncode == -signal.SIGKILL, "it ended before it was killed"
     assert not (folder / "out").exists()
     return len(kept(folder))
 
 
-@pytest.mark.parametrize("stage", ["never", "always"])
-@pytest.mark.parametrize("lies", [in_csv, in_folder, in_database, in_query])
+@pytest.mark.parametrize(
+    ("lies", "stage"), [(in_csv, "always"), (in_folder, "never"), (in_database, "always"), (in_query, "never")]
+)
 def test_a_source_that_was_repaired_is_counted_anew(tmp_path, lies, stage):
     killed(tmp_path, *lies(tmp_path, table()), *OPTIONS, "--stage", stage)
     command = [*map(str, lies(tmp_path, table(repaired=True))), *OPTIONS, "--stage", stage]
@@ -102,12 +103,11 @@ def test_a_source_that_is_the_same_is_not_counted_again(tmp_path, lies):
     assert told(tmp_path / "out") == told(tmp_path / "anew")
 
 
-@pytest.mark.parametrize("changed", [["--where", "x > 0"], ["--least-rows", "20"], ["--columns", "region"]])
-def test_other_options_are_counted_anew(tmp_path, changed):
+def test_other_options_are_counted_anew(tmp_path):
     command = [*map(str, in_csv(tmp_path, table())), *OPTIONS]
     killed(tmp_path, *command)
     for out in ("out", "anew"):
-        assert main(["scan", *command, *changed, "--out", str(tmp_path / out)]) == 0
+        assert main(["scan", *command, "--where", "x > 0", "--out", str(tmp_path / out)]) == 0
     assert told(tmp_path / "out") == told(tmp_path / "anew")
 
 
