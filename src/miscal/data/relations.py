@@ -57,11 +57,11 @@ class Relation:
         """Return what differs once rows do: size and times of each file, or a sum over the rows that DuckDB reads."""
         if not self.files and not self.frame.implementation.is_duckdb():
             return []
-        asked = "select count(*), sum(hash(every_row))::varchar from every_row"
+        asked = "select count(*), sum(hash(every_row_of_miscal))::varchar from every_row_of_miscal"
         # who puts an old file back cannot put back when that was
         times = lambda one: (str(one), one.stat().st_size, one.stat().st_mtime_ns, one.stat().st_ctime_ns)  # noqa: E731
         native = self.frame.to_native()
-        return self.failing(lambda: [*map(times, self.files)] or native.query("every_row", asked).fetchall())
+        return self.failing(lambda: [*map(times, self.files)] or native.query("every_row_of_miscal", asked).fetchall())
 
     def ask(self, keys: dict[str, nw.Expr], sums: dict[str, nw.Expr]) -> pl.DataFrame:
         """Sum terms over the rows of each combination of keys; of all rows where there is none."""
