@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from miscal.base.cell_store import CellStore
 from miscal.base.errors import InputError, argument
-from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
@@ -244,29 +244,25 @@ def lower_end(cell: int) -> float:
     return float(expit((cell - _MIDDLE) / _PER_UNIT))
 
 
-class Answers:
+class Answers(CellStore):
     """Answers to questions, kept in a folder until a scan is done: one that was cut off goes on with them.
 
     `about`: of what they are; answers about something else are thrown away.
     """
 
     def __init__(self, folder: Path, about: str) -> None:
-        self.folder, said = folder, folder / "about.json"
-        if not said.is_file() or said.read_text(encoding="utf-8") != about:
-            rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            said.write_text(about, encoding="utf-8")
-
-    def _place(self, question: Question) -> Path:
-        return self.folder / f"{sha256(repr(question).encode()).hexdigest()[:24]}.parquet"
+        super().__init__(folder / sha256(about.encode()).hexdigest()[:24], [".parquet"])
+        if folder.is_dir() and not self.folder.is_dir():
+            rmtree(folder)
 
     def get(self, question: Question) -> pl.DataFrame | None:
         """Return an answer that was given before."""
-        return read_parquet(place) if (place := self._place(question)).is_file() else None
+        name = sha256(repr(question).encode()).hexdigest()[:24]
+        return None if self.find(name) is None else read_parquet(self.path(name, ".parquet"))
 
     def put(self, question: Question, answer: pl.DataFrame) -> None:
         """Keep an answer, whole or not at all."""
-        write_whole(self._place(question), answer.write_parquet)
+        self.save(sha256(repr(question).encode()).hexdigest()[:24], {}, {".parquet": answer.write_parquet})
 
 
 class CellSource:

@@ -16,10 +16,11 @@ import polars as pl
 
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
-from miscal.base.files import whole_folder
+from miscal.base.files import digest, whole_folder
 from miscal.base.options import given, of_fields, takes
 from miscal.base.signatures import checked_call
 from miscal.base.sql_text import Dialect
+from miscal.base.tables import scan_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
@@ -196,6 +197,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     for what, column in {names[0]: sums.probability, names[1]: sums.event, **roles}.items():
         if column is not None:
             relation.check([column], what)
+    stamp = relation.stamp()
     if asked.group in ("auto", "none"):
         asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
         sums = sums_of(asked)
@@ -226,17 +228,23 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
             "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
         },
     }
-    answers = Answers(parts, json.dumps([about, asdict(asked), planned.seen], default=str)) if parts else None
+    answers = None
+    if parts:
+        made_of = [about, asdict(asked), planned.seen, stamp, *map(digest, relation.files), metadata.version("miscal")]
+        answers = Answers(parts, json.dumps(made_of, default=str))
     stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n, parts))
     source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
-    return summarised(Cells(about, planned.cells, source.asked), start, source)
+    found = summarised(Cells(about, planned.cells, source.asked), start, source)
+    if relation.stamp() != stamp:
+        raise InputError(f"{relation.name} changed while it was read: scan a copy, or a table that nobody writes to")
+    return found
 
 
 def _is_cells(path: Path) -> bool:
     if path.suffix != ".parquet" or not path.is_file():
         return False
     try:
-        return {"question", "about"} <= set(pl.read_parquet_schema(path))
+        return {"question", "about"} <= set(scan_parquet(path).collect_schema())
     except (pl.exceptions.PolarsError, OSError):
         return False
 
@@ -391,7 +399,6 @@ def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
 
 
 def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
-    from miscal.base.files import digest
     from miscal.runs.scan.page import build
 
     (folder / CELLS).write_bytes(found.cells.to_bytes())
