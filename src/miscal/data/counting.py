@@ -30,8 +30,6 @@ from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
 MOST_UNITS = 100_000
-BLANK = "\N{SYMBOL FOR NULL}"
-"""Stands for a missing text among the values of a column."""
 POOLED = -1
 _PER_UNIT, _RAREST = 256, 2.0**-23
 """Cells of a unit of log-odds; probabilities nearer to 0 or 1 than this are in the first and the last cell."""
@@ -49,6 +47,7 @@ class Cut:
     `values`: texts or numbers that are cells each; `edges`: where one bin ends and the next begins, dates as seconds
     since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows. `coarser`: how many strata of the
     probability are one where this column is counted. `whole`: whether all numbers are whole and near each other.
+    `truth`: whether values are True and False, which engines write as texts of their own.
     """
 
     column: str
@@ -60,6 +59,15 @@ class Cut:
     coarser: int = 1
     whole: bool = False
     timed: bool = False
+    truth: bool = False
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """Texts that stand for what is missing and for what is pooled: no values."""
+        missing, pooled, *_ = (
+            mark for mark in map("?".__mul__, range(len(self.values) + 2)) if mark not in self.values
+        )
+        return missing, pooled
 
     @property
     def count(self) -> int:
@@ -70,8 +78,11 @@ class Cut:
         """Return the cell of each row; of texts the text itself."""
         column = nw.col(self.column)
         if self.kind == TEXT:
-            text = _as_text(column, self.values).fill_null(BLANK)
-            return nw.when(text.is_in([*self.values, BLANK])).then(text).otherwise(nw.lit("")) if self.pooled else text
+            text, (missing, pooled) = column.cast(nw.String), self.marks
+            if self.truth:
+                text = nw.when(text.is_in(["true", "True"])).then(nw.lit("True")).otherwise(nw.lit("False"))
+            kept = nw.when(text.is_in(list(self.values))).then(text).otherwise(nw.lit(pooled)) if self.pooled else text
+            return nw.when(column.is_null()).then(nw.lit(missing)).otherwise(kept)
         ends = [(_EPOCH + timedelta(seconds=edge)) if self.kind == DATE else edge for edge in self.edges]
         if self.kind == DATE and not self.timed:
             ends = [end.date() for end in ends]
@@ -84,16 +95,8 @@ class Cut:
         """Return what was asked as the numbers of cells."""
         if self.kind != TEXT:
             return values.cast(pl.Int64)
-        places = {value: place for place, value in enumerate((*self.values, BLANK))}
+        places = {value: place for place, value in enumerate((*self.values, self.marks[0]))}
         return values.replace_strict(places, default=POOLED, return_dtype=pl.Int64)
-
-
-def _as_text(column: nw.Expr, values: Sequence[Any]) -> nw.Expr:
-    if tuple(values) in (("False",), ("True",), ("False", "True")):
-        return nw.when(column.cast(nw.String).is_in(["true", "True"])).then(nw.lit("True")).otherwise(
-            nw.when(column.is_null()).then(nw.lit(BLANK)).otherwise(nw.lit("False"))
-        )  # fmt: skip
-    return column.cast(nw.String)
 
 
 def _place(column: nw.Expr, edges: Sequence[Any], first: int = 0, values: Sequence[float] | None = None) -> nw.Expr:
@@ -128,8 +131,7 @@ class Member:
         """Return whether a row belongs to it."""
 
         def is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
-            names = (*cut.values, BLANK)
-            known = [names[cell] if cell >= 0 else "" for cell in cells] if cut.kind == TEXT else list(cells)
+            known = [(*cut.values, *cut.marks)[cell] for cell in cells] if cut.kind == TEXT else list(cells)
             return coded(cut).is_in(known)
 
         if len(self.cuts) == 1:
@@ -218,13 +220,21 @@ class Sums:
         return found
 
     def outcome(self, is_a: str) -> nw.Expr:
-        """Return the outcome as 0 or 1."""
-        column = nw.col(self.event or "")
-        if self.positive is not None or is_a == "boolean":
-            asked = [str(self.positive)] if self.positive is not None else ["true", "True"]
-            hit = column.cast(nw.String).is_in(asked)
-            return nw.when(hit).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-        return column.cast(nw.Float64)
+        """Return the outcome as 0 or 1; `is_a`: boolean, number or text."""
+        column, asked = nw.col(self.event or ""), str(self.positive)
+        if is_a == "boolean":
+            truth = "true" if self.positive is None else asked.lower()
+            hit = column.cast(nw.String).is_in([truth, truth.title()])
+        elif self.positive is None:
+            return column.cast(nw.Float64)
+        elif is_a == NUMBER:
+            try:
+                hit = column.cast(nw.Float64) == float(asked)
+            except ValueError:
+                hit = column.is_null()
+        else:
+            hit = column.cast(nw.String) == nw.lit(asked)
+        return nw.when(hit).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
 
 
 def cell_of(f: nw.Expr, together: int = 1) -> nw.Expr:

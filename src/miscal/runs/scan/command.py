@@ -23,6 +23,7 @@ from miscal.base.sql_text import Dialect
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
+from miscal.data.columns import split_names
 from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
@@ -47,7 +48,7 @@ from miscal.runs.scan.document import (
     read_cells,
 )
 from miscal.runs.scan.options import ScanOptions
-from miscal.runs.scan.plan import check_rows, found_units, plan_of, sums_of
+from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, stored_names, sums_of
 from miscal.runs.scan.written import as_python, as_sql
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
@@ -191,6 +192,9 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     relation = open_relation(data, sql=asked.sql, show=show)
     if asked.where is not None:
         relation = only(relation, asked.where)
+    every = asked.columns in ("auto", ("auto",))
+    named = [*sums.columns, *([sums.group] if sums.group else []), *(() if every else split_names(asked.columns))]
+    relation, nameless = named_columns(relation, named, every, stored_names(data, relation))
     roles = {"weight": sums.weight, "count": sums.count, "events": sums.events, "group": sums.group}
     names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
     for what, column in {names[0]: sums.probability, names[1]: sums.event, **roles}.items():
@@ -199,7 +203,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     if asked.group in ("auto", "none"):
         asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
         sums = sums_of(asked)
-    outcome_is = check_rows(relation, sums)
+    relation, outcome_is, notes = checked_rows(relation, sums)
     planned = plan_of(relation, sums, outcome_is, asked.columns)
     if not planned.cells.cuts:
         raise InputError(
@@ -217,7 +221,11 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
         "weight": sums.weight,
         "group": asked.group,
         "begins": list(planned.begins),
-        "left_out": [list(one) for one in planned.left_out],
+        "left_out": [
+            *([name, "has a name that SQL takes for all columns, or for none: rename it"] for name in nameless),
+            *map(list, planned.left_out),
+        ],
+        "notes": list(notes),
         "least_rows": asked.least_rows,
         "terms": list(sums.terms()),
         "uncrossed": planned.uncrossed,
@@ -372,6 +380,7 @@ def _answer(
 def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
     about, group = cells.about, cells.about["group"]
     said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
+    said += about["notes"]
     for cut in cells.plan.cuts:
         if cut.pooled:
             said.append(

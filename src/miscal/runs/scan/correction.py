@@ -164,7 +164,7 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
 
 def _column(cut: Any) -> dict[str, Any]:
     content = asdict(cut)
-    return {name: content[name] for name in ("column", "kind", "values", "edges", "timed")}
+    return {name: content[name] for name in ("column", "kind", "values", "edges", "timed", "truth")}
 
 
 def deal(rows: LabelledRows, columns: Sequence[np.ndarray], effect: float) -> np.ndarray:

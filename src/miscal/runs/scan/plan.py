@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -28,6 +31,8 @@ STRATA, STRATUM_ROWS = 128, 64
 MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
 _POINTS, _CELLS = 20_000, 4_096
+_HEAVIEST, _MOST_COUNTED = 1e30, 10**15
+"""The largest weight, and sum of counts: beyond, what is made of them is lost in rounding, or too large."""
 _TOGETHER = (64, 32, 16, 8, 4, 2)
 """Cells of the probability that are asked for as one."""
 
@@ -106,17 +111,64 @@ class Planned:
     seen: str
 
 
-def check_rows(relation: Relation, sums: Sums) -> str:
-    """Refuse probabilities, outcomes and weights that are none; return the type of the outcome."""
+def named_columns(
+    relation: Relation, asked: Sequence[str], every: bool, stored: Container[str]
+) -> tuple[Relation, list[str]]:
+    """Return the columns that have a name, NaN in them as null, and names of the others; refuse twins by case.
+
+    `every`: whether others than those asked for play a part. `stored`: names that are no engine's own.
+    """
+    alike, twins = Counter(name.lower() for name in relation.schema), []
+    nameless = [name for name in relation.schema if name in ("", "*") or re.fullmatch(r"(?s)\^.*\$", name)]
+    for name in relation.schema:
+        stem = name if name in stored else re.sub(r"_\d+$", "", name)
+        if alike[stem.lower()] > (stem == name):
+            twins += [name, *(other for other in relation.schema if other.lower() == stem.lower())]
+        elif name not in stored:
+            nameless.append(name)
+    if name := next((one for one in (relation.schema if every else asked) if one in twins), None):
+        raise InputError(
+            f"column {name!r} has a twin, whose name is the same or differs by case alone, which SQL cannot tell from "
+            "it: rename one"
+        )
+    if (name := next((one for one in asked if one in nameless), None)) is not None:
+        raise InputError(f"column {name!r} has a name that SQL takes for all columns, or for none: rename it")
+    columns = {name: nw.col(name) for name in relation.schema if name not in nameless}
+    for name, values in columns.items():
+        if relation.schema[name].is_float():
+            columns[name] = nw.when(~values.is_nan()).then(values)
+    return Relation(relation.frame.select(**columns), relation.name, relation.show), nameless
+
+
+def stored_names(source: Any, relation: Relation) -> Container[str]:
+    """Return the names of columns as a file has them, of csv the text that they stand in: engines change some."""
+    names = list(relation.schema)
+    if not isinstance(source, (str, Path)) or not Path(source).exists():
+        return names
+    path = Path(source)
+    file = next(iter(sorted(one for one in path.rglob("*") if one.suffix in (".parquet", ".csv"))), path)
+    folders = [part.partition("=")[0] for part in file.relative_to(path).parts[:-1]]
+    if file.suffix == ".parquet":
+        return [*pl.read_parquet_schema(file), *folders]
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        head = lines.readline().replace('""', '"')
+    return f"{head}{folders}" if any(name in head for name in names) else names
+
+
+def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[str, ...]]:
+    """Refuse probabilities, outcomes and weights that are none; return the rows that count.
+
+    With the type of the outcome, and with notes.
+    """
     one, none = nw.lit(1), nw.lit(0)
     count: Callable[[nw.Expr], nw.Expr] = lambda wrong: nw.when(wrong).then(one).otherwise(none)  # noqa: E731
-    f, name = sums.f, sums.probability
+    f, name, notes = sums.f, sums.probability, []
     if relation.kind_of(name) != NUMBER:
         raise InputError(
             f"column {name!r} must hold probabilities, numbers in [0, 1]; it holds {relation.schema[name]}"
         )
     wrong = {
-        f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null() | f.is_nan(),
+        f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null(),
         f"column {name!r} must be in [0, 1]; {{}} rows are outside: give probabilities, not percentages or scores": (
             (f < 0) | (f > 1)
         ),
@@ -124,14 +176,16 @@ def check_rows(relation: Relation, sums: Sums) -> str:
     outcome_is = NUMBER
     if sums.event is not None:
         y, kind = nw.col(sums.event), relation.schema[sums.event]
-        outcome_is = "boolean" if kind == nw.Boolean else NUMBER
+        outcome_is = "boolean" if kind == nw.Boolean else NUMBER if kind.is_numeric() else TEXT
         wrong[f"column {sums.event!r} has {{}} rows without an outcome: leave them out"] = y.is_null()
-        if sums.positive is None and outcome_is == NUMBER:
-            if not kind.is_numeric():
-                raise InputError(
-                    f"column {sums.event!r} must hold 0 and 1, or false and true; it holds {kind}: say which value is "
-                    f"the event with {argument('positive', takes='VALUE')}"
-                )
+        if sums.positive is not None:
+            notes += _other_values(relation, sums, outcome_is)
+        elif outcome_is == TEXT:
+            raise InputError(
+                f"column {sums.event!r} must hold 0 and 1, or false and true; it holds {kind}: say which value is "
+                f"the event with {argument('positive', takes='VALUE')}"
+            )
+        elif outcome_is == NUMBER:
             y = y.cast(nw.Float64)
             wrong[f"column {sums.event!r} must hold 0 or 1; {{}} rows have another value"] = (y != 0) & (y != 1)
     if sums.group is not None:
@@ -140,24 +194,51 @@ def check_rows(relation: Relation, sums: Sums) -> str:
         wrong[f"column {sums.group!r} has {{}} rows without a group: fill or leave them out"] = nw.col(
             sums.group
         ).is_null()
+    for column in (sums.weight, sums.count, sums.events):
+        if column is not None and relation.kind_of(column) != NUMBER:
+            raise InputError(f"column {column!r} must hold numbers; it holds {relation.schema[column]}")
     if sums.weight is not None:
         w = nw.col(sums.weight).cast(nw.Float64)
-        bad = w.is_null() | w.is_nan() | ~w.is_finite() | (w < 0)
-        wrong[f"column {sums.weight!r} must hold weights of at least 0; {{}} rows have none"] = bad
+        bad = w.is_null() | (w < 0) | (w > _HEAVIEST) | ((w > 0) & (w < 1 / _HEAVIEST))
+        said = f"column {sums.weight!r} must hold weights: 0, or from {1 / _HEAVIEST:g} to {_HEAVIEST:g}"
+        wrong[f"{said}; {{}} rows have none"] = bad
     if sums.count is not None:
         n, k = nw.col(sums.count).cast(nw.Float64), nw.col(sums.events or "").cast(nw.Float64)
         for column, values in ((sums.count, n), (sums.events, k)):
             said = f"column {column!r} must hold whole numbers of at least 0; {{}} rows have none"
-            wrong[said] = values.is_null() | values.is_nan() | (values < 0) | (values != values.floor())
+            wrong[said] = values.is_null() | (values < 0) | (values != values.floor())
         wrong[f"column {sums.events!r} must be at most {sums.count!r}; in {{}} rows it is more"] = k > n
+    mass = sums.weight or sums.count
+    idle = none if mass is None else count(nw.col(mass) == 0)
     asked = {f"c{place}": count(one) for place, one in enumerate(wrong.values())}
-    seen = relation.ask({}, asked | {"every": sums.rows}).row(0, named=True)
-    if not seen["every"]:
-        raise InputError(f"{relation.name} has no rows")
+    total = {"every": one, "idle": idle, "total": one if sums.count is None else nw.col(sums.count).cast(nw.Float64)}
+    seen = relation.ask({}, asked | total).row(0, named=True)
     for place, said in enumerate(wrong):
         if (many := int(seen[f"c{place}"] or 0)) > 0:
             raise InputError(said.format(f"{many:,}"))
-    return outcome_is
+    if (seen["total"] or 0) > _MOST_COUNTED:
+        raise InputError(f"column {sums.count!r} adds up to more than {_MOST_COUNTED:,} rows: count in thousands")
+    if seen["every"] == seen["idle"] or not seen["every"]:
+        raise InputError(f"{relation.name} has no rows" + (f" with a {mass!r} above 0" if seen["every"] else ""))
+    if seen["idle"]:
+        notes.append(f"{mass}: {seen['idle']:,} rows have 0, and do not count")
+        relation = relation.where(nw.col(mass) > 0)
+    return relation, outcome_is, tuple(notes)
+
+
+def _other_values(relation: Relation, sums: Sums, outcome_is: str) -> list[str]:
+    """Say what values beside the event count as none; refuse one that is nowhere."""
+    hits = relation.frame.select(value=nw.col(sums.event or ""), y=sums.outcome(outcome_is))
+    counted = relation.collect(hits.group_by("value").agg(y=nw.col("y").max(), n=nw.len()))
+    counted = counted.drop_nulls("value").sort("n", "value", descending=[True, False])
+    others = counted.filter(pl.col("y") == 0)["value"].to_list()
+    if len(others) == len(counted):
+        raise InputError(
+            f"{argument('positive')}: column {sums.event!r} nowhere holds {str(sums.positive)!r}; it holds "
+            f"{value_list(others[:20])}"
+        )
+    said = f"{sums.event}: {str(sums.positive)!r} counts as 1, and every other value as 0: {value_list(others[:20])}"
+    return [said] if len(others) > 1 else []
 
 
 def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Planned:
@@ -270,7 +351,8 @@ def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tu
 
 def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | None, str, np.ndarray]:
     levels = level_counts(relation, sums.rows, name, MOST_LEVELS + 2)
-    if relation.schema[name] == nw.Boolean:
+    truth = relation.schema[name] == nw.Boolean
+    if truth:
         levels = levels.with_columns(pl.col("value").str.to_titlecase())
     known = levels.filter(pl.col("value").is_not_null())
     blank = float(levels.filter(pl.col("value").is_null())["n"].sum())
@@ -279,7 +361,14 @@ def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | No
     if len(kept) == 0 or rows < (1 - LEDGER_DEFAULTS.identifier_share) * (n - blank):
         return None, f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows", np.zeros(0)
     pooled = n - blank - rows
-    cut = Cut(name, TEXT, tuple(kept["value"].to_list()), pooled=len(known) - len(kept), pooled_rows=round(pooled))
+    cut = Cut(
+        name,
+        TEXT,
+        tuple(kept["value"].to_list()),
+        pooled=len(known) - len(kept),
+        pooled_rows=round(pooled),
+        truth=truth,
+    )
     return (cut, "", kept["n"].to_numpy()) if cut.count > 1 or blank or pooled else (None, "has one value", np.zeros(0))
 
 

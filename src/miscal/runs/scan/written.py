@@ -94,7 +94,7 @@ def _cells(cut: Cut, cells: Sequence[int], sql: Writer) -> str:
 
 def _texts(cut: Cut, cells: Sequence[int]) -> list[str]:
     values = [cut.values[cell] for cell in cells]
-    return [text for one in values for text in _TRUTHS[one]] if set(cut.values) <= set(_TRUTHS) else values
+    return [text for one in values for text in _TRUTHS[one]] if cut.truth else values
 
 
 def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
