@@ -26,6 +26,7 @@ from scipy.special import expit
 from miscal.base.errors import InputError, argument
 from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
+from miscal.data.merging import joined_along, pooled
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
@@ -45,7 +46,8 @@ class Cut:
     """How a column is cut into cells: into values, of which the last cell has what is missing, or between edges.
 
     `values`: texts or numbers that are cells each; `edges`: where one bin ends and the next begins, dates as seconds
-    since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows. `coarser`: how many strata of the
+    since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows; `blank`: whether what is missing has
+    a cell, and is not pooled. `coarser`: how many strata of the
     probability are one where this column is counted. `whole`: whether all numbers are whole and near each other.
     `truth`: whether values are True and False, which engines write as texts of their own.
     """
@@ -60,6 +62,7 @@ class Cut:
     whole: bool = False
     timed: bool = False
     truth: bool = False
+    blank: bool = True
 
     @property
     def marks(self) -> tuple[str, str]:
@@ -82,7 +85,7 @@ class Cut:
             if self.truth:
                 text = nw.when(text.is_in(["true", "True"])).then(nw.lit("True")).otherwise(nw.lit("False"))
             kept = nw.when(text.is_in(list(self.values))).then(text).otherwise(nw.lit(pooled)) if self.pooled else text
-            return nw.when(column.is_null()).then(nw.lit(missing)).otherwise(kept)
+            return nw.when(column.is_null()).then(nw.lit(missing if self.blank else pooled)).otherwise(kept)
         ends = [(_EPOCH + timedelta(seconds=edge)) if self.kind == DATE else edge for edge in self.edges]
         if self.kind == DATE and not self.timed:
             ends = [end.date() for end in ends]
@@ -441,27 +444,30 @@ def _counted_as(cut: Cut) -> Cut:
 
 
 def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
-    """Merge cells of fewer rows: values first, then memberships, then with the stratum before.
+    """Merge cells of fewer rows with strata beside them, and never one value with another.
+
+    What two values have in common, if it is too few rows in all, is pooled. Where too few rows are in the same groups,
+    they are left out of the last of these; of what a group tells of a value, the smaller part is with the larger.
 
     Examples
     --------
-    >>> cells = pl.DataFrame({"stratum": [0, 0, 1], "n": [30.0, 3.0, 5.0]})
-    >>> merged(cells.group_by("stratum").sum().sort("stratum"), Question(), 20).rows()
-    [(0, 38.0)]
+    >>> cells = pl.DataFrame({"stratum": [0, 2, 5], "n": [30.0, 3.0, 5.0]})
+    >>> merged(cells, Question(), 5).rows(), merged(cells, Question(), 20).rows()
+    ([(0, 33.0), (5, 5.0)], [(1, 38.0)])
     """
-    keys = list(question.keys)
-    rare = pl.col("n") < least
-    for name, other in [*((k, POOLED) for k in keys if k.startswith("cell")), *((k, 0) for k in keys[1:] if "m" in k)]:
-        if (cells["n"] >= least).all():
-            return cells
-        cells = cells.with_columns(pl.when(rare).then(pl.lit(other, pl.Int64)).otherwise(name).alias(name))
-        cells = cells.group_by(keys).sum().sort(keys)
-    while len(cells) > 1 and not (cells["n"] >= least).all():
-        place = int(cells["n"].arg_min() or 0)
-        other = place - 1 if place else 1
-        row = {name: cells[name][other] for name in keys}
-        cells = cells.with_row_index("at").with_columns(
-            *(pl.when(pl.col("at") == place).then(row[name]).otherwise(name).alias(name) for name in keys)
-        )
-        cells = cells.drop("at").group_by(keys).sum().sort(keys)
-    return cells
+    if (cells["n"] >= least).all():
+        return cells
+    values, members = ([name for name in question.keys if name.startswith(part)] for part in ("cell", "member"))
+    if len(values) > 1:
+        cells = pooled(cells, dict.fromkeys(values, POOLED), least)
+    if question.only is not None:
+        cells = joined_along(cells, members[0], values, least)
+    elif members:
+        none = {name: POOLED if one.apart else 0 for name, one in zip(members, question.members, strict=True)}
+        for name in (name for name, other in none.items() if other == POOLED):
+            cells = joined_along(cells, name, [other for other in members if other != name], least)
+        for name, other in reversed(none.items()):
+            few = pl.col("n").sum().over(members) < least
+            cells = cells.with_columns(pl.when(few).then(other).otherwise(name).alias(name))
+        cells = pooled(cells, none, least)
+    return joined_along(cells, "stratum", [*values, *members], least)

@@ -9,12 +9,15 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation, open_relation
+from miscal.findings.conditions import Frame
 from miscal.runs.scan.command import FILES
 
 duckdb = pytest.importorskip("duckdb")
@@ -326,6 +329,73 @@ def test_no_cell_that_is_written_has_fewer_rows_than_asked(rows, tmp_path):
     cells = pl.read_parquet(tmp_path / "out" / "cells.parquet").filter(pl.col("question") >= 0)
     assert cells["n"].min() >= 20
     assert miscal.verify(tmp_path / "out").equal
+
+
+def columns_of_every_kind(seed: int, n: int) -> pl.DataFrame:
+    """Values of few rows, few numbers, many numbers, dates and blanks."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["n", "s", "e"], n)
+    place = rng.choice(list("abcdefgh"), n, p=np.array([9, 5, 4, 3, 2, 1, 1, 0.5]) / 25.5)
+    hour, risk = rng.integers(0, 24, n), rng.beta(2, 3, n)
+    odds = logit(risk) - 0.9 * (region == "s") + 0.9 * (place == "c") + 0.05 * (hour - 12)
+    others = {
+        "seats": rng.choice([2.0, 4.0, 8.0], n, p=[0.5, 0.49, 0.01]),
+        "hour": hour,
+        "x": rng.normal(size=n).round(2),
+        "day": pl.Series(np.datetime64("2024-01-01") + rng.integers(0, 90, n)).cast(pl.Date),
+    }
+    late = (rng.random(n) < expit(odds)).astype(int)
+    frame = pl.DataFrame({"risk": risk, "late": late, "region": region, "place": place} | others)
+    blank = pl.Series(rng.random(n) < rng.choice([0.0, 0.005, 0.2]))
+    return frame.with_columns(pl.when(blank).then(None).otherwise(name).alias(name) for name in ("place", "x"))
+
+
+def assert_groups_are_those_of_their_rows(summary, frame, weight=None):
+    """Compare number of rows, rate, mean probability and share of every group that is told."""
+    texts = {name: np.array(frame[name].to_list(), object) for name in frame.columns if frame[name].dtype == pl.String}
+    every = Frame(len(frame), {name: frame[name].to_numpy() for name in frame.columns} | texts)
+    mass = np.ones(len(frame)) if weight is None else frame[weight].to_numpy().astype(float)
+    for one in (*summary.findings, *summary.accounted_for, *summary.values):
+        inside = one.condition.rows(every) & (mass > 0)
+        own = frame.filter(pl.Series(inside))
+        assert one.n == len(own), one.condition.words
+        assert one.accuracy == pytest.approx(np.average(own["late"], weights=mass[inside]), rel=1e-9, abs=1e-9)
+        assert one.confidence == pytest.approx(np.average(own["risk"], weights=mass[inside]), rel=1e-9, abs=1e-9)
+        assert one.share == pytest.approx(mass[inside].sum() / mass.sum(), rel=1e-9)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(400, 3_000),
+    least=st.sampled_from([1, 2, 5, 20, 60, 150]),
+    heavy=st.booleans(),
+)
+def test_a_group_has_the_rows_rate_and_mean_that_are_told_of_it(seed, n, least, heavy):
+    """Whatever is merged, pooled or weighed; `heavy`: whether rows have weights, of which some are 0."""
+    frame = columns_of_every_kind(seed, n)
+    weight = {"weight": "w"} if heavy else {}
+    frame = frame.with_columns(w=pl.Series(np.random.default_rng(seed).choice([0.0, 1.0, 2.5], n)))
+    found = miscal.scan(frame if heavy else frame.drop("w"), group="none", least_rows=least, **weight, **EVENT)
+    assert_groups_are_those_of_their_rows(found.summary, frame, weight.get("weight"))
+    assert all(cells["n"].min() >= least for cells in found.cells.asked.values())
+
+
+def test_what_is_merged_finds_what_was_planted():
+    frame = columns_of_every_kind(0, 4_000)
+    for least in (1, 10, 20, 50):
+        found = miscal.scan(frame, group="none", least_rows=least, **EVENT).summary
+        planted = {one.description: one for one in found.findings if one.description in ("region = s", "place = c")}
+        assert len(planted) == 2
+        for one in planted.values():
+            if one.corrected is not None:
+                assert one.corrected == pytest.approx(one.accuracy, abs=0.03)
+
+
+def test_few_blanks_are_no_cell_where_cells_must_have_rows():
+    frame = columns_of_every_kind(1, 2_000).with_columns(pl.when(pl.int_range(2_000) > 6).then("hour").alias("hour"))
+    found = miscal.scan(frame, least_rows=20, **EVENT).summary
+    assert "fewer than 20 rows without a value" in {one.name: one.why for one in found.left_out}["hour"]
 
 
 def test_what_the_engine_is_asked_is_shown(rows, capsys):

@@ -204,7 +204,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
         asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
         sums = sums_of(asked)
     relation, outcome_is, notes = checked_rows(relation, sums)
-    planned = plan_of(relation, sums, outcome_is, asked.columns)
+    planned = plan_of(relation, sums, outcome_is, asked.columns, asked.least_rows)
     if not planned.cells.cuts:
         raise InputError(
             f"no column is left whose values may name a finding: name some with {argument('columns', takes='COL,COL')}"
@@ -264,17 +264,21 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     rows, splits = table.together(places) if places else (everything, [])
     found = [
         Shifted(
+            number,
             table.member(place),
             split,
             one.effect,
             table.scores(place) if one.effect != SLOPE else (),
             effect_of_mean(*table.own(place)),
         )
-        for place, split, one in zip(places, splits, ledger.findings, strict=True)
+        for number, (place, split, one) in enumerate(zip(places, splits, ledger.findings, strict=True), start=1)
+        if split.inside.any()  # of merged cells, none may be left
     ]
     correction, corrected = fit_correction(rows, found, effect_of_mean(everything, np.ones(len(everything), bool)))
     findings = tuple(
         one.model_copy(update={"corrected": average(corrected[split.inside], rows.mass[split.inside])})
+        if round(rows.counts[split.inside].sum()) == one.n
+        else one
         for one, split in zip(ledger.findings, splits, strict=True)
     )
     accuracy = average(everything.correct, everything.weight)
@@ -318,7 +322,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         curve=_curve(everything),
         correction=correction,
         answer=_answer(findings, candidates, accuracy, everything, correction, words),
-        warnings=_warnings(cells, len(findings)),
+        warnings=_warnings(cells, findings),
         least_rows=about["least_rows"],
         questions=len(cells.asked),
         cells=sum(map(len, cells.asked.values())),
@@ -377,10 +381,15 @@ def _answer(
     return Answer(headline=headline, reason=finding_sentence(first, words), action=action)
 
 
-def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
+def _warnings(cells: Cells, findings: tuple[Finding, ...]) -> tuple[str, ...]:
     about, group = cells.about, cells.about["group"]
     said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
     said += about["notes"]
+    if untold := sum(one.corrected is None for one in findings):
+        said.append(
+            f"{untold:,} of the groups have no corrected mean: which of their rows are in other groups, too, would "
+            f"tell of fewer than {about['least_rows']:,} rows"
+        )
     for cut in cells.plan.cuts:
         if cut.pooled:
             said.append(
@@ -389,13 +398,13 @@ def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
             )
         if cut.coarser > 1:
             strata = -(-(len(about["begins"]) + 1) // cut.coarser)
-            said.append(f"{cut.column} has {cut.count:,} values: it was counted in {strata} strata of the probability")
+            said.append(f"{cut.column} has {cut.count:,} cells: it was counted in {strata} strata of the probability")
     if about["uncrossed"]:
         said.append(
             f"values of {about['uncrossed']:,} pairs of columns were not looked at together: name fewer columns"
         )
-    if findings == SCAN_SETTINGS.max_findings:
-        said.append(f"there may be more than the {findings} findings that are told")
+    if len(findings) == SCAN_SETTINGS.max_findings:
+        said.append(f"there may be more than the {len(findings)} findings that are told")
     return tuple(said)
 
 

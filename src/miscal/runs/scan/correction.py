@@ -91,9 +91,11 @@ class ScanCorrection(Part):
 class Shifted:
     """A finding to be corrected: its rows as `member` names them and as `split` has them, and its effect.
 
-    `scores`: of a trend, of its cells. `fewer`: design effect of its mean: of so many times fewer rows is what it says.
+    `number`: of the finding, from 1. `scores`: of a trend, of its cells. `fewer`: design effect of its mean: of so many
+    times fewer rows is what it says.
     """
 
+    number: int
     member: Member
     split: Split
     effect: str
@@ -139,7 +141,7 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
     found = _fitted(name, f, y, mass, own)
     shifts = tuple(
         ScanShift(
-            finding=k + 1,
+            finding=one.number,
             effect=TREND if one.scores else one.effect,
             size=float(found.sizes[k]),
             error=float(found.errors[k]),

@@ -19,6 +19,7 @@ from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
+from miscal.data.merging import runs
 from miscal.data.readers.candidate_groups import LEAST_UNITS, names_identity
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
@@ -31,6 +32,8 @@ STRATA, STRATUM_ROWS = 128, 64
 MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
 _POINTS, _CELLS = 20_000, 4_096
+_PARTS = 8
+"""Where cells must have some rows, bins have so many times as many, and there are as many of them at least."""
 _HEAVIEST, _MOST_COUNTED = 1e30, 10**15
 """The largest weight, and sum of counts: beyond, what is made of them is lost in rounding, or too large."""
 _TOGETHER = (64, 32, 16, 8, 4, 2)
@@ -241,7 +244,7 @@ def _other_values(relation: Relation, sums: Sums, outcome_is: str) -> list[str]:
     return [said] if len(others) > 1 else []
 
 
-def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Planned:
+def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any, least_rows: int) -> Planned:
     """Cut the probability into strata and columns into cells, from counts of rows."""
     terms = sums.terms()
     known = Relation(relation.frame.select(**sums.base(outcome_is)), relation.name, relation.show)
@@ -249,10 +252,12 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
     n, events = float(fine["n"].sum()), float(fine["y"].sum())
     if not 0 < events < n:
         raise InputError(f"all {n:,.0f} outcomes are alike: a scan needs rows of either outcome")
-    begins = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float))
+    if n < 2 * least_rows:
+        raise InputError(f"{argument('least_rows')}: {relation.name} has {n:,.0f} rows, too few for two cells of it")
+    begins = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float), least_rows)
     cuts, left_out, sizes = [], [], []
     for name in _names(relation, sums, columns):
-        cut, why, rows = _cut(relation, sums, name, n, len(begins) + 1)
+        cut, why, rows = _cut(relation, sums, name, n, len(begins) + 1, least_rows)
         if cut is None:
             left_out.append((name, why))
             continue
@@ -268,18 +273,31 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
     able = (pair for pair, many in promising.items() if many)
     pairs = sorted(able, key=lambda pair: (binned(pair), -promising[pair]))
     strata = len(begins) + 1
-    crossed = tuple(
-        (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
-        for one, two in pairs[:MOST_PAIRS]
-    )
+    crossed = []
+    for pair in pairs[:MOST_PAIRS]:
+        typical = float(np.prod([_typical(sizes[place]) for place in pair])) / n
+        coarser = max(4 if strata >= 64 else 1, _coarser(typical, strata, least_rows))
+        crossed.append(tuple(_in_pairs(cuts[place], sizes[place], least, coarser) for place in pair))
     seen = sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
     uncrossed = max(0, len(pairs) - MOST_PAIRS)
-    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events, uncrossed, seen)
+    return Planned(CellPlan(tuple(cuts), tuple(crossed)), begins, tuple(left_out), n, events, uncrossed, seen)
 
 
-def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
+def _typical(rows: np.ndarray) -> float:
+    """Return how many rows the cell of a row has, on average."""
+    return float(rows @ rows / rows.sum())
+
+
+def _coarser(typical: float, strata: int, least: int) -> int:
+    """Return how many strata are one so that most parts of a cell within strata have so many rows."""
+    coarser = 1
+    while least > 1 and strata > 4 * coarser and typical * coarser < 2 * least * strata:
+        coarser *= 2
+    return coarser
+
+
+def _in_pairs(cut: Cut, rows: np.ndarray, least: float, coarser: int) -> Cut:
     """Return a column as it is cut in pairs: in wide bins, or in the texts that have rows enough for a pair."""
-    coarser = 4 if strata >= 64 else 1
     if cut.kind != TEXT:
         return replace(wide(cut), coarser=coarser)
     kept = tuple(value for value, many in zip(cut.values, rows.tolist(), strict=True) if many >= least)
@@ -300,12 +318,12 @@ def _names(relation: Relation, sums: Sums, columns: Any) -> list[str]:
     return names
 
 
-def _strata(cells: np.ndarray, rows: np.ndarray) -> tuple[int, ...]:
+def _strata(cells: np.ndarray, rows: np.ndarray, least: int) -> tuple[int, ...]:
     """Return cells at which strata of about equal counts begin, but for the first.
 
     Where hardly fewer strata can be told apart by wider cells, they are: answers are shorter.
     """
-    many = int(np.clip(rows.sum() // STRATUM_ROWS, 1, STRATA))
+    many = int(np.clip(rows.sum() // max(STRATUM_ROWS, 2 * least), 1, STRATA))
     found = _equal(cells, rows, many)
     for together in _TOGETHER:
         wider, at = np.unique(cells // together, return_inverse=True)
@@ -325,7 +343,9 @@ def _equal(cells: np.ndarray, rows: np.ndarray, many: int) -> tuple[int, ...]:
     return tuple(int(cells[place]) for place in sorted(begins) if 0 < place < len(cells))
 
 
-def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tuple[Cut | None, str, np.ndarray]:
+def _cut(
+    relation: Relation, sums: Sums, name: str, n: float, strata: int, least: int
+) -> tuple[Cut | None, str, np.ndarray]:
     """Cut a column; with why it is left out, and with about how many rows its cells have."""
     kind, none = relation.kind_of(name), np.zeros(0)
     if kind is None:
@@ -344,9 +364,45 @@ def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tu
     if cut is None:
         return None, why, none
     coarser = 1
+    if least > 1:
+        cut, why, rows = _enough(relation, sums, cut, least)
+        if cut is None:
+            return None, why, none
+        coarser = _coarser(_typical(rows), strata, least)
+        if cut.edges:
+            rows = np.bincount(np.searchsorted(wide(cut).edges, (-np.inf, *cut.edges), "right"), rows)
     while strata / coarser * cut.count > MOST_CELLS:
         coarser *= 2
     return replace(cut, coarser=coarser), "", rows
+
+
+def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut | None, str, np.ndarray]:
+    """Cut a column anew so that every cell has rows enough; with why that is not possible, and rows of its cells."""
+    counted = relation.ask({"code": cut.code()}, {"n": sums.rows})
+    rows = np.zeros(cut.count + 2)
+    np.add.at(rows, cut.codes_of(counted["code"]).to_numpy(), counted["n"].to_numpy())
+    *rows, blank, pooled = rows.tolist()
+    if 0 < blank < least and cut.kind == TEXT:
+        cut, blank, pooled = replace(cut, blank=False, pooled=cut.pooled + 1), 0.0, pooled + blank
+    elif 0 < blank < least:
+        return None, f"has fewer than {least} rows without a value: fill them, or leave these rows out", np.zeros(0)
+    if cut.kind == TEXT:
+        order = sorted(range(cut.count), key=lambda place: -rows[place])
+        while order and (rows[order[-1]] < least or 0 < pooled < least):
+            pooled += rows[order.pop()]
+        kept = sorted(order)
+        gone = cut.pooled + cut.count - len(kept)
+        cut = replace(cut, values=tuple(cut.values[k] for k in kept), pooled=gone, pooled_rows=round(pooled))
+        rows = [rows[k] for k in kept]
+    elif cut.edges or min(rows) < least:
+        whole = cut.whole if cut.edges else all(value == int(value) for value in cut.values)
+        run = runs(np.array(rows), max(least, min(_PARTS * least, sum(rows) / _PARTS)))
+        rows = np.bincount(run, rows).tolist()
+        ends = zip(cut.edges or cut.values[1:], np.diff(run), strict=True)
+        cut = replace(cut, values=(), edges=tuple(end for end, new in ends if new), whole=whole)
+    if len(rows) + (blank > 0) + (pooled > 0) < 2 or not rows:
+        return None, f"has no two values of {least} rows", np.zeros(0)
+    return cut, "", np.array(rows)
 
 
 def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | None, str, np.ndarray]:
