@@ -128,7 +128,9 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
     """
     mass, y = rows.mass, rows.correct
     stratum = rows.stratum if rows.stratum is not None else np.arange(len(rows))
-    f = (np.bincount(stratum, mass * rows.confidence) / np.bincount(stratum, mass))[stratum]
+    # the mean of rows of one stratum and of the same groups, whatever their outcomes
+    same = np.unique(np.column_stack([stratum, *(one.split.tested for one in shifted)]), axis=0, return_inverse=True)[1]
+    f = (np.bincount(same.ravel(), mass * rows.confidence) / np.bincount(same.ravel(), mass))[same.ravel()]
     dealt = deal(rows, [one.split.tested for one in shifted], effect)
     tried: dict[tuple[str, bool], float] = {}
     for name, some in product(MAPS, (False, True)[: 1 + bool(shifted)]):
