@@ -192,6 +192,10 @@ class Sums:
     def unit(self) -> nw.Expr:
         """What is counted once."""
         column = nw.col(self.group or "")
+        if self.period == "week":  # from Monday on, by days since the first Monday of the calendar
+            years = column.dt.year() - 1
+            days = 365 * years + years // 4 - years // 100 + years // 400 + column.dt.ordinal_day() - 1
+            return days // 7
         return column if self.period is None else column.dt.truncate(PERIODS[self.period])
 
     @property

@@ -484,6 +484,20 @@ def test_days_of_dates_are_units(days, engine):
     )
 
 
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(("period", "part"), [("hour", "%F %H"), ("week", "%G %V"), ("month", "%Y %m"), ("year", "%Y")])
+def test_periods_are_units(days, engine, period, part):
+    frame = days.with_columns(at=pl.datetime(2023, 12, 28) + (pl.col("at") - pl.col("at").min()) * 6)
+    frame = frame.with_columns(unit=pl.col("at").dt.strftime(part))
+    source = frame if engine == "polars" else duckdb.connect().from_arrow(frame.to_arrow())
+    one, other = (
+        miscal.scan(source, columns="weekday", group=group, **EVENT).summary for group in ("unit", f"at:{period}")
+    )
+    np.testing.assert_allclose(
+        [value.hidden.interval for value in one.values], [value.hidden.interval for value in other.values], rtol=1e-9
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

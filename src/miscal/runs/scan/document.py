@@ -25,8 +25,9 @@ from miscal.runs.scan.plan import stored_cut
 CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE = (
     "cells.parquet", "summary.json", "correction.json", "correction.sql", "correction.py", "report.html",
 )  # fmt: skip
-_ABOUT = {"kind": str, "source": str, "probability": str, "outcome": str, "weight": str | None, "group": str | None,
-          "begins": list, "left_out": list, "notes": list, "terms": list, "uncrossed": int, "least_rows": int}  # fmt: skip
+_ABOUT: dict[str, Any] = dict.fromkeys(("kind", "source", "probability", "outcome"), str)
+_ABOUT |= dict.fromkeys(("begins", "left_out", "notes", "terms"), list) | {"uncrossed": int, "least_rows": int}
+_ABOUT |= dict.fromkeys(("weight", "group"), str | None)
 """What cells say of themselves."""
 FORMAT = 2
 """Version of the layout of the cells and of the summary; others are refused."""

@@ -380,7 +380,7 @@ def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut |
     """Cut a column anew so that every cell has rows enough; with why that is not possible, and rows of its cells."""
     counted = relation.ask({"code": cut.code()}, {"n": sums.rows})
     rows = np.zeros(cut.count + 2)
-    np.add.at(rows, cut.codes_of(counted["code"]).to_numpy(), counted["n"].to_numpy())
+    np.add.at(rows, cut.codes_of(counted["code"]).to_numpy(), counted["n"].cast(pl.Float64).to_numpy())
     *rows, blank, pooled = rows.tolist()
     if 0 < blank < least and cut.kind == TEXT:
         cut, blank, pooled = replace(cut, blank=False, pooled=cut.pooled + 1), 0.0, pooled + blank
