@@ -212,6 +212,119 @@ def test_options_that_do_not_fit_are_refused(rows, options, said):
         miscal.scan(rows, **options)
 
 
+def engines(frame):
+    """The same rows, asked by polars and by DuckDB."""
+    return frame.lazy(), duckdb.connect().from_arrow(frame.to_arrow())
+
+
+def test_pooled_empty_missing_and_marks_are_told_apart():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["", "?", "??", "\N{SYMBOL FOR NULL}", "(missing)", None], 3_000).astype(object)
+    kind[:90] = [f"rare {k}" for k in range(90)]
+    frame = table(1, 3_000).select("risk", "late", kind=pl.Series(kind.tolist()))
+    for source in engines(frame):
+        found = miscal.scan(source, group="none", **EVENT).summary
+        sizes = {one.condition: one.n for one in found.values}
+        assert {one.value: n for one, n in sizes.items() if hasattr(one, "value")} == {
+            text: frame["kind"].to_list().count(text) for text in ("", "?", "??", "\N{SYMBOL FOR NULL}", "(missing)")
+        }
+        assert [n for one, n in sizes.items() if not hasattr(one, "value")] == [frame["kind"].null_count()]
+        assert (found.columns[0].pooled, found.columns[0].pooled_rows) == (90, 90)
+
+
+def test_texts_are_no_truths():
+    rng = np.random.default_rng(1)
+    frame = table(1, 2_000).select("risk", "late", k=pl.Series(rng.choice(["True", "False"], 2_000)))
+    frame = frame.with_columns(pl.when(pl.int_range(2_000) < 15).then(pl.lit("true")).otherwise("k").alias("k"))
+    for source in engines(frame):
+        found = miscal.scan(source, group="none", **EVENT).summary
+        assert {one.value: one.n for one in found.values} == dict(
+            frame["k"].value_counts().filter(pl.col("count") > 20).rows()
+        )
+
+
+def test_nan_is_null_at_every_door(rows):
+    half = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit(float("nan")))
+    frame = rows.with_columns(user_id=half.otherwise(pl.int_range(pl.len()) % 90), x=half.otherwise("hour"))
+    for source in engines(frame):
+        found = miscal.scan(source, columns="x", **EVENT).summary
+        assert found.group == "day:day"
+        assert {one.value: one.n for one in found.values}["(missing)"] == 2_000
+    for source in engines(frame):
+        with pytest.raises(InputError, match="'user_id' has 2,000 rows without a group"):
+            miscal.scan(source, group="user_id", **EVENT)
+    for source in engines(frame.with_columns(late=half.otherwise("late"))):
+        with pytest.raises(InputError, match="'late' has 2,000 rows without an outcome"):
+            miscal.scan(source, positive="1.0", **EVENT)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "positive", "events"),
+    [
+        (pl.col("late").cast(float), "1", 1),
+        (pl.col("late"), "1.0", 1),
+        (pl.col("late") == 1, "True", 1),
+        (pl.col("late") == 1, "false", 0),
+        (pl.col("late").replace_strict({0: "on time", 1: "1"}), "1", 1),
+        (pl.when(pl.int_range(pl.len()) < 9).then(7).otherwise("late"), "0", 0),
+    ],
+)
+def test_the_event_is_read_as_what_it_is(rows, outcome, positive, events):
+    frame = rows.with_columns(late=outcome)
+    expected = frame["late"].cast(pl.String).is_in([str(events), str(bool(events)).lower(), f"{events}.0"]).sum()
+    for source in engines(frame):
+        found = miscal.scan(source, positive=positive, columns="carrier", **EVENT).summary
+        assert found.events == expected
+        assert any("every other value as 0" in one for one in found.warnings) == (frame["late"].n_unique() > 2)
+        with pytest.raises(InputError, match="nowhere holds 'never'"):
+            miscal.scan(source, positive="never", **EVENT)
+
+
+def test_rows_without_weight_do_not_count(rows):
+    frame = rows.with_columns(w=pl.Series(np.random.default_rng(0).choice([0.0, 2.0], len(rows))))
+    own = frame.filter(pl.col("w") > 0)
+    for source in engines(frame):
+        found = miscal.scan(source, weight="w", group="none", **EVENT).summary
+        assert found.n == len(own)
+        assert f"w: {len(rows) - len(own):,} rows have 0, and do not count" in found.warnings
+        assert {one.value: one.n for one in found.values if one.column == "carrier"} == dict(
+            own["carrier"].value_counts().rows()
+        )
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"), [(0.0, "no rows with a 'w' above 0"), (1e200, "must hold weights: 0, or from 1e-30 to 1e\\+30")]
+)
+def test_weights_that_cannot_be_counted_are_refused(rows, weight, said):
+    with pytest.raises(InputError, match=said):
+        miscal.scan(rows.with_columns(w=weight), weight="w", **EVENT)
+    counted = rows.drop("late").with_columns(n=10**15, k=10**14)
+    with pytest.raises(InputError, match="adds up to more than"):
+        miscal.scan(counted, probability="risk", count="n", events="k")
+
+
+@pytest.mark.parametrize("name", ["*", "^c.*$", ""])
+def test_names_that_are_patterns_are_left_out_or_refused(rows, name):
+    for source in engines(rows.rename({"carrier": name})) if name else [rows.rename({"carrier": name})]:
+        assert name in [one.name for one in miscal.scan(source, **EVENT).summary.left_out]
+        with pytest.raises(InputError):
+            miscal.scan(source, columns=[name], **EVENT)
+        with pytest.raises(InputError, match="SQL takes for all columns, or for none"):
+            miscal.scan(source, probability="risk", event=name)
+
+
+def test_names_that_differ_by_case_alone_are_refused(rows, tmp_path):
+    frame = rows.with_columns(Carrier=pl.col("hour"))
+    frame.write_parquet(tmp_path / "rows.parquet")
+    frame.write_csv(tmp_path / "rows.csv")
+    for source in (frame, tmp_path / "rows.parquet", tmp_path / "rows.csv"):
+        with pytest.raises(InputError, match="'carrier' has a twin"):
+            miscal.scan(source, **EVENT)
+        assert [one.name for one in miscal.scan(source, columns="hour", **EVENT).summary.columns] == ["hour"]
+    rows.with_columns(carrier_1="hour").write_parquet(tmp_path / "rows.parquet")
+    assert "carrier_1" in [one.name for one in miscal.scan(tmp_path / "rows.parquet", **EVENT).summary.columns]
+
+
 def test_outcomes_that_are_all_alike_and_no_rows_are_refused(rows):
     with pytest.raises(InputError, match="all 4,000 outcomes are alike"):
         miscal.scan(rows.with_columns(late=0), **EVENT)
@@ -296,6 +409,40 @@ def test_cells_are_a_source_of_their_own(saved):
     for name in ("digest", "seconds"):
         del written[name], found[name]
     assert found == written
+
+
+def blanked(cells):
+    return cells.with_columns(n=pl.when(pl.int_range(pl.len()) == 9).then(None).otherwise("n"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cells: cells.drop("fy"),
+        lambda cells: cells.drop("stratum"),
+        lambda cells: cells.head(40),
+        lambda cells: pl.concat([cells, cells[1:]]),
+        lambda cells: cells.with_columns(n=pl.lit("many")),
+        lambda cells: cells.with_columns(-pl.col("n")),
+        lambda cells: cells.with_columns(pl.col("stratum") + 0.5),
+        lambda cells: cells.with_columns(about=pl.lit("{}")),
+        blanked,
+    ],
+)
+def test_cells_of_another_tool_are_refused_in_one_line(saved, tmp_path, change):
+    change(pl.read_parquet(saved / "cells.parquet")).write_parquet(tmp_path / "cells.parquet")
+    with pytest.raises(FileError, match="scan the rows again") as refused:
+        miscal.scan(tmp_path / "cells.parquet")
+    assert "\n" not in str(refused.value)
+
+
+def test_cells_may_come_in_other_types(saved, tmp_path):
+    cells = pl.read_parquet(saved / "cells.parquet")
+    cells.sample(fraction=1, shuffle=True, seed=1).with_columns(pl.col(pl.Int64).cast(pl.Float64)).write_parquet(
+        tmp_path / "cells.parquet"
+    )
+    one, other = (miscal.scan(folder / "cells.parquet").findings for folder in (saved, tmp_path))
+    np.testing.assert_allclose(one["p_adjusted"], other["p_adjusted"], rtol=1e-9)
 
 
 def test_cells_know_what_was_counted(saved):
