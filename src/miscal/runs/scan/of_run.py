@@ -34,6 +34,9 @@ from miscal.findings.ledger.blocks import Split
 from miscal.findings.ledger.groups import frame_of_rows
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 
+_TRUTHS = ("True", "False")
+"""Values of a column of truths, which the table of a run holds as texts."""
+
 
 @dataclass(frozen=True)
 class ReadableCorrection:
@@ -122,10 +125,9 @@ def _one_column(condition: Condition, frame: Frame) -> tuple[Cut, Sequence[int]]
     if isinstance(condition, AnyOf):
         return _any_of(condition.conditions, frame)
     if isinstance(condition, Value) and condition.of != "date":
-        return Cut(condition.column, condition.of, (condition.value,), truth=_truth(condition.column, frame)), [0]
+        return Cut(condition.column, condition.of, (condition.value,), truth=condition.value in _TRUTHS), [0]
     if isinstance(condition, Levels) and frame.numbers(condition.column)[0] is None:
-        cut = Cut(condition.column, TEXT, condition.values, truth=_truth(condition.column, frame))
-        return cut, range(len(condition.values))
+        return Cut(condition.column, TEXT, condition.values), range(len(condition.values))
     if isinstance(condition, Missing):
         numbers, dates = frame.numbers(condition.column)
         return Cut(condition.column, DATE if dates else NUMBER if numbers is not None else TEXT), [1]
@@ -151,13 +153,8 @@ def _any_of(conditions: Sequence[Condition], frame: Frame) -> tuple[Cut, Sequenc
         return None
     values: list[Any] = list(dict.fromkeys(value for cut, _ in known for value in cut.values))
     blank = any(not cut.values for cut, _ in known)
-    truth = any(cut.truth for cut, _ in known)
+    truth = all(value in _TRUTHS for value in values)
     return replace(known[0][0], values=tuple(values), truth=truth), range(len(values) + blank)
-
-
-def _truth(column: str, frame: Frame) -> bool:
-    """Say whether values are True and False, not texts."""
-    return any(isinstance(value, (bool, np.bool_)) for value in frame.columns[column])
 
 
 def _timed(cut: Cut, frame: Frame) -> Cut:
