@@ -76,17 +76,6 @@ def test_each_csv_is_read_as_it_is_written(tmp_path):
     same(tmp_path)
 
 
-@endings
-@pytest.mark.parametrize("names", [("region", "Region"), ("region", "")], ids=["twins by case", "without a name"])
-def test_names_that_duckdb_would_change_are_refused(tmp_path, ending, names):
-    one, other = names
-    put(tmp_path, f"a{ending}", ROWS.select(pl.col("risk"), pl.col("region").alias(one), pl.col("late").alias(other)))
-    if ending == ".parquet" and not other:
-        return
-    with pytest.raises(FileError, match="rename"):
-        open_relation(tmp_path / f"a{ending}")
-
-
 def test_a_name_with_a_number_is_a_name(tmp_path):
     rows = ROWS.rename({"late": "region_1", "day": 'a "b"'})
     put(tmp_path, "a.csv", rows)

@@ -72,7 +72,7 @@ class Relation:
 
     def where(self, condition: nw.Expr) -> Relation:
         """Return the rows that meet a condition."""
-        return Relation(self.frame.filter(condition), self.name, self.show)
+        return Relation(self.frame.filter(condition), self.name, self.show, self.files)
 
     def collect(self, asked: nw.LazyFrame) -> pl.DataFrame:
         """Run a question."""
@@ -241,14 +241,12 @@ def _together(files: Sequence[Path]) -> Any:
 
 
 def _columns(path: Path, rows: Any) -> dict[str, str]:
-    """Return the types of a file's columns; refuse what DuckDB would call or read otherwise than it is written."""
-    parquet, found = path.suffix.lower() == ".parquet", dict(zip(rows.columns, map(str, rows.types), strict=True))
-    with path.open(encoding="utf-8", errors="replace") as file:
-        there = _tried(scan_parquet(path).collect_schema, str(path)) if parquet else file.read(1 << 20)
-    if made := [name for name in found if name not in there and name.replace('"', '""') not in there]:
-        raise FileError(f"{path} has a column without a name, or two that differ in case alone: rename it ({made[0]})")
-    if "TIMESTAMP" in found.values() and not parquet and _DAY_OR_MONTH.search(there):
-        raise FileError(f"{path} has times whose day and month would be guessed: write them as 2024-12-31 23:59:59")
+    """Return the types of a file's columns; refuse times that DuckDB would guess."""
+    found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    if path.suffix.lower() == ".csv" and "TIMESTAMP" in found.values():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if _DAY_OR_MONTH.search(file.read(1 << 20)):
+                raise FileError(f"{path} has times whose day and month would be guessed: write 2024-12-31 23:59:59")
     return found
 
 
