@@ -201,7 +201,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     for what, column in {names[0]: sums.probability, names[1]: sums.event, **roles}.items():
         if column is not None:
             relation.check([column], what)
-    stamp = relation.stamp()
+    opened, stamp = relation, relation.stamp()
     if asked.group in ("auto", "none"):
         asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
         sums = sums_of(asked)
@@ -243,7 +243,7 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n, parts))
     source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
     found = summarised(Cells(about, planned.cells, source.asked), start, source)
-    if relation.stamp() != stamp:
+    if opened.stamp() != stamp:
         raise InputError(f"{relation.name} changed while it was read: scan a copy, or a table that nobody writes to")
     return found
 
