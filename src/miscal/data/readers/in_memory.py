@@ -107,7 +107,8 @@ def _entries(values: Any) -> list[Any]:
     if isinstance(series, nw.Series):
         gone = series.is_null().to_list()
         return [None if missing else entry for missing, entry in zip(gone, series.to_list(), strict=True)]
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    entries = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [None if isinstance(one, float) and one != one else one for one in entries]
 
 
 def _from_objects(name: str, values: Any) -> pl.Series:

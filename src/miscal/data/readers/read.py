@@ -54,6 +54,7 @@ from miscal.data.readers.rows import (
     metadata_of,
     missing,
     numbers,
+    refuse_missing,
     refuse_repeated,
     texts,
     unseen_note,
@@ -132,6 +133,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     usable, dropped = _valid_rows(rows, roles, x, drop=drop)
     rows, weights, about_weights = _drop_weightless(usable, roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
+    refuse_missing(rows, [roles.correct])
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError, argument
@@ -65,6 +66,18 @@ def exactly(names: Sequence[str], columns: Sequence[str]) -> pl.Expr:
     """
     place = {name: i for i, name in enumerate(columns)}
     return pl.nth([place[name] for name in names])
+
+
+def nan_as_null(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read NaN, which pandas and numpy write where a number is missing, as missing.
+
+    Examples
+    --------
+    >>> nan_as_null(pl.DataFrame({"^a$": [1.0, float("nan")], "a": [float("nan"), 2.0]})).rows()
+    [(1.0, None), (None, 2.0)]
+    """
+    # the frame's own fill_nan takes the name ^a$ for a pattern
+    return frame.with_columns(selectors.float().fill_nan(None))
 
 
 # --- paths --------------------------------------------------------------------------------------------------------
