@@ -103,3 +103,12 @@ def test_true_and_one_are_the_same_event_in_every_format(kind, name, tmp_path):
     for positive in ("True", "true", True, "1", 1, "1.0", np.True_):
         found = read_triples(source, probability="confidence", event="late", positive=positive, features="x_1")
         assert found.correct.tolist() == outcome.to_list()
+
+
+@pytest.mark.parametrize(
+    "weights", [[0.0], [1e200], [1e-200], [-1.0], [1e90, *[1.0] * (N - 1)], [1.0, *[0.0] * (N - 1)]]
+)
+def test_weights_by_which_nothing_counts_are_refused(weights):
+    data = frame().with_columns(w=pl.Series(weights * (N // len(weights))))
+    with pytest.raises(InputError, match="weight"):
+        read_triples(data, features="x_1", weight="w")

@@ -19,7 +19,7 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.tables import scan_parquet
-from miscal.data.readers import delimited, hf_dataset, in_memory, jsonl, parquet, scored
+from miscal.data.readers import delimited, in_memory, jsonl, parquet, scored
 from miscal.data.readers.delimited import Dialect, ends_of
 from miscal.data.readers.table import (
     Table,
@@ -34,15 +34,15 @@ from miscal.data.readers.table import (
     refuse_binary,
 )
 
-READERS = (parquet, delimited, jsonl, scored, hf_dataset, in_memory)
+READERS = (parquet, delimited, jsonl, scored, in_memory)
 
 
 def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
     """Open a file, folder or table in memory with the first reader that accepts it.
 
-    `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score`` or ``datasets.save_to_disk``; a pandas,
-    polars or pyarrow frame; a dictionary of arrays; `encoding`: of text files; `csv_escape`: of csv and tsv files: the
-    character that stands before a quotation mark inside a quoted field. By default such a mark is doubled.
+    `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score``; a pandas, polars or pyarrow
+    frame, or a dataset of Hugging Face; a dictionary of arrays; `encoding`: of text files; `csv_escape`: of csv and
+    tsv files: the character that stands before a quotation mark inside a quoted field. By default it is doubled.
     """
     if isinstance(source, (str, Path)):
         source = existing(Path(source))
@@ -54,10 +54,10 @@ def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None =
             table = reader.read(source, encoding=encoding)
             return replace(table, load=lambda names, load=table.load: nan_as_null(load(names)))
     if isinstance(source, Path):
-        unknown = "a folder that neither miscal score nor datasets.save_to_disk wrote"
+        unknown = "a folder that miscal score did not write"
         raise FileError(
             f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
-            ".jsonl file, a folder written by miscal score, or a dataset on disk"
+            ".jsonl file, or a folder written by miscal score"
         )
     raise InputError(
         f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"

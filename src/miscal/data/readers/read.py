@@ -76,8 +76,8 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     Parameters
     ----------
     source : path or table
-        .parquet, .csv, .tsv or .jsonl; a folder written by ``miscal score``, or by ``datasets.save_to_disk``; a
-        pandas, polars or pyarrow frame; a dictionary of arrays, e.g. ``{"confidence": f, "correct": y}``.
+        .parquet, .csv, .tsv or .jsonl; a folder written by ``miscal score``; a pandas, polars or pyarrow frame, or a
+        dataset of Hugging Face; a dictionary of arrays, e.g. ``{"confidence": f, "correct": y}``.
     kind : {"answer", "event", "judge"}, optional
         What the probability is of. By default that of the columns named, and an answer where none is.
     seed : int, default 0
@@ -322,6 +322,11 @@ def _drop_weightless(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarr
     kept = values > 0
     if not kept.any():
         raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
+    if values.sum() ** 2 < 2 * (values**2).sum():
+        raise InputError(
+            f"{label('weight', roles.weight)} gives row {rows.row[values.argmax()]} nearly all of the weight, "
+            f"{values.max():.3g} of {values.sum():.3g}: nothing could be said of the others"
+        )
     if kept.all():
         return rows, values, ()
     said = f"{int((~kept).sum()):,} of {len(kept):,} rows were left out: their weight is 0"

@@ -130,7 +130,7 @@ def not_empty(path: Path) -> Path:
 
 
 # the last two: numpy reads the header of a .npy file as Python's own words
-_OF_PARSERS = (OSError, ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError)
+_OF_PARSERS = (OSError, ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError, RecursionError)
 
 
 @contextlib.contextmanager
