@@ -112,3 +112,13 @@ def test_weights_by_which_nothing_counts_are_refused(weights):
     data = frame().with_columns(w=pl.Series(weights * (N // len(weights))))
     with pytest.raises(InputError, match="weight"):
         read_triples(data, features="x_1", weight="w")
+
+
+@pytest.mark.parametrize("name", ["^a$", "*", "^x.*$"])
+@pytest.mark.parametrize("values", [[1.0, 2.5, 3.0], ["a", "b", "a"]])
+def test_a_column_of_any_name_can_be_blank(name, values):
+    data = pl.DataFrame({name: values, "a": [1.0, 2.0, 4.0]})
+    encoder = FeatureColumns([name, "a"]).fit(data)
+    plain = FeatureColumns(["k", "a"]).fit(data.rename({name: "k"}))
+    X = encoder.transform(data)
+    np.testing.assert_array_equal(encoder.blanked(X, name), plain.blanked(X, "k"))
