@@ -7,9 +7,10 @@ Two versions of a model whose probabilities both miss the same thing, the region
     sets      each has predicted rows of its own
     matched   both have predicted the same events
     worse     as sets, and the second also misses the region "west", by 1 in log-odds
+    higher    as matched, but nothing is missed, and the second is 6 points too high everywhere
 
 Runs are made by `quick`. In `sets` and `matched` nothing differs but noise, and at most one candidate in ten may be
-stopped: missed where a binomial test at 1 % rejects that. `worse` says how many are stopped that should be.
+stopped: missed where a binomial test at 1 % rejects that. `worse` and `higher` say how many are stopped that should be.
 """
 
 import sys
@@ -23,7 +24,7 @@ from scipy.stats import binomtest
 from _script import limit_threads, options, results, show, target
 from miscal import compare, discover
 
-WORLDS, PARTS, LEVEL, MISSED_P = ("sets", "matched", "worse"), 20, 0.1, 0.01
+WORLDS, NULLS, PARTS, LEVEL, MISSED_P = ("sets", "matched", "worse", "higher"), ("sets", "matched"), 20, 0.1, 0.01
 
 
 def versions(world: str, n: int, seed: int) -> list[pl.DataFrame]:
@@ -31,13 +32,18 @@ def versions(world: str, n: int, seed: int) -> list[pl.DataFrame]:
     rng = np.random.default_rng((seed, 522, WORLDS.index(world)))
     drawn = []
     for version in range(2):
-        if not (drawn and world == "matched"):
+        if not (drawn and world in ("matched", "higher")):
             region, age = rng.choice(["north", "south", "east", "west"], n), rng.integers(18, 90, n)
             plan, base = rng.integers(0, 6, n).astype(str), rng.normal(-0.8, 1, n)
-            missed = 0.8 * (region == "south") + (world == "worse") * version * (region == "west")
+            missed = 0.8 * (region == "south") * (world != "higher") + (world == "worse") * version * (region == "west")
             y = (rng.random(n) < expit(base + missed)).astype(int)
-        columns = {"id": np.arange(n) + (0 if world == "matched" else version * n), "region": region, "plan": plan}
-        drawn.append(pl.DataFrame({**columns, "age": age, "f": expit(base + rng.normal(0, 0.2, n)), "y": y}))
+        columns = {
+            "id": np.arange(n) + (0 if world in ("matched", "higher") else version * n),
+            "region": region,
+            "plan": plan,
+        }
+        f = expit(base + rng.normal(0, 0.2, n)) + 0.06 * version * (world == "higher")
+        drawn.append(pl.DataFrame({**columns, "age": age, "f": np.minimum(f, 1.0), "y": y}))
     return drawn
 
 
@@ -65,7 +71,7 @@ def main() -> None:
     for world in WORLDS:
         own, many = [store[key] for key in keys if key[0] == world], each * PARTS
         whole, group = (sum(one[name] for one in own) for name in ("whole", "group"))
-        if world != "worse":
+        if world in NULLS:
             met.append(binomtest(min(many, whole + group), many, LEVEL, alternative="greater").pvalue >= MISSED_P)
         shown.append([world, args.rows, many, whole, group])
     head = ["world", "rows", "pairs", "stopped by all rows", "stopped by a group"]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from miscal.runs.monitor.document import Monitoring
     from miscal.runs.run import Run, load
     from miscal.runs.scan.command import Scan, scan
-    from miscal.runs.verify import Verified, verify
 
 __all__ = [
     "DecisionDisplay",
@@ -52,7 +51,6 @@ __all__ = [
     "RunComparison",
     "Scan",
     "Triples",
-    "Verified",
     "__version__",
     "compare",
     "discover",
@@ -62,7 +60,6 @@ __all__ = [
     "monitor",
     "read_triples",
     "scan",
-    "verify",
 ]
 
 _HOMES = {
@@ -80,7 +77,6 @@ _HOMES = {
     "RunComparison": "runs.compare.comparison",
     "Scan": "runs.scan.command",
     "Triples": "data.triples",
-    "Verified": "runs.verify",
     "compare": "runs.compare.comparison",
     "discover": "runs.discover",
     "honest_field": "estimators.honest",
@@ -88,7 +84,6 @@ _HOMES = {
     "monitor": "runs.monitor.command",
     "read_triples": "data.readers",
     "scan": "runs.scan.command",
-    "verify": "runs.verify",
 }
 _ROOMS = ("calibration", "metrics", "study")
 

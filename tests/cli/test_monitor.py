@@ -413,3 +413,35 @@ def test_a_kill_between_any_two_writes_leaves_the_old_or_the_new_monitor(watch, 
     for folder in snapshots:
         told = Monitoring.model_validate_json((folder / "monitor" / "monitor.json").read_text())
         assert told.model_copy(update={"run": "run"}).to_json() == after
+
+
+def test_rows_of_the_run_are_no_later_rows(tmp_path, few_folds, capsys):
+    rows = [with_groups(n, seed).with_columns(id=pl.int_range(n) + start) for n, seed, start in
+            ((240, 0, 0), (100, 1, 1_000))]  # fmt: skip
+    rows[0].write_parquet(tmp_path / "data.parquet")
+    asked = [*OPTIONS, "--quick"]
+    assert main(["discover", str(tmp_path / "data.parquet"), "--out", str(tmp_path / "run"), *asked]) == 0
+
+    def look(frame):
+        frame.write_parquet(tmp_path / "new.parquet")
+        capsys.readouterr()
+        return main(["monitor", str(tmp_path / "run"), str(tmp_path / "new.parquet")]), capsys.readouterr().err
+
+    # floats, as pandas writes whole numbers beside blanks
+    mixed = pl.concat([rows[1], rows[0][:7]]).with_columns(pl.col("id").cast(float))
+    for _ in range(2):
+        status, said = look(mixed)
+        assert status == 2
+        assert "7 of 107 rows have an 'id' of the run" in said
+        assert look(rows[1])[0] == 0
+        rows[1] = with_groups(100, 2).with_columns(id=pl.int_range(100) + 2_000)
+        # what was learned is known without the data
+        (tmp_path / "data.parquet").unlink(missing_ok=True)
+
+
+def test_rows_without_id_are_dropped_where_that_is_asked(watch):
+    rows = with_groups(100, 1).with_columns(id=pl.int_range(100))
+    rows = rows.with_columns(pl.when(pl.col("id") < 5).then(None).otherwise("id").alias("id"))
+    assert watch(rows).status == 2
+    assert watch(rows, "--on-invalid", "drop").status == 0
+    assert json.loads((watch.folder / "monitor.json").read_text())["rows"] == 95

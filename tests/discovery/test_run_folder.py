@@ -194,6 +194,7 @@ def test_what_is_not_a_run_is_refused(tmp_path):
         check_seal(tmp_path)
     with pytest.raises(FileError, match="not a folder"):
         check_seal(tmp_path / "none")
-    (tmp_path / "manifest.json").write_text('{"sha256": {"../x": "0"}}')
-    with pytest.raises(CorruptFile, match="damaged"):
-        check_seal(tmp_path)
+    for content in (b'{"sha256": {"../x": "0"}}', b"[" * 200_000, b'{"sha256": {"\xff": "0"}}'):
+        (tmp_path / "manifest.json").write_bytes(content)
+        with pytest.raises(CorruptFile, match="damaged"):
+            check_seal(tmp_path)

@@ -65,6 +65,6 @@ class CellStore:
             record = json.loads(self.path(name).read_bytes())
             sums = record.pop("sha256", {})
             fit = all(has_digest(self.path(name, ending), wanted) for ending, wanted in sums.items())
-        except (OSError, ValueError, TypeError, AttributeError):
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):
             return None
         return record if fit and self.endings == set(sums) else None

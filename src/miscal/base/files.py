@@ -49,7 +49,8 @@ _OF_RUST = re.compile(r"\(os error (\d+)\)")
 def system_error(error: BaseException) -> OSError | None:
     """Return the operating system's error behind an error, if there is one.
 
-    Libraries written in Rust (polars, safetensors) tell a full disk in words alone, by errors of their own.
+    Libraries written in Rust (polars, safetensors) and C++ (DuckDB) tell a full disk in words alone, by errors of their
+    own.
 
     Parameters
     ----------
@@ -71,8 +72,9 @@ def system_error(error: BaseException) -> OSError | None:
     if isinstance(error, OSError) and error.errno is not None:
         return error
     said = str(error) if isinstance(error, Exception) else ""
-    # all that Parquet says where the disk is full when it comes to its last lines
-    found = [errno.ENOSPC] if "Invalid thrift: transport error" in said else map(int, _OF_RUST.findall(said))
+    # all that Parquet says where the disk is full when it comes to its last lines; DuckDB has words alone
+    found = [errno.ENOSPC] if "Invalid thrift: transport error" in said else [*map(int, _OF_RUST.findall(said))]
+    found += [number for number in NO_ROOM if os.strerror(number) in said]
     return next((OSError(number, os.strerror(number)) for number in found), None)
 
 
@@ -124,7 +126,7 @@ def disk_errors(what: str, *, room_only: bool = False) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
+def locked(out: str | Path, *, inside: bool = False, kind: str = "lock") -> Iterator[None]:
     """Own a run folder for the length of a ``with`` block.
 
     Parameters
@@ -134,13 +136,15 @@ def locked(out: str | Path, *, inside: bool = False) -> Iterator[None]:
     inside : bool, default False
         Keep the lock in the folder, which must exist then, instead of beside it. For a folder that is filled step by
         step and never renamed: its parent need not be writable.
+    kind : str, default "lock"
+        Another lock than that of whoever writes the folder, for what comes before.
 
     Notes
     -----
     The lock is an advisory ``flock`` on a hidden file beside or in the folder. Where the system has none (Windows),
     there is no protection.
     """
-    path = _sibling(resolve(out) / "inside" if inside else resolve(out), "lock")
+    path = _sibling(resolve(out) / "inside" if inside else resolve(out), kind)
     handle = _lock_file(path, out)
     try:
         yield

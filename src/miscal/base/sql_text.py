@@ -83,8 +83,8 @@ def sigmoid(odds: str) -> str:
 
 def steps(f: str, knots: list[float], values: list[float]) -> str:
     """Write linear interpolation between knots, constant beyond them."""
-    parts = [f"WHEN {f} <= {knots[0]!r} THEN {values[0]!r}"]
+    parts = [f"WHEN {f} <= {real(knots[0])} THEN {real(values[0])}"]
     for low, high, start, end in zip(knots, knots[1:], values, values[1:], strict=False):
-        line = f"{start!r} + ({f} - {low!r}) * {(end - start) / (high - low)!r}" if end != start else f"{start!r}"
-        parts.append(f"WHEN {f} <= {high!r} THEN {line}")
-    return f"(CASE {' '.join(parts)} ELSE {values[-1]!r} END)"
+        line = f" + ({f} - {real(low)}) * {real((end - start) / (high - low))}" if end != start else ""
+        parts.append(f"WHEN {f} <= {real(high)} THEN {real(start)}{line}")
+    return f"(CASE {' '.join(parts)} ELSE {real(values[-1])} END)"

@@ -17,7 +17,6 @@ COMMANDS = {
     "monitor": "monitor",
     "report": "report",
     "scan": "scan",
-    "verify": "verify",
     "show": "show",
     "label-next": "label_next",
     "score": "score",

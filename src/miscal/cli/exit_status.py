@@ -38,6 +38,11 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
     >>> guarded(lambda: None)
     0
     """
+    # a stream that the caller closed leaves its number to the next file that is opened, and prints would go there
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+    sys.stdout, sys.stderr = (one or open(os.devnull, "w") for one in (sys.stdout, sys.stderr))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -52,8 +57,7 @@ def guarded(action: Callable[[], object], *, debug: bool = False) -> int:
             warnings.simplefilter("ignore")
         try:
             status = action()
-            if sys.stdout is not None:  # None where the caller closed it
-                sys.stdout.flush()
+            sys.stdout.flush()
         except BaseException as error:  # every end has its status here, signals included
             if received:  # a library interrupted in the middle may have turned the signal into an error of its own
                 stopped = Stopped(received[0])

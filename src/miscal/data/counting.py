@@ -23,15 +23,14 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
+from miscal.base.cell_store import CellStore
 from miscal.base.errors import InputError, argument
-from miscal.base.files import write_whole
 from miscal.base.tables import read_parquet
+from miscal.data.merging import joined_along, pooled
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, staged
 
 PERIODS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
 MOST_UNITS = 100_000
-BLANK = "\N{SYMBOL FOR NULL}"
-"""Stands for a missing text among the values of a column."""
 POOLED = -1
 _PER_UNIT, _RAREST = 256, 2.0**-23
 """Cells of a unit of log-odds; probabilities nearer to 0 or 1 than this are in the first and the last cell."""
@@ -47,8 +46,10 @@ class Cut:
     """How a column is cut into cells: into values, of which the last cell has what is missing, or between edges.
 
     `values`: texts or numbers that are cells each; `edges`: where one bin ends and the next begins, dates as seconds
-    since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows. `coarser`: how many strata of the
+    since 1970. `pooled`: values that are in no cell, and `pooled_rows` their rows; `blank`: whether what is missing has
+    a cell, and is not pooled. `coarser`: how many strata of the
     probability are one where this column is counted. `whole`: whether all numbers are whole and near each other.
+    `truth`: whether values are True and False, which engines write as texts of their own.
     """
 
     column: str
@@ -60,6 +61,16 @@ class Cut:
     coarser: int = 1
     whole: bool = False
     timed: bool = False
+    truth: bool = False
+    blank: bool = True
+
+    @property
+    def marks(self) -> tuple[str, str]:
+        """Texts that stand for what is missing and for what is pooled: no values."""
+        missing, pooled, *_ = (
+            mark for mark in map("?".__mul__, range(len(self.values) + 2)) if mark not in self.values
+        )
+        return missing, pooled
 
     @property
     def count(self) -> int:
@@ -70,8 +81,11 @@ class Cut:
         """Return the cell of each row; of texts the text itself."""
         column = nw.col(self.column)
         if self.kind == TEXT:
-            text = _as_text(column, self.values).fill_null(BLANK)
-            return nw.when(text.is_in([*self.values, BLANK])).then(text).otherwise(nw.lit("")) if self.pooled else text
+            text, (missing, pooled) = column.cast(nw.String), self.marks
+            if self.truth:
+                text = nw.when(text.is_in(["true", "True"])).then(nw.lit("True")).otherwise(nw.lit("False"))
+            kept = nw.when(text.is_in(list(self.values))).then(text).otherwise(nw.lit(pooled)) if self.pooled else text
+            return nw.when(column.is_null()).then(nw.lit(missing if self.blank else pooled)).otherwise(kept)
         ends = [(_EPOCH + timedelta(seconds=edge)) if self.kind == DATE else edge for edge in self.edges]
         if self.kind == DATE and not self.timed:
             ends = [end.date() for end in ends]
@@ -84,16 +98,8 @@ class Cut:
         """Return what was asked as the numbers of cells."""
         if self.kind != TEXT:
             return values.cast(pl.Int64)
-        places = {value: place for place, value in enumerate((*self.values, BLANK))}
+        places = {value: place for place, value in enumerate((*self.values, self.marks[0]))}
         return values.replace_strict(places, default=POOLED, return_dtype=pl.Int64)
-
-
-def _as_text(column: nw.Expr, values: Sequence[Any]) -> nw.Expr:
-    if tuple(values) in (("False",), ("True",), ("False", "True")):
-        return nw.when(column.cast(nw.String).is_in(["true", "True"])).then(nw.lit("True")).otherwise(
-            nw.when(column.is_null()).then(nw.lit(BLANK)).otherwise(nw.lit("False"))
-        )  # fmt: skip
-    return column.cast(nw.String)
 
 
 def _place(column: nw.Expr, edges: Sequence[Any], first: int = 0, values: Sequence[float] | None = None) -> nw.Expr:
@@ -128,8 +134,7 @@ class Member:
         """Return whether a row belongs to it."""
 
         def is_in(cut: Cut, cells: Sequence[int]) -> nw.Expr:
-            names = (*cut.values, BLANK)
-            known = [names[cell] if cell >= 0 else "" for cell in cells] if cut.kind == TEXT else list(cells)
+            known = [(*cut.values, *cut.marks)[cell] for cell in cells] if cut.kind == TEXT else list(cells)
             return coded(cut).is_in(known)
 
         if len(self.cuts) == 1:
@@ -187,6 +192,10 @@ class Sums:
     def unit(self) -> nw.Expr:
         """What is counted once."""
         column = nw.col(self.group or "")
+        if self.period == "week":  # from Monday on, by days since the first Monday of the calendar
+            years = column.dt.year() - 1
+            days = 365 * years + years // 4 - years // 100 + years // 400 + column.dt.ordinal_day() - 1
+            return days // 7
         return column if self.period is None else column.dt.truncate(PERIODS[self.period])
 
     @property
@@ -218,13 +227,21 @@ class Sums:
         return found
 
     def outcome(self, is_a: str) -> nw.Expr:
-        """Return the outcome as 0 or 1."""
-        column = nw.col(self.event or "")
-        if self.positive is not None or is_a == "boolean":
-            asked = [str(self.positive)] if self.positive is not None else ["true", "True"]
-            hit = column.cast(nw.String).is_in(asked)
-            return nw.when(hit).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-        return column.cast(nw.Float64)
+        """Return the outcome as 0 or 1; `is_a`: boolean, number or text."""
+        column, asked = nw.col(self.event or ""), str(self.positive)
+        if is_a == "boolean":
+            truth = "true" if self.positive is None else asked.lower()
+            hit = column.cast(nw.String).is_in([truth, truth.title()])
+        elif self.positive is None:
+            return column.cast(nw.Float64)
+        elif is_a == NUMBER:
+            try:
+                hit = column.cast(nw.Float64) == float(asked)
+            except ValueError:
+                hit = column.is_null()
+        else:
+            hit = column.cast(nw.String) == nw.lit(asked)
+        return nw.when(hit).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
 
 
 def cell_of(f: nw.Expr, together: int = 1) -> nw.Expr:
@@ -244,29 +261,25 @@ def lower_end(cell: int) -> float:
     return float(expit((cell - _MIDDLE) / _PER_UNIT))
 
 
-class Answers:
+class Answers(CellStore):
     """Answers to questions, kept in a folder until a scan is done: one that was cut off goes on with them.
 
     `about`: of what they are; answers about something else are thrown away.
     """
 
     def __init__(self, folder: Path, about: str) -> None:
-        self.folder, said = folder, folder / "about.json"
-        if not said.is_file() or said.read_text(encoding="utf-8") != about:
-            rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            said.write_text(about, encoding="utf-8")
-
-    def _place(self, question: Question) -> Path:
-        return self.folder / f"{sha256(repr(question).encode()).hexdigest()[:24]}.parquet"
+        super().__init__(folder / sha256(about.encode()).hexdigest()[:24], [".parquet"])
+        if folder.is_dir() and not self.folder.is_dir():
+            rmtree(folder)
 
     def get(self, question: Question) -> pl.DataFrame | None:
         """Return an answer that was given before."""
-        return read_parquet(place) if (place := self._place(question)).is_file() else None
+        name = sha256(repr(question).encode()).hexdigest()[:24]
+        return None if self.find(name) is None else read_parquet(self.path(name, ".parquet"))
 
     def put(self, question: Question, answer: pl.DataFrame) -> None:
         """Keep an answer, whole or not at all."""
-        write_whole(self._place(question), answer.write_parquet)
+        self.save(sha256(repr(question).encode()).hexdigest()[:24], {}, {".parquet": answer.write_parquet})
 
 
 class CellSource:
@@ -431,27 +444,30 @@ def _counted_as(cut: Cut) -> Cut:
 
 
 def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
-    """Merge cells of fewer rows: values first, then memberships, then with the stratum before.
+    """Merge cells of fewer rows with strata beside them, and never one value with another.
+
+    What two values have in common, if it is too few rows in all, is pooled. Where too few rows are in the same groups,
+    they are left out of the last of these; of what a group tells of a value, the smaller part is with the larger.
 
     Examples
     --------
-    >>> cells = pl.DataFrame({"stratum": [0, 0, 1], "n": [30.0, 3.0, 5.0]})
-    >>> merged(cells.group_by("stratum").sum().sort("stratum"), Question(), 20).rows()
-    [(0, 38.0)]
+    >>> cells = pl.DataFrame({"stratum": [0, 2, 5], "n": [30.0, 3.0, 5.0]})
+    >>> merged(cells, Question(), 5).rows(), merged(cells, Question(), 20).rows()
+    ([(0, 33.0), (5, 5.0)], [(1, 38.0)])
     """
-    keys = list(question.keys)
-    rare = pl.col("n") < least
-    for name, other in [*((k, POOLED) for k in keys if k.startswith("cell")), *((k, 0) for k in keys[1:] if "m" in k)]:
-        if (cells["n"] >= least).all():
-            return cells
-        cells = cells.with_columns(pl.when(rare).then(pl.lit(other, pl.Int64)).otherwise(name).alias(name))
-        cells = cells.group_by(keys).sum().sort(keys)
-    while len(cells) > 1 and not (cells["n"] >= least).all():
-        place = int(cells["n"].arg_min() or 0)
-        other = place - 1 if place else 1
-        row = {name: cells[name][other] for name in keys}
-        cells = cells.with_row_index("at").with_columns(
-            *(pl.when(pl.col("at") == place).then(row[name]).otherwise(name).alias(name) for name in keys)
-        )
-        cells = cells.drop("at").group_by(keys).sum().sort(keys)
-    return cells
+    if (cells["n"] >= least).all():
+        return cells
+    values, members = ([name for name in question.keys if name.startswith(part)] for part in ("cell", "member"))
+    if len(values) > 1:
+        cells = pooled(cells, dict.fromkeys(values, POOLED), least)
+    if question.only is not None:
+        cells = joined_along(cells, members[0], values, least)
+    elif members:
+        none = {name: POOLED if one.apart else 0 for name, one in zip(members, question.members, strict=True)}
+        for name in (name for name, other in none.items() if other == POOLED):
+            cells = joined_along(cells, name, [other for other in members if other != name], least)
+        for name, other in reversed(none.items()):
+            few = pl.col("n").sum().over(members) < least
+            cells = cells.with_columns(pl.when(few).then(other).otherwise(name).alias(name))
+        cells = pooled(cells, none, least)
+    return joined_along(cells, "stratum", [*values, *members], least)

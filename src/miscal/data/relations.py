@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import disk_usage
@@ -13,17 +15,30 @@ import narwhals as nw
 import polars as pl
 
 from miscal.base.arrays import value_list
-from miscal.base.errors import FileError, InputError, argument
+from miscal.base.cell_store import CellStore
+from miscal.base.errors import FileError, InputError, ResourceError, argument
 from miscal.base.extras import installed, need
-from miscal.base.files import write_whole
+from miscal.base.files import NO_ROOM, system_error
+from miscal.base.sql_text import writer_of
 from miscal.base.tables import scan_parquet
 
 TEXT, NUMBER, DATE = "text", "number", "date"
-_ENDINGS = {".parquet": "read_parquet", ".csv": "read_csv"}
+_ENDINGS = {
+    ".parquet": "from read_parquet({}, union_by_name = true, {})",
+    # 01/02/2024 is a text: which of the two is the month would be guessed
+    ".csv": "from read_csv({}, union_by_name = true, header = true, dateformat = '%Y-%m-%d', {})",
+}
+_ALIKE = tuple(
+    map(re.compile, (r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*", r"DATE|TIMESTAMP(_\w+)?"))
+)
+"""Types of DuckDB that have a common one, which holds the values of each."""
 _STAGED, _ROOM = 1_000_000, 60
 """Rows from which on coded columns are written into a file, and bytes of free disk for each."""
 _PATTERN = re.compile(r"([*?\[])")
 """Characters of a name that DuckDB takes for a pattern, unless they stand in brackets."""
+_DAY_OR_MONTH = re.compile(r"(?<!\d)\d\d?[/.-]\d\d?[/.-]\d{2,4}[ T]\d")
+_HIDDEN = re.compile(r"\.|_[^=]*$")
+_NAMES = writer_of("ansi")
 
 
 Read = TypeVar("Read")
@@ -32,9 +47,21 @@ Read = TypeVar("Read")
 class Relation:
     """A table where it lies, its columns, and the questions that were asked of it."""
 
-    def __init__(self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None) -> None:
-        self.frame, self.name, self.show = frame, name, show
+    def __init__(
+        self, frame: nw.LazyFrame, name: str, show: Callable[[str], None] | None = None, files: Sequence[Path] = ()
+    ) -> None:
+        self.frame, self.name, self.show, self.files = frame, name, show, files
         self.schema = dict(frame.collect_schema())
+
+    def stamp(self) -> list[Any]:
+        """Return what differs once rows do: size and times of each file, or a sum over the rows that DuckDB reads."""
+        if not self.files and not self.frame.implementation.is_duckdb():
+            return []
+        asked = "select count(*), sum(hash(every_row_of_miscal))::varchar from every_row_of_miscal"
+        # who puts an old file back cannot put back when that was
+        times = lambda one: (str(one), one.stat().st_size, one.stat().st_mtime_ns, one.stat().st_ctime_ns)  # noqa: E731
+        native = self.frame.to_native()
+        return self.failing(lambda: [*map(times, self.files)] or native.query("every_row_of_miscal", asked).fetchall())
 
     def ask(self, keys: dict[str, nw.Expr], sums: dict[str, nw.Expr]) -> pl.DataFrame:
         """Sum terms over the rows of each combination of keys; of all rows where there is none."""
@@ -45,7 +72,7 @@ class Relation:
 
     def where(self, condition: nw.Expr) -> Relation:
         """Return the rows that meet a condition."""
-        return Relation(self.frame.filter(condition), self.name, self.show)
+        return Relation(self.frame.filter(condition), self.name, self.show, self.files)
 
     def collect(self, asked: nw.LazyFrame) -> pl.DataFrame:
         """Run a question."""
@@ -61,9 +88,10 @@ class Relation:
         try:
             return read()
         except Exception as error:
-            first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            if (cause := system_error(error)) is not None and cause.errno in NO_ROOM:
+                raise ResourceError(f"{self.name}, as it is put aside: {NO_ROOM[cause.errno]}") from error
             raise FileError(
-                f"{self.name} could not be read ({first[:300]}): nothing was written; mend the source and run it again"
+                f"{self.name} could not be read ({_said(error)}): nothing was written; mend the source and run it again"
             ) from error
 
     def kind_of(self, column: str) -> str | None:
@@ -84,10 +112,17 @@ class Relation:
                 )
 
 
+def _said(error: Exception) -> str:
+    """Return what an engine says of an error, and of which column and file."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return " ".join([lines[0], *(one.strip() for one in lines[1:] if re.match("Error when| *file = ", one))])[:500]
+
+
 def open_relation(source: Any, *, sql: str | None = None, show: Callable[[str], None] | None = None) -> Relation:
     """Open a table without reading its rows: a file, a folder of files, a table of a database, or a lazy frame."""
     if isinstance(source, (str, Path)) or (source is None and sql is not None):
-        return Relation(_from_files(source, sql), "the query" if source is None else str(source), show)
+        name, files, rows = _from_files(source, sql)
+        return Relation(nw.from_native(rows), name, show, files)
     if sql is not None:
         raise InputError(f"{argument('sql')} asks DuckDB; a frame asks its own engine: give one of the two")
     try:
@@ -112,42 +147,111 @@ def only(relation: Relation, where: str) -> Relation:
             chosen = nw.from_native(native.filter(where))
         else:
             raise InputError(f"{argument('where')} is for files, DuckDB and polars: filter the frame before")
-        return Relation(chosen, relation.name, relation.show)
+        return Relation(chosen, relation.name, relation.show, relation.files)
     except InputError:
         raise
     except Exception as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{argument('where')}: {where!r} is not a condition on {relation.name} ({first})") from None
+        said = f"{where!r} is not a condition on {relation.name} ({_said(error)})"
+        raise InputError(f"{argument('where')}: {said}") from None
 
 
-def _from_files(source: str | Path | None, sql: str | None) -> nw.LazyFrame:
+def _from_files(source: str | Path | None, sql: str | None) -> tuple[str, Sequence[Path], Any]:
+    """Open what DuckDB reads; return its name, its files and its rows."""
     need("sql", "`miscal scan` of files and databases", otherwise=", or scan a polars LazyFrame from Python")
     if sql is not None:
         if source is not None:
             raise InputError(f"{argument('sql')} says which rows are read; leave {str(source)!r} out")
-        return nw.from_native(_tried(lambda: _connected().sql(sql), "--sql"))  # type: ignore[arg-type]
-    text = str(source)
-    if "::" in text:
+        return "the query", (), _tried(lambda: _connected().sql(sql), "--sql")
+    text, path = str(source), Path(str(source))
+    if "::" in text and not path.exists():
         place, table = text.split("::", 1)
         if not Path(place).is_file():
             raise FileError(f"{place}: no such file; give FILE.duckdb::TABLE")
-        connection, written = _connected(), place.replace("'", "''")
-        _tried(lambda: connection.execute(f"attach '{written}' as source (read_only)"), place)
-        return nw.from_native(_tried(lambda: connection.table(f"source.{table}"), text))  # type: ignore[arg-type]
-    path, plain = Path(text), _PATTERN.sub(r"[\1]", text)
-    ending = path.suffix
+        connection = _connected()
+        _tried(lambda: connection.execute(f"attach {_quoted(place)} as source (read_only)"), place)
+        return text, (), _tried(lambda: connection.table(f"source.{table}"), text)
     if path.is_dir():
-        found = sorted({one.suffix for one in path.iterdir() if one.suffix in _ENDINGS})
-        if len(found) != 1:
-            raise FileError(f"{text} must hold .parquet files or .csv files, and not both; got {found or 'neither'}")
-        ending, text = found[0], f"{plain}/*{found[0]}"
-    elif not path.is_file():
+        files = _tables_below(path)
+        endings = sorted({one.suffix.lower() for one in files})
+        if len(endings) != 1:
+            raise FileError(f"{text} must hold .parquet files or .csv files, and not both; got {endings or 'neither'}")
+        return f"{text} ({len(files):,} file{'s' if len(files) > 1 else ''})", files, _together(files)
+    if not path.is_file():
         raise FileError(f"{text}: no such file or folder; give .parquet, .csv, a folder of them or FILE.duckdb::TABLE")
-    if ending not in _ENDINGS:
-        raise FileError(f"{text}: {ending or 'no ending'} is not read; give .parquet, .csv or FILE.duckdb::TABLE")
-    text = text if path.is_dir() else plain
-    connection = _connected()
-    return nw.from_native(_tried(lambda: getattr(connection, _ENDINGS[ending])(text), text))  # type: ignore[arg-type]
+    if path.suffix.lower() not in _ENDINGS:
+        raise FileError(f"{text}: {path.suffix or 'no ending'} is not read; give .parquet, .csv or FILE.duckdb::TABLE")
+    return text, (path,), _together((path,))
+
+
+def _tables_below(folder: Path) -> list[Path]:
+    """Return the tables in a folder and its folders; names with a dot or an underscore first are none, but `_k=v`."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=_refuse):
+        if {"_delta_log", ".hoodie"} & set(folders) or any(one.endswith(".metadata.json") for one in names):
+            raise FileError(f"{place} is a table whose log says which files count: let its engine read it, by --sql")
+        folders[:], tables = ([one for one in sorted(kind) if not _HIDDEN.match(one)] for kind in (folders, names))
+        found += [Path(place, one) for one in tables if Path(one).suffix.lower() in _ENDINGS]
+        found += [linked for one in folders if (linked := Path(place, one)).is_symlink()]
+    if odd := [one for one in found if not one.is_file()]:
+        raise FileError(f"{odd[0]} is no file, or a link to a folder: leave it out, or scan the folder it leads to")
+    if len({*map(os.path.realpath, found)}) < len(found):
+        raise FileError(f"{folder} holds one file twice, by a link: leave one of the two out")
+    return found
+
+
+def _refuse(error: OSError) -> None:
+    raise FileError(f"{error.filename}: {error.strerror}; check the path and its permissions")
+
+
+def _together(files: Sequence[Path]) -> Any:
+    """Open files as one table, by the names of their columns and of folders `name=value`."""
+    connection, form, alone = _connected(), _ENDINGS[files[0].suffix.lower()], "hive_partitioning = false"
+
+    def read(paths: Sequence[Path], options: str = alone) -> Any:
+        names = ", ".join(_quoted(_PATTERN.sub(r"[\1]", str(one))) for one in paths)
+        return _tried(lambda: connection.sql(form.format(f"[{names}]", options)), str(paths[0]))
+
+    kinds: dict[str, dict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
+    for path in files:
+        for name, kind in _columns(path, read([path])).items():
+            kinds[name][kind].append(path)
+    for name, found in kinds.items():
+        if lacking := sorted(set(files).difference(*found.values())):
+            raise FileError(f"{lacking[0]} has no column {name!r}, which other files of it have: add or rename it")
+        holds = f"{_NAMES.name(name)} is not null"
+        held = [one for one in found if len(found) > 1 and read(found[one]).filter(holds).limit(1).fetchall()]
+        if "parquet" in form and len(held) > 1 and not any(all(map(alike.fullmatch, held)) for alike in _ALIKE):
+            one, two = (f"{kind} in {found[kind][0]}" for kind in held[:2])
+            raise FileError(f"column {name!r} is {one} and {two}: write it with one type in all files")
+    rows, keys = read(files), {one.split("=", 1)[0] for path in files for one in path.parent.parts if "=" in one}
+    types = dict(zip(map(str.lower, rows.columns), map(str, rows.types), strict=True))
+    own = {key: types[key.lower()] for key in keys if key.lower() in types}
+    typed = ", ".join(f"{_quoted(key)}: {kind}" for key, kind in own.items())
+    by_folder = f"hive_partitioning = true, hive_types = {{{typed}}}" if own else "hive_partitioning = true"
+    for key in own:
+        asked = f'"path of the file", {_NAMES.name(key)}'
+        inside, outside = (
+            read(files, f"{of}, filename = 'path of the file'").project(asked) for of in (alone, by_folder)
+        )
+        if odd := _tried(inside.except_(outside).limit(1).fetchall, f"folder {key}=..."):
+            raise FileError(
+                f"{odd[0][0]}: column {key!r} has {odd[0][1]!r}, its folder another value: rename the folder"
+            )
+    return read(files, by_folder) if keys else rows
+
+
+def _columns(path: Path, rows: Any) -> dict[str, str]:
+    """Return the types of a file's columns; refuse times that DuckDB would guess."""
+    found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    if path.suffix.lower() == ".csv" and "TIMESTAMP" in found.values():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if _DAY_OR_MONTH.search(file.read(1 << 20)):
+                raise FileError(f"{path} has times whose day and month would be guessed: write 2024-12-31 23:59:59")
+    return found
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def worth_staging(relation: Relation, rows: float, folder: Path | None) -> bool:
@@ -158,10 +262,11 @@ def worth_staging(relation: Relation, rows: float, folder: Path | None) -> bool:
 
 def staged(relation: Relation, path: Path) -> Relation:
     """Write a table into a file, unless a scan that was cut off has left it; open that by DuckDB, or else by polars."""
-    if not path.is_file():
-        relation.failing(lambda: write_whole(path, relation.frame.sink_parquet))
-    frame = _from_files(path, None) if installed("duckdb") else nw.from_native(scan_parquet(path))
-    return Relation(frame, relation.name, relation.show)
+    store = CellStore(path.parent, [path.suffix])
+    if store.find(path.stem) is None:
+        store.save(path.stem, {}, {path.suffix: lambda at: relation.failing(lambda: relation.frame.sink_parquet(at))})
+    frame = _connected().read_parquet(_PATTERN.sub(r"[\1]", str(path))) if installed("duckdb") else scan_parquet(path)
+    return Relation(nw.from_native(frame), relation.name, relation.show)
 
 
 def _connected(*place: str, **options: Any) -> Any:
@@ -170,6 +275,7 @@ def _connected(*place: str, **options: Any) -> Any:
 
     connection = duckdb.connect(*place, **options)
     connection.execute("set enable_progress_bar = false")
+    connection.execute(f"set temp_directory = {_quoted(gettempdir())}")  # not the folder that the command is given in
     return connection
 
 
@@ -178,8 +284,7 @@ def _tried(make: Callable[[], Any], what: str) -> Any:
     try:
         return make()
     except Exception as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise FileError(f"{what}: DuckDB cannot read it ({first[:300]})") from error
+        raise FileError(f"{what}: DuckDB cannot read it ({_said(error)})") from error
 
 
 def number_counts(relation: Relation, rows: nw.Expr, column: str, cells: int) -> pl.DataFrame:

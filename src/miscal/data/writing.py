@@ -1,22 +1,20 @@
-"""Write tables that people open: whole or not at all, and harmless in a spreadsheet."""
+"""Write tables: whole or not at all, and those of miscal itself harmless in a spreadsheet."""
 
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from miscal.base.errors import InputError
+import polars as pl
+
+from miscal.base.errors import InputError, argument
 from miscal.base.files import replace_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FORMATS = (".parquet", ".csv", ".jsonl")
 # a spreadsheet takes what starts so for a formula, blanks before it and full-width forms included
 _FORMULA = r"^[\s\x00]*[=+\-@\t\r\n\x00\uFF1D\uFF0B\uFF0D\uFF20]"
 
 
-def write_table(table: "pl.DataFrame", path: str | Path) -> None:
+def write_table(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table as parquet, csv or jsonl, by the ending of its name.
 
     `table`: the table; `path`: where to; an existing file is replaced, when the new one is complete.
@@ -26,22 +24,53 @@ def write_table(table: "pl.DataFrame", path: str | Path) -> None:
     In csv, text that a spreadsheet would run as a formula gets a leading apostrophe (numbers never do). Reading it
     back, strip one leading apostrophe before such a character; parquet and jsonl keep text as it is.
     """
-    replace_file(path, part_bytes(table, table_format(path), header=True))
+    kind = table_format(path)
+    replace_file(path, part_bytes(defused(table) if kind == ".csv" else table, kind, header=True))
 
 
-def part_bytes(table: "pl.DataFrame", kind: str, *, header: bool = False) -> bytes:
-    """Write a table, or the next rows of one, as bytes.
+def part_bytes(table: pl.DataFrame, kind: str, *, header: bool = False) -> bytes:
+    """Write a table, or the next rows of one, as bytes; what the format cannot hold as it is, is refused.
 
     `kind`: ``.parquet``, ``.csv`` or ``.jsonl``; `header`: whether csv begins with the names of the columns.
     """
+    for name in table.columns if kind != ".parquet" else ():
+        held = _beyond_csv(table[name].dtype) if kind == ".csv" else _beyond_json(table[name])
+        if held:
+            raise InputError(
+                f"column {name!r} holds {held}, which {kind} cannot: write .parquet, or leave the column out "
+                f"({argument('keep')} names the others)"
+            )
     content = io.BytesIO()
     if kind == ".parquet":
-        table.write_parquet(content, compression="zstd")
+        try:
+            table.write_parquet(content, compression="zstd")
+        except pl.exceptions.InvalidOperationError as error:
+            raise InputError(
+                f"{error}: write .jsonl, or leave such columns out ({argument('keep')} names the others)"
+            ) from None
     elif kind == ".jsonl":
         table.write_ndjson(content)
     else:
-        defused(table).write_csv(content, include_header=header)
+        table.write_csv(content, include_header=header)
     return content.getvalue()
+
+
+def _beyond_csv(kind: pl.DataType) -> str | None:
+    """Say which values of a type no csv can hold."""
+    return "lists" if kind.is_nested() else {pl.Binary: "bytes", pl.Duration: "durations"}.get(kind.base_type())
+
+
+def _beyond_json(series: pl.Series) -> str | None:
+    """Say which values of a column, lists and records included, JSON cannot hold; NaN is null."""
+    # polars takes a name such as ^a$ for a pattern
+    series = series.alias("")
+    if isinstance(series.dtype, pl.Struct):
+        return next(filter(None, map(_beyond_json, series.struct.unnest())), None)
+    if series.dtype.is_nested():
+        return _beyond_json(series.explode())
+    if series.dtype.is_float() and series.is_infinite().any():
+        return "infinite numbers"
+    return "bytes" if series.dtype == pl.Binary else None
 
 
 def table_format(path: str | Path) -> str:
@@ -63,7 +92,7 @@ def table_format(path: str | Path) -> str:
     return ending
 
 
-def defused(table: "pl.DataFrame") -> "pl.DataFrame":
+def defused(table: pl.DataFrame) -> pl.DataFrame:
     """Put an apostrophe before text, names of columns included, that a spreadsheet would run.
 
     `table`: any table. Returns the same, with text columns made harmless.
@@ -74,8 +103,6 @@ def defused(table: "pl.DataFrame") -> "pl.DataFrame":
     >>> defused(pl.DataFrame({"name": ["=1+1", "plain"], "x": [-1, 2]})).rows()
     [("'=1+1", -1), ('plain', 2)]
     """
-    import polars as pl
-
     text = pl.col(pl.String)
     harmless = pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text)
     return table.with_columns(harmless.name.keep()).rename(

@@ -83,7 +83,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise FileError(
             f"{folder} is not a run folder (no {MANIFEST}): give the folder of a run, made by {command('discover')}"
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise CorruptFile(f"{folder / MANIFEST} is damaged: run {command('discover')} again") from None
     # an entry that is not ours, or the lack of one that every run has: not what `seal` wrote
     if len(wanted) != len(sums) or "summary.json" not in wanted or "field.parquet" not in wanted:

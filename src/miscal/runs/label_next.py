@@ -18,7 +18,7 @@ from miscal.base.vocabulary import Kind
 from miscal.data.readers.new_rows import NewRows
 from miscal.data.readers.outcomes import blank
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
-from miscal.data.writing import part_bytes, table_format
+from miscal.data.writing import defused, part_bytes, table_format
 from miscal.discovery.answer import MOST_WORDS
 from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent, read_run
@@ -177,7 +177,8 @@ def label_next(
         shown,
     )
     if out is not None:
-        write_new(out, part_bytes(plan.table, ending, header=True), **target)
+        table = defused(plan.table) if ending == ".csv" else plan.table
+        write_new(out, part_bytes(table, ending, header=True), **target)
     return plan
 
 

@@ -193,7 +193,7 @@ def read_settings(path: Path) -> dict[str, Any] | None:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CorruptFile(f"{path}: cannot be read ({error}); score into a new folder") from error
     if not isinstance(found, dict):
         raise CorruptFile(f"{path} was not written by miscal score; score into a new folder")

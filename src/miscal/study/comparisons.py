@@ -92,7 +92,7 @@ def _made_by(source: dict[str, Any]) -> tuple[Any, ...] | None:
     try:
         settings = json.loads((path.parent / MANIFEST).read_text(encoding="utf-8"))["settings"]
         return tuple(settings[name] for name in ("model", "model.revision", "model.hidden_state"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         # no folder of `miscal score`: the file says what it is by its content alone
         sums = {Path(file["path"]): file["sha256"] for file in source["files"]}
         return ("file", sums[path]) if path in sums else None

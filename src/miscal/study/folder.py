@@ -98,7 +98,7 @@ class CellFolder:
             return json.loads((self.path / name).read_bytes())
         except FileNotFoundError:
             return None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CorruptFile(f"{self.path / name} is damaged: remove it and run the same command again") from None
 
     def _write(self, name: str, content: Any) -> None:

@@ -119,7 +119,7 @@ def _scored(folder: Path) -> dict[str, Any]:
     if manifest.is_file():
         try:
             asked = json.loads(manifest.read_text(encoding="utf-8")).get("settings", {})
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             raise FileError(f"{manifest} is damaged: score again") from None
     task, model = str(asked.get("task") or folder.parent.name), str(asked.get("model") or folder.name)
     # a task or model may be a path

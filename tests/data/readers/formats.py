@@ -6,7 +6,6 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-import pytest
 
 N = 120
 
@@ -82,12 +81,6 @@ def write_link(data, folder):
     return folder / "link.parquet"
 
 
-def write_dataset(data, folder):
-    datasets = pytest.importorskip("datasets")
-    datasets.Dataset.from_dict(data.to_dict(as_series=False)).save_to_disk(str(folder / "hf"), num_shards=3)
-    return folder / "hf"
-
-
 FORMATS = {
     "parquet": write_parquet,
     "parquet, odd name": write_odd_name,
@@ -98,7 +91,6 @@ FORMATS = {
     "tsv": write_tsv,
     "jsonl": write_jsonl,
     "jsonl with BOM, CRLF and blank lines": write_bom_blank_jsonl,
-    "dataset on disk": write_dataset,
     "polars": lambda data, folder: data,
     "polars lazy": lambda data, folder: data.lazy(),
     "pandas": lambda data, folder: pd.DataFrame(data.to_dict(as_series=False), index=range(N, 0, -1)),

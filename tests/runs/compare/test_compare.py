@@ -4,9 +4,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import binomtest
 
+import miscal
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.errors import InputError
 from miscal.data.triples import Triples
@@ -15,10 +17,10 @@ from miscal.discovery.run import RunContent
 from miscal.findings.conditions import Value
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
-from miscal.runs.compare.compared_rows import RunRows, Side, Sides, match_rows, sides_of
-from miscal.runs.compare.comparison import LOWER_IS_BETTER, _judged, _measures, _of_rows, _pair, compare
+from miscal.runs.compare.compared_rows import Match, RunRows, Side, Sides, match_rows, sides_of
+from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, _judged, _measures, _of_rows, _pair, compare
 from miscal.runs.compare.document import MeasurePair
-from miscal.runs.compare.estimates import recalibration_saving
+from miscal.runs.compare.estimates import nearer_mean, recalibration_saving
 from miscal.runs.compare.groups import CandidateMeans, candidates, differing
 
 pytestmark = pytest.mark.whole
@@ -151,7 +153,7 @@ def test_a_flag_allows_for_all_measures_of_all_pairs():
     def pair(p_value):
         difference = MeasureAgainstNull(value=-0.01, interval=(-0.02, -0.001), p_value=p_value)
         one = MeasurePair(a=Measure(value=0.1), b=Measure(value=0.11), difference=difference)
-        return dict.fromkeys((*LOWER_IS_BETTER, "accuracy"), one)
+        return dict.fromkeys((*LOWER_IS_BETTER, "residual", "accuracy"), one)
 
     alone, small = _judged([pair(0.01)]), _judged([pair(0.01)] * 10)
     assert [one["brier"].better for one in alone] == ["a"]
@@ -159,6 +161,8 @@ def test_a_flag_allows_for_all_measures_of_all_pairs():
     assert alone[0]["brier"].p_adjusted == pytest.approx(0.03)
     assert small[0]["brier"].p_adjusted == pytest.approx(0.3)
     assert small[0]["accuracy"].p_adjusted is None
+    assert [one[0]["residual"].p_adjusted for one in (alone, small)] == pytest.approx([0.01, 0.1])
+    assert [one[0]["residual"].better for one in (alone, small)] == ["a", None]
 
 
 def test_where_both_fail_alike_is_said():
@@ -267,7 +271,7 @@ def sides_of_world(seed, n, wrong_a, wrong_b, paired):
 
 def plain_rows(correct, confidence):
     X = np.arange(len(correct), dtype=np.float32)[:, None]
-    return SimpleNamespace(correct=correct, confidence=confidence, X=X, group=None)
+    return SimpleNamespace(correct=correct, confidence=confidence, residual=correct - confidence, X=X, group=None)
 
 
 SHAPES = {
@@ -387,3 +391,90 @@ def test_weights_of_one_run_alone_are_left_out_with_a_note():
     found = compare_rows(a, b)
     assert any("only a has weights" in note for note in found.notes)
     assert found.measures == compare_rows(replace(a, weight=None), b).measures
+
+
+# --- means, and rows that are not the same -------------------------------------------------------------------------
+
+
+def sides_of_means(rng, n, *, off_a=0.0, off_b=0.0):
+    """Both sides of the same rows; their probabilities are off by so much on average."""
+    rate = rng.uniform(0.2, 0.8, n)
+    y = (rng.random(n) < rate).astype(float)
+    rows = (plain_rows(y, np.clip(rate + rng.normal(0, 0.03, n) + off, 0, 1)) for off in (off_a, off_b))
+    at = np.arange(n)
+    return Sides(*(Side(one, at, at) for one in rows), Match(at, at, "", at, 0, 1.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("off", [0.0, -0.04, 0.04])
+@pytest.mark.parametrize("opposite", [False, True])
+def test_means_that_are_equally_far_off_are_rarely_told_apart(off, opposite):
+    draws = 300
+    told = 0
+    for seed in range(draws):
+        sides = sides_of_means(np.random.default_rng(seed), 400, off_a=off, off_b=-off if opposite else off)
+        p_value, _ = nearer_mean(sides, SPARE)
+        told += p_value <= 0.05 and abs(sides.b.residual.mean()) > abs(sides.a.residual.mean())
+    assert binomtest(told, draws, 0.05, alternative="greater").pvalue > 0.01
+
+
+@pytest.mark.slow
+def test_the_step_that_is_told_is_told_in_four_of_five_cases():
+    told, draws = 0, 200
+    _, step = nearer_mean(sides_of_means(np.random.default_rng(0), 1_500), SPARE)
+    for seed in range(draws):
+        sides = sides_of_means(np.random.default_rng((1, seed)), 1_500, off_b=step)
+        told += nearer_mean(sides, SPARE)[0] <= 0.05
+    assert 0.7 <= told / draws <= 0.9
+
+
+def test_a_candidate_that_is_too_high_everywhere_is_worse():
+    rng = np.random.default_rng(3)
+    n = 3_000
+    X, kind, rate = rng.normal(size=(n, 3)), rng.choice(KINDS, n), rng.uniform(0.2, 0.8, n)
+    y = rng.random(n) < rate
+    pair = compare_rows(rows_of("one", y, rate, X, kind), rows_of("two", y, rate + 0.06, X, kind))
+    assert pair.measures["residual"].better == pair.better == "a"
+    assert 0.03 < pair.step < 0.06
+
+
+def events(rng, n=300, **columns):
+    rate = rng.uniform(0.2, 0.8, n)
+    y = (rng.random(n) < rate).astype(int)
+    return pl.DataFrame({"id": np.arange(n), "f": rate, "y": y, "kind": rng.choice(KINDS, n), **columns})
+
+
+def quick(frame, **options):
+    asked = {"probability": "f", "event": "y", "features": ["kind"], "metadata": ["kind"]} | options
+    return miscal.discover(frame, group="none", quick=True, progress=False, **asked)
+
+
+def test_the_same_events_have_the_same_outcomes(monkeypatch):
+    monkeypatch.undo()
+    rows = events(np.random.default_rng(0))
+    other = rows.with_columns(pl.col("f") * 0.9)
+    one = quick(rows)
+    for share, refused in ((1.0, True), (0.5, True), (0.02, False)):
+        n = round(share * len(rows))
+        run = quick(other.with_columns(y=(pl.col("y") + (pl.int_range(pl.len()) < n)) % 2))
+        if refused:
+            with pytest.raises(InputError, match=rf"other outcomes in {n:,} of the 300 rows"):
+                miscal.compare([one, run])
+        else:
+            [pair] = miscal.compare([one, run]).pairs
+            assert any(note.startswith(f"{n} of the rows") for note in pair.notes)
+    # each answer is right or wrong by itself
+    answers = {"probability": None, "event": None, "confidence": "f", "correct": "y"}
+    miscal.compare([quick(rows, **answers), quick(other.with_columns(y=1 - pl.col("y")), **answers)])
+
+
+def test_missing_values_match_nothing(monkeypatch):
+    monkeypatch.undo()
+    rng = np.random.default_rng(1)
+    rows = events(rng).rename({"id": "key"}).with_columns(pl.col("key").cast(float))
+    some = rows.with_columns(key=pl.when(pl.int_range(pl.len()) < 40).then(np.nan).otherwise("key"))
+    other = rows.with_columns(pl.col("f") * 0.9, key=pl.when(pl.int_range(pl.len()) >= 280).then(None).otherwise("key"))
+    [pair] = miscal.compare([quick(some), quick(other[::-1])], match="key").pairs
+    assert (pair.n_a, pair.left_out_a, pair.left_out_b) == (240, 60, 60)
+    with pytest.raises(InputError, match="have no value of 'key' in common"):
+        miscal.compare([quick(some), quick(other.with_columns(key=None))], match="key")

@@ -22,7 +22,7 @@ from miscal.runs.compare.page import build
 
 from ...report.read_page import PAYLOADS, Page, check_no_new_element, check_policy
 
-MEASURES = ("calibration_error", "smece", "accuracy", "confidence", "brier", "log_loss", "local_saving")
+MEASURES = ("calibration_error", "residual", "smece", "accuracy", "confidence", "brier", "log_loss", "local_saving")
 CURVE = {"confidence": [0.4, 0.8], "accuracy": [0.3, 0.6], "low": [0.2, 0.5], "high": [0.4, 0.7], "n": [50, 70]}
 
 

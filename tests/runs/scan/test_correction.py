@@ -1,6 +1,5 @@
-"""Corrections of scans: what is chosen, that SQL, Python and numpy say the same, and how a folder is checked."""
+"""Corrections of scans: what is chosen, and that SQL, Python and numpy say the same."""
 
-import json
 import os
 import shutil
 import sqlite3
@@ -18,7 +17,6 @@ import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
-from miscal.cli import main
 from miscal.runs.scan.correction import FOLDS, ScanCorrection, deal
 from miscal.runs.scan.document import read_cells
 
@@ -57,13 +55,6 @@ def rows():
 @pytest.fixture(scope="module")
 def found(rows):
     return miscal.scan(rows.lazy(), group="none", **EVENT)
-
-
-@pytest.fixture(scope="module")
-def saved(found, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scan") / "out"
-    found.save(folder)
-    return folder
 
 
 def edges(frame: pl.DataFrame, found) -> pl.DataFrame:
@@ -315,92 +306,6 @@ def test_sql_is_null_where_the_probability_is_none():
         found.sql("oracle")
 
 
-# --- verify ---------------------------------------------------------------------------------------------------------
-
-
-def test_verify_says_what_it_compared(saved, capsys):
-    assert main(["verify", str(saved)]) == 0
-    said = capsys.readouterr().out
-    assert "follow from the cells" in said
-    assert "not checked" in said
-
-
-def changed(saved, tmp_path, name, change):
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    for one in saved.iterdir():
-        (folder / one.name).write_bytes(one.read_bytes())
-    change(folder / name)
-    return folder
-
-
-def one_cell(path):
-    frame = pl.read_parquet(path)
-    at = int(frame.with_row_index().filter(pl.col("n") > 3)["index"][0])
-    y = frame["y"].to_list()
-    y[at] += 1 if y[at] == 0 else -1
-    frame.with_columns(pl.Series("y", y)).write_parquet(path)
-
-
-def one_setting(path):
-    frame = pl.read_parquet(path)
-    about = json.loads(frame["about"][0])
-    about["left_out"] = [["hidden column", "was left out"]]
-    frame.with_columns(about=pl.Series([json.dumps(about), *frame["about"][1:].to_list()])).write_parquet(path)
-
-
-def one_number(path):
-    content = json.loads(path.read_text())
-    content["findings"][0]["hidden"]["value"] += 1e-6
-    path.write_text(json.dumps(content))
-
-
-def one_word(path):
-    path.write_text(path.read_text().replace("ELSE 0", "ELSE 1", 1))
-
-
-def one_size(path):
-    content = json.loads(path.read_text())
-    content["shifts"][0]["size"] *= 1 + 1e-6
-    path.write_text(json.dumps(content))
-
-
-def one_digit(path):
-    text = path.read_text()
-    place = text.index("'size': ") + len("'size': ")
-    path.write_text(f"{text[:place]}{float(text[place:].split(',')[0]) * (1 + 1e-6)},{text[place:].split(',', 1)[1]}")
-
-
-def last_digits(path):
-    text = path.read_text()
-    place = text.index("e0 ELSE")
-    path.write_text(text[: place - 2] + text[place:])
-
-
-def test_other_machines_may_round_otherwise(saved, tmp_path):
-    assert miscal.verify(changed(saved, tmp_path, "correction.sql", last_digits)).equal
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "said"),
-    [
-        ("cells.parquet", one_cell, "digest of cells.parquet"),
-        ("cells.parquet", one_setting, "summary.left_out"),
-        ("summary.json", one_number, "summary.findings[0].hidden.value"),
-        ("correction.sql", one_word, "correction.sql"),
-        ("correction.json", one_size, "correction.shifts[0].size"),
-        ("correction.py", one_digit, "correction.py"),
-        ("cells.parquet", one_cell, "summary.events"),
-    ],
-)
-def test_what_was_changed_is_named(saved, tmp_path, name, change, said, capsys):
-    folder = changed(saved, tmp_path, name, change)
-    assert main(["verify", str(folder)]) == 2
-    assert said in capsys.readouterr().err
-
-
-def test_verify_refuses_what_is_no_scan(tmp_path):
-    with pytest.raises(FileError, match=r"neither cells\.parquet"):
-        miscal.verify(tmp_path)
+def test_a_file_that_is_missing_is_no_cells(tmp_path):
     with pytest.raises(FileError, match="no such file"):
         read_cells(tmp_path / "cells.parquet")

@@ -9,12 +9,15 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation, open_relation
+from miscal.findings.conditions import Frame
 from miscal.runs.scan.command import FILES
 
 duckdb = pytest.importorskip("duckdb")
@@ -209,6 +212,119 @@ def test_options_that_do_not_fit_are_refused(rows, options, said):
         miscal.scan(rows, **options)
 
 
+def engines(frame):
+    """The same rows, asked by polars and by DuckDB."""
+    return frame.lazy(), duckdb.connect().from_arrow(frame.to_arrow())
+
+
+def test_pooled_empty_missing_and_marks_are_told_apart():
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["", "?", "??", "\N{SYMBOL FOR NULL}", "(missing)", None], 3_000).astype(object)
+    kind[:90] = [f"rare {k}" for k in range(90)]
+    frame = table(1, 3_000).select("risk", "late", kind=pl.Series(kind.tolist()))
+    for source in engines(frame):
+        found = miscal.scan(source, group="none", **EVENT).summary
+        sizes = {one.condition: one.n for one in found.values}
+        assert {one.value: n for one, n in sizes.items() if hasattr(one, "value")} == {
+            text: frame["kind"].to_list().count(text) for text in ("", "?", "??", "\N{SYMBOL FOR NULL}", "(missing)")
+        }
+        assert [n for one, n in sizes.items() if not hasattr(one, "value")] == [frame["kind"].null_count()]
+        assert (found.columns[0].pooled, found.columns[0].pooled_rows) == (90, 90)
+
+
+def test_texts_are_no_truths():
+    rng = np.random.default_rng(1)
+    frame = table(1, 2_000).select("risk", "late", k=pl.Series(rng.choice(["True", "False"], 2_000)))
+    frame = frame.with_columns(pl.when(pl.int_range(2_000) < 15).then(pl.lit("true")).otherwise("k").alias("k"))
+    for source in engines(frame):
+        found = miscal.scan(source, group="none", **EVENT).summary
+        assert {one.value: one.n for one in found.values} == dict(
+            frame["k"].value_counts().filter(pl.col("count") > 20).rows()
+        )
+
+
+def test_nan_is_null_at_every_door(rows):
+    half = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit(float("nan")))
+    frame = rows.with_columns(user_id=half.otherwise(pl.int_range(pl.len()) % 90), x=half.otherwise("hour"))
+    for source in engines(frame):
+        found = miscal.scan(source, columns="x", **EVENT).summary
+        assert found.group == "day:day"
+        assert {one.value: one.n for one in found.values}["(missing)"] == 2_000
+    for source in engines(frame):
+        with pytest.raises(InputError, match="'user_id' has 2,000 rows without a group"):
+            miscal.scan(source, group="user_id", **EVENT)
+    for source in engines(frame.with_columns(late=half.otherwise("late"))):
+        with pytest.raises(InputError, match="'late' has 2,000 rows without an outcome"):
+            miscal.scan(source, positive="1.0", **EVENT)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "positive", "events"),
+    [
+        (pl.col("late").cast(float), "1", 1),
+        (pl.col("late"), "1.0", 1),
+        (pl.col("late") == 1, "True", 1),
+        (pl.col("late") == 1, "false", 0),
+        (pl.col("late").replace_strict({0: "on time", 1: "1"}), "1", 1),
+        (pl.when(pl.int_range(pl.len()) < 9).then(7).otherwise("late"), "0", 0),
+    ],
+)
+def test_the_event_is_read_as_what_it_is(rows, outcome, positive, events):
+    frame = rows.with_columns(late=outcome)
+    expected = frame["late"].cast(pl.String).is_in([str(events), str(bool(events)).lower(), f"{events}.0"]).sum()
+    for source in engines(frame):
+        found = miscal.scan(source, positive=positive, columns="carrier", **EVENT).summary
+        assert found.events == expected
+        assert any("every other value as 0" in one for one in found.warnings) == (frame["late"].n_unique() > 2)
+        with pytest.raises(InputError, match="nowhere holds 'never'"):
+            miscal.scan(source, positive="never", **EVENT)
+
+
+def test_rows_without_weight_do_not_count(rows):
+    frame = rows.with_columns(w=pl.Series(np.random.default_rng(0).choice([0.0, 2.0], len(rows))))
+    own = frame.filter(pl.col("w") > 0)
+    for source in engines(frame):
+        found = miscal.scan(source, weight="w", group="none", **EVENT).summary
+        assert found.n == len(own)
+        assert f"w: {len(rows) - len(own):,} rows have 0, and do not count" in found.warnings
+        assert {one.value: one.n for one in found.values if one.column == "carrier"} == dict(
+            own["carrier"].value_counts().rows()
+        )
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"), [(0.0, "no rows with a 'w' above 0"), (1e200, "must hold weights: 0, or from 1e-30 to 1e\\+30")]
+)
+def test_weights_that_cannot_be_counted_are_refused(rows, weight, said):
+    with pytest.raises(InputError, match=said):
+        miscal.scan(rows.with_columns(w=weight), weight="w", **EVENT)
+    counted = rows.drop("late").with_columns(n=10**15, k=10**14)
+    with pytest.raises(InputError, match="adds up to more than"):
+        miscal.scan(counted, probability="risk", count="n", events="k")
+
+
+@pytest.mark.parametrize("name", ["*", "^c.*$", ""])
+def test_names_that_are_patterns_are_left_out_or_refused(rows, name):
+    for source in engines(rows.rename({"carrier": name})) if name else [rows.rename({"carrier": name})]:
+        assert name in [one.name for one in miscal.scan(source, **EVENT).summary.left_out]
+        with pytest.raises(InputError):
+            miscal.scan(source, columns=[name], **EVENT)
+        with pytest.raises(InputError, match="SQL takes for all columns, or for none"):
+            miscal.scan(source, probability="risk", event=name)
+
+
+def test_names_that_differ_by_case_alone_are_refused(rows, tmp_path):
+    frame = rows.with_columns(Carrier=pl.col("hour"))
+    frame.write_parquet(tmp_path / "rows.parquet")
+    frame.write_csv(tmp_path / "rows.csv")
+    for source in (frame, tmp_path / "rows.parquet", tmp_path / "rows.csv"):
+        with pytest.raises(InputError, match="'carrier' has a twin"):
+            miscal.scan(source, **EVENT)
+        assert [one.name for one in miscal.scan(source, columns="hour", **EVENT).summary.columns] == ["hour"]
+    rows.with_columns(carrier_1="hour").write_parquet(tmp_path / "rows.parquet")
+    assert "carrier_1" in [one.name for one in miscal.scan(tmp_path / "rows.parquet", **EVENT).summary.columns]
+
+
 def test_outcomes_that_are_all_alike_and_no_rows_are_refused(rows):
     with pytest.raises(InputError, match="all 4,000 outcomes are alike"):
         miscal.scan(rows.with_columns(late=0), **EVENT)
@@ -277,22 +393,58 @@ def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
 # --- what is left, and how it is checked ----------------------------------------------------------------------------
 
 
-def test_the_folder_holds_what_it_says(saved, capsys):
+def test_the_folder_holds_what_it_says(saved):
     assert sorted(one.name for one in saved.iterdir()) == sorted(FILES)
     page = (saved / "report.html").read_text()
     assert "carrier = b" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    assert main(["verify", str(saved)]) == 0
-    assert "follow from the cells" in capsys.readouterr().out
+
+
+def follows_from_cells(folder):
+    """Say whether a scan of the cells of a folder gives its summary again."""
+    found, written = (
+        json.loads(text)
+        for text in (miscal.scan(folder / "cells.parquet").summary.to_json(), (folder / "summary.json").read_text())
+    )
+    return found | {"digest": "", "seconds": 0} == written | {"digest": "", "seconds": 0}
 
 
 def test_cells_are_a_source_of_their_own(saved):
-    again = miscal.scan(saved / "cells.parquet")
-    written = json.loads((saved / "summary.json").read_text())
-    found = json.loads(again.summary.to_json())
-    for name in ("digest", "seconds"):
-        del written[name], found[name]
-    assert found == written
+    assert follows_from_cells(saved)
+
+
+def blanked(cells):
+    return cells.with_columns(n=pl.when(pl.int_range(pl.len()) == 9).then(None).otherwise("n"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda cells: cells.drop("fy"),
+        lambda cells: cells.drop("stratum"),
+        lambda cells: cells.head(40),
+        lambda cells: pl.concat([cells, cells[1:]]),
+        lambda cells: cells.with_columns(n=pl.lit("many")),
+        lambda cells: cells.with_columns(-pl.col("n")),
+        lambda cells: cells.with_columns(pl.col("stratum") + 0.5),
+        lambda cells: cells.with_columns(about=pl.lit("{}")),
+        blanked,
+    ],
+)
+def test_cells_of_another_tool_are_refused_in_one_line(saved, tmp_path, change):
+    change(pl.read_parquet(saved / "cells.parquet")).write_parquet(tmp_path / "cells.parquet")
+    with pytest.raises(FileError, match="scan the rows again") as refused:
+        miscal.scan(tmp_path / "cells.parquet")
+    assert "\n" not in str(refused.value)
+
+
+def test_cells_may_come_in_other_types(saved, tmp_path):
+    cells = pl.read_parquet(saved / "cells.parquet")
+    cells.sample(fraction=1, shuffle=True, seed=1).with_columns(pl.col(pl.Int64).cast(pl.Float64)).write_parquet(
+        tmp_path / "cells.parquet"
+    )
+    one, other = (miscal.scan(folder / "cells.parquet").findings for folder in (saved, tmp_path))
+    np.testing.assert_allclose(one["p_adjusted"], other["p_adjusted"], rtol=1e-9)
 
 
 def test_cells_know_what_was_counted(saved):
@@ -307,7 +459,7 @@ def test_hostile_names_and_values_stay_what_they_are(tmp_path):
     found = miscal.scan(frame, probability="p`; q", event="late")
     assert any(hostile["b"] in one for one in found.findings["group"])
     found.save(tmp_path / "out")
-    assert miscal.verify(tmp_path / "out").equal
+    assert follows_from_cells(tmp_path / "out")
     assert hostile["b"] not in (tmp_path / "out" / "report.html").read_text()
     base = duckdb.connect()
     base.register("rows_", frame.to_arrow())
@@ -325,7 +477,74 @@ def test_no_cell_that_is_written_has_fewer_rows_than_asked(rows, tmp_path):
     miscal.scan(rows, least_rows=20, **EVENT).save(tmp_path / "out")
     cells = pl.read_parquet(tmp_path / "out" / "cells.parquet").filter(pl.col("question") >= 0)
     assert cells["n"].min() >= 20
-    assert miscal.verify(tmp_path / "out").equal
+    assert follows_from_cells(tmp_path / "out")
+
+
+def columns_of_every_kind(seed: int, n: int) -> pl.DataFrame:
+    """Values of few rows, few numbers, many numbers, dates and blanks."""
+    rng = np.random.default_rng(seed)
+    region = rng.choice(["n", "s", "e"], n)
+    place = rng.choice(list("abcdefgh"), n, p=np.array([9, 5, 4, 3, 2, 1, 1, 0.5]) / 25.5)
+    hour, risk = rng.integers(0, 24, n), rng.beta(2, 3, n)
+    odds = logit(risk) - 0.9 * (region == "s") + 0.9 * (place == "c") + 0.05 * (hour - 12)
+    others = {
+        "seats": rng.choice([2.0, 4.0, 8.0], n, p=[0.5, 0.49, 0.01]),
+        "hour": hour,
+        "x": rng.normal(size=n).round(2),
+        "day": pl.Series(np.datetime64("2024-01-01") + rng.integers(0, 90, n)).cast(pl.Date),
+    }
+    late = (rng.random(n) < expit(odds)).astype(int)
+    frame = pl.DataFrame({"risk": risk, "late": late, "region": region, "place": place} | others)
+    blank = pl.Series(rng.random(n) < rng.choice([0.0, 0.005, 0.2]))
+    return frame.with_columns(pl.when(blank).then(None).otherwise(name).alias(name) for name in ("place", "x"))
+
+
+def assert_groups_are_those_of_their_rows(summary, frame, weight=None):
+    """Compare number of rows, rate, mean probability and share of every group that is told."""
+    texts = {name: np.array(frame[name].to_list(), object) for name in frame.columns if frame[name].dtype == pl.String}
+    every = Frame(len(frame), {name: frame[name].to_numpy() for name in frame.columns} | texts)
+    mass = np.ones(len(frame)) if weight is None else frame[weight].to_numpy().astype(float)
+    for one in (*summary.findings, *summary.accounted_for, *summary.values):
+        inside = one.condition.rows(every) & (mass > 0)
+        own = frame.filter(pl.Series(inside))
+        assert one.n == len(own), one.condition.words
+        assert one.accuracy == pytest.approx(np.average(own["late"], weights=mass[inside]), rel=1e-9, abs=1e-9)
+        assert one.confidence == pytest.approx(np.average(own["risk"], weights=mass[inside]), rel=1e-9, abs=1e-9)
+        assert one.share == pytest.approx(mass[inside].sum() / mass.sum(), rel=1e-9)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(400, 3_000),
+    least=st.sampled_from([1, 2, 5, 20, 60, 150]),
+    heavy=st.booleans(),
+)
+def test_a_group_has_the_rows_rate_and_mean_that_are_told_of_it(seed, n, least, heavy):
+    """Whatever is merged, pooled or weighed; `heavy`: whether rows have weights, of which some are 0."""
+    frame = columns_of_every_kind(seed, n)
+    weight = {"weight": "w"} if heavy else {}
+    frame = frame.with_columns(w=pl.Series(np.random.default_rng(seed).choice([0.0, 1.0, 2.5], n)))
+    found = miscal.scan(frame if heavy else frame.drop("w"), group="none", least_rows=least, **weight, **EVENT)
+    assert_groups_are_those_of_their_rows(found.summary, frame, weight.get("weight"))
+    assert all(cells["n"].min() >= least for cells in found.cells.asked.values())
+
+
+def test_what_is_merged_finds_what_was_planted():
+    frame = columns_of_every_kind(0, 4_000)
+    for least in (1, 10, 20, 50):
+        found = miscal.scan(frame, group="none", least_rows=least, **EVENT).summary
+        planted = {one.description: one for one in found.findings if one.description in ("region = s", "place = c")}
+        assert len(planted) == 2
+        for one in planted.values():
+            if one.corrected is not None:
+                assert one.corrected == pytest.approx(one.accuracy, abs=0.03)
+
+
+def test_few_blanks_are_no_cell_where_cells_must_have_rows():
+    frame = columns_of_every_kind(1, 2_000).with_columns(pl.when(pl.int_range(2_000) > 6).then("hour").alias("hour"))
+    found = miscal.scan(frame, least_rows=20, **EVENT).summary
+    assert "fewer than 20 rows without a value" in {one.name: one.why for one in found.left_out}["hour"]
 
 
 def test_what_the_engine_is_asked_is_shown(rows, capsys):
@@ -367,7 +586,7 @@ def test_units_widen_what_is_said_and_can_be_checked(days, tmp_path):
     alone = miscal.scan(days, columns="weekday", group="none", **EVENT).summary
     found = miscal.scan(days, columns="weekday", group="number", **EVENT)
     found.save(tmp_path / "out")
-    assert miscal.verify(tmp_path / "out").equal
+    assert follows_from_cells(tmp_path / "out")
     width = [
         max(one.hidden.interval) - min(one.hidden.interval) for some in (alone, found.summary) for one in some.values
     ]
@@ -408,6 +627,20 @@ def test_days_of_dates_are_units(days, engine):
     source = days if engine == "polars" else duckdb.connect().from_arrow(days.to_arrow())
     one, other = (
         miscal.scan(source, columns="weekday", group=group, **EVENT).summary for group in ("number", "at:day")
+    )
+    np.testing.assert_allclose(
+        [value.hidden.interval for value in one.values], [value.hidden.interval for value in other.values], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize(("period", "part"), [("hour", "%F %H"), ("week", "%G %V"), ("month", "%Y %m"), ("year", "%Y")])
+def test_periods_are_units(days, engine, period, part):
+    frame = days.with_columns(at=pl.datetime(2023, 12, 28) + (pl.col("at") - pl.col("at").min()) * 6)
+    frame = frame.with_columns(unit=pl.col("at").dt.strftime(part))
+    source = frame if engine == "polars" else duckdb.connect().from_arrow(frame.to_arrow())
+    one, other = (
+        miscal.scan(source, columns="weekday", group=group, **EVENT).summary for group in ("unit", f"at:{period}")
     )
     np.testing.assert_allclose(
         [value.hidden.interval for value in one.values], [value.hidden.interval for value in other.values], rtol=1e-9

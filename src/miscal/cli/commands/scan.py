@@ -38,14 +38,15 @@ def command(
     """
     from shutil import rmtree
 
-    from miscal.base.files import check_target, parts_folder
+    from miscal.base.files import check_target, locked, parents, parts_folder
     from miscal.runs.scan.command import FILES, scanned
     from miscal.runs.scan.page import scan_lines, scan_markdown
 
     check_target(out, overwrite=overwrite, holds=FILES, writer="`miscal scan`", reads=[source])
     # what was counted is kept beside the folder until it is there: a scan that was cut off goes on
     parts = parts_folder(out)
-    summary = scanned(source, options, parts).save(out, overwrite=overwrite, dialect=dialect)
-    rmtree(parts, ignore_errors=True)
+    with parents(parts), locked(out, kind="scan"):
+        summary = scanned(source, options, parts).save(out, overwrite=overwrite, dialect=dialect)
+        rmtree(parts, ignore_errors=True)
     lines = scan_lines(summary, Path(out), bars=draws_blocks())
     form.print(lambda: lines, summary.to_json, lambda: scan_markdown(summary))

@@ -293,9 +293,8 @@ def _blanks(n: int, kind: ColumnKind) -> pl.Series:
     """Rows that are all blank, of a type that the kind reads."""
     import polars as pl
 
-    return pl.Series(
-        kind.column, [None] * n, dtype={"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String)
-    )
+    # without a name, which polars would take for a pattern if it looks like one
+    return pl.Series([None] * n, dtype={"number": pl.Float64, "date": pl.Datetime("us")}.get(kind.type, pl.String))
 
 
 def _of_kind(series: pl.Series, kind: ColumnKind, blanks: bool) -> pl.Series:

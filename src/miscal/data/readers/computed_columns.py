@@ -138,9 +138,9 @@ class _ComputedPieces:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._source, name)
 
-    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], **how: bool) -> pl.DataFrame:
         """Read some columns of a piece."""
-        return _loaded(columns, self._computed, lambda names: self._source.load(piece, names, typed=typed))
+        return _loaded(columns, self._computed, lambda names: self._source.load(piece, names, **how))
 
 
 def _found(names: Iterable[str], columns: Sequence[str]) -> dict[str, ComputedColumn]:

@@ -1,4 +1,4 @@
-"""Tables in memory: pandas, polars and pyarrow frames, and dictionaries of arrays."""
+"""Tables in memory: frames of pandas, polars and pyarrow, datasets of Hugging Face, dictionaries of arrays."""
 
 from __future__ import annotations
 
@@ -22,12 +22,17 @@ _LARGEST_WHOLE = 2**53
 
 def accepts(source: Any) -> bool:
     """Whether `source` is a table in memory."""
-    return isinstance(source, (Mapping, pl.LazyFrame)) or is_frame(source)
+    return isinstance(source, (Mapping, pl.LazyFrame)) or is_frame(source) or _is_dataset(source)
+
+
+def _is_dataset(source: Any) -> bool:
+    """Tell a dataset of Hugging Face by its name, so that the package need not be installed."""
+    return type(source).__module__.split(".")[0] == "datasets" and hasattr(source, "to_polars")
 
 
 def collected(source: Any) -> Any:
     """Return what a lazy frame or query of any library holds, as a polars frame, and batches as a table."""
-    source = without_batches(source)
+    source = source.to_polars() if _is_dataset(source) else without_batches(source)
     frame = narwhals_frame(source)
     return frame.collect(backend="polars").to_native() if isinstance(frame, nw.LazyFrame) else source
 
@@ -107,7 +112,8 @@ def _entries(values: Any) -> list[Any]:
     if isinstance(series, nw.Series):
         gone = series.is_null().to_list()
         return [None if missing else entry for missing, entry in zip(gone, series.to_list(), strict=True)]
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    entries = values.tolist() if hasattr(values, "tolist") else list(values)
+    return [None if isinstance(one, float) and one != one else one for one in entries]
 
 
 def _from_objects(name: str, values: Any) -> pl.Series:

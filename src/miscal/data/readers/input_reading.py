@@ -16,6 +16,7 @@ from miscal.data.column_reading import ColumnReading
 from miscal.data.encoders import Encoder, FeatureColumns, encoder_from_state, text_encoder
 from miscal.data.readers import in_memory
 from miscal.data.readers.column_readings import read_columns, used
+from miscal.data.readers.table import nan_as_null
 from miscal.data.triples import InputLayout
 
 _MOST_DENSE = 1 << 27
@@ -146,7 +147,7 @@ def _table(X: Any) -> pl.DataFrame:
             raise InputError(f"X must be two-dimensional, of shape (n, d), or n texts; its shape is {values.shape}")
         X = {f"x{k}": values[:, k] for k in range(values.shape[1])}
     table = in_memory.read(X)
-    return table.load(table.columns)
+    return nan_as_null(table.load(table.columns))
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from miscal.base.errors import CorruptFile, InputError
+from miscal.base.errors import CorruptFile, InputError, argument
 from miscal.data.readers.in_memory import whole_numbers
 from miscal.data.readers.table import Table, text_of
 
@@ -50,9 +50,23 @@ def records_of(text: str, path: Path, first: int) -> tuple[list[int], list[dict[
     return lines, records
 
 
-def frame_of(names: Sequence[str], records: list[dict[str, Any]], lines: list[int], path: Path) -> pl.DataFrame:
-    """Put records into columns; a key that one lacks is a missing value."""
-    return pl.DataFrame({name: _column(name, [record.get(name) for record in records], lines, path) for name in names})
+def frame_of(
+    names: Sequence[str], records: list[dict[str, Any]], lines: list[int], path: Path, *, kept: bool = False
+) -> pl.DataFrame:
+    """Put records into columns; a key that one lacks is a missing value.
+
+    `kept`: refuse values that are others in a column: true among numbers, numbers and texts in a list.
+    """
+    columns = {}
+    for name in names:
+        values = [record.get(name) for record in records]
+        columns[name] = _column(name, values, lines, path)
+        if kept and (columns[name].dtype == pl.Object or _known(columns[name].to_list()) != _known(values)):
+            raise InputError(
+                f"{path}: {name!r} holds values that no column keeps as they are, such as numbers among texts in a "
+                f"list: leave it out ({argument('keep')} names the others), or write them as text"
+            )
+    return pl.DataFrame(columns)
 
 
 def _record(line: str, number: int, path: Path) -> dict[str, Any]:
@@ -108,10 +122,34 @@ def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Se
         return whole_numbers(name, values)
     if kinds == {str}:
         values = [None if value is None else _SURROGATE.sub("\ufffd", value) for value in values]
+    nested = not kinds <= {bool, int, float, str}
+    if nested and _deeper(values, _MOST_LEVELS):
+        raise InputError(f"{path}: {name!r} is nested more than {_MOST_LEVELS} levels deep: leave it out of the file")
     try:
-        return pl.Series(name, values, strict=kinds <= {bool, int, float, str})
+        return pl.Series(name, values, strict=not nested)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: {name!r} cannot be a column: {str(error).splitlines()[0]}") from None
+
+
+# polars takes seconds for a thousand values of more
+_MOST_LEVELS = 16
+
+
+def _deeper(values: Iterable[Any], levels: int) -> bool:
+    """Say whether any value is nested more levels deep."""
+    for _ in range(levels):
+        nested = [one for one in values if isinstance(one, (list, dict))]
+        values = (inner for one in nested for inner in (one.values() if isinstance(one, dict) else one))
+    return any(isinstance(one, (list, dict)) for one in values)
+
+
+def _known(value: Any) -> Any:
+    """Return lists and records without keys of null, which a column gives every record."""
+    if isinstance(value, dict):
+        return {key: _known(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_known(one) for one in value]
+    return str(value) if isinstance(value, bool) else None if value != value else value
 
 
 def _float(value: float) -> float:

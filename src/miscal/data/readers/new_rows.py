@@ -41,6 +41,7 @@ from miscal.data.readers.rows import (
     numbers_or_checked,
     refuse_lengths,
 )
+from miscal.data.readers.table import nan_as_null
 
 
 def can_be_blank(names: str | Sequence[str], encoder: Encoder) -> tuple[str, ...]:
@@ -253,7 +254,7 @@ class NewSource:
         """Read further columns of rows that were read as one piece; those that are not there are left out."""
         there = [name for name in dict.fromkeys(columns) if name in self.source.columns]
         frame = self.source.load(self.whole, there, typed=True)[rows.row] if there else pl.DataFrame()
-        return TableRows(frame, rows.row, None, (), len(rows))
+        return TableRows(nan_as_null(frame), rows.row, None, (), len(rows))
 
     def read(self, piece: Piece) -> NewRows:
         """Read the rows of a piece."""
@@ -272,13 +273,13 @@ class NewSource:
         named = [self.confidence] if self.classes is None else self.classes.columns
         names = dict.fromkeys([*named, *self.inputs.columns, *asked])
         there = [name for name in names if name not in self._absent]
-        frame = loaded = self.source.load(piece, there)
-        frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
+        loaded = self.source.load(piece, there)
+        frame = nan_as_null(loaded).with_columns(pl.lit(None, pl.String).alias(name) for name in self._absent)
         row, counts = np.arange(piece.start, piece.start + len(frame)), {"read": len(frame), "undecided": 0}
         kept = np.full(len(frame), True)
         if self.where is not None:
             typed = frame if self.source.typed else self.source.load(piece, asked, typed=True)
-            kept, counts["undecided"] = conditions.decide(self.where, typed)
+            kept, counts["undecided"] = conditions.decide(self.where, nan_as_null(typed))
             frame, row = frame.filter(kept), row[kept]
         faults, X = RowFaults(row), None
         if self.inputs.rows is not None:

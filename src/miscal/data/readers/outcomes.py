@@ -111,12 +111,10 @@ def _named(series: pl.Series, positive: Any, name: str) -> tuple[np.ndarray, tup
 
 
 def _equals(series: pl.Series, value: Any) -> pl.Series:
-    """Mark the rows that hold a value, which a command line gives as text."""
-    if series.dtype == pl.Boolean:
-        return series.cast(pl.String) == str(value).lower()
-    if series.dtype.is_numeric():
+    """Mark the rows that hold a value, which a command line gives as text; true is 1."""
+    if series.dtype.is_numeric() or series.dtype == pl.Boolean:
         try:
-            return series == float(value)
+            return series.cast(pl.Float64) == float(_PLAIN[1].get(str(value).lower(), value))
         except (TypeError, ValueError):
             return pl.Series([False] * len(series))
     return series.cast(pl.String) == str(value)

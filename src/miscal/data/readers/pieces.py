@@ -19,7 +19,7 @@ import polars as pl
 from miscal.base.arrays import column_of
 from miscal.base.errors import CorruptFile, FileError, InputError, argument
 from miscal.base.tables import scan_parquet
-from miscal.data.readers import delimited, hf_dataset, in_memory, jsonl, parquet, scored
+from miscal.data.readers import delimited, in_memory, jsonl, parquet, scored
 from miscal.data.readers.delimited import Dialect, ends_of
 from miscal.data.readers.table import (
     Table,
@@ -28,20 +28,21 @@ from miscal.data.readers.table import (
     exactly,
     existing,
     line_of,
+    nan_as_null,
     not_empty,
     python_encoding,
     refuse_binary,
 )
 
-READERS = (parquet, delimited, jsonl, scored, hf_dataset, in_memory)
+READERS = (parquet, delimited, jsonl, scored, in_memory)
 
 
 def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
     """Open a file, folder or table in memory with the first reader that accepts it.
 
-    `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score`` or ``datasets.save_to_disk``; a pandas,
-    polars or pyarrow frame; a dictionary of arrays; `encoding`: of text files; `csv_escape`: of csv and tsv files: the
-    character that stands before a quotation mark inside a quoted field. By default such a mark is doubled.
+    `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score``; a pandas, polars or pyarrow
+    frame, or a dataset of Hugging Face; a dictionary of arrays; `encoding`: of text files; `csv_escape`: of csv and
+    tsv files: the character that stands before a quotation mark inside a quoted field. By default it is doubled.
     """
     if isinstance(source, (str, Path)):
         source = existing(Path(source))
@@ -50,12 +51,13 @@ def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None =
         return delimited.read(source, encoding=encoding, csv_escape=csv_escape)
     for reader in READERS:
         if reader.accepts(source):
-            return reader.read(source, encoding=encoding)
+            table = reader.read(source, encoding=encoding)
+            return replace(table, load=lambda names, load=table.load: nan_as_null(load(names)))
     if isinstance(source, Path):
-        unknown = "a folder that neither miscal score nor datasets.save_to_disk wrote"
+        unknown = "a folder that miscal score did not write"
         raise FileError(
             f"{source} is {unknown if source.is_dir() else 'of an unknown format'}; give a .parquet, .csv, .tsv or "
-            ".jsonl file, a folder written by miscal score, or a dataset on disk"
+            ".jsonl file, or a folder written by miscal score"
         )
     raise InputError(
         f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"
@@ -122,8 +124,12 @@ class RowSource(Protocol):
         """Cut into pieces of so many rows, the last one shorter."""
         ...
 
-    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
-        """Read some columns of a piece; `typed`: of the types that all their values have, where it has none itself."""
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False, kept: bool = False) -> pl.DataFrame:
+        """Read some columns of a piece.
+
+        `typed`: of the types that all their values have, where it has none itself; `kept`: to be written as they are,
+        so that values which no column holds unchanged are refused.
+        """
         ...
 
 
@@ -188,7 +194,7 @@ class TablePieces(_OfTable):
         """Cut into pieces of so many rows."""
         return _cut_evenly(len(self.table.load(self.columns[:1])), rows)
 
-    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False, kept: bool = False) -> pl.DataFrame:
         """Read some columns of a piece; a column is read from the table once."""
         missing = [name for name in columns if name not in self._loaded]
         if missing:
@@ -213,7 +219,7 @@ class ParquetPieces(_OfTable):
             n = scan_parquet(self.path).select(pl.len()).collect().item()
         return _cut_evenly(n, rows)
 
-    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False, kept: bool = False) -> pl.DataFrame:
         """Read some columns of a piece, and with it those beside it, which the next calls ask for.
 
         A page of the file is unpacked whole, however few of its rows are wanted: eight times the work for a piece of
@@ -295,7 +301,7 @@ class DelimitedPieces(_TextPieces):
         places = zip(found, bounds, ends, strict=False)
         return [replace(piece, begin=begin, end=end) for piece, begin, end in places]
 
-    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False, kept: bool = False) -> pl.DataFrame:
         """Read some columns of a piece, as text, or with the types that the reader of whole files gives them."""
         types = self._types_of(columns) if typed else dict.fromkeys(columns, pl.String())
         # true and false are words in any case, which the parser may not know
@@ -355,11 +361,11 @@ class JsonPieces(_TextPieces):
             found.append(Piece(len(found), n - n % rows, n % rows, begin, place))
         return found
 
-    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False) -> pl.DataFrame:
+    def load(self, piece: Piece, columns: Sequence[str], *, typed: bool = False, kept: bool = False) -> pl.DataFrame:
         """Read some columns of a piece."""
         text = self._text(piece.begin, piece.end)
         lines, records = jsonl.records_of(text, self.path, line_of(self.path, piece.begin))
-        return jsonl.frame_of(columns, records, lines, self.path)
+        return jsonl.frame_of(columns, records, lines, self.path, kept=kept)
 
 
 _FIRST_LINES = 10_000

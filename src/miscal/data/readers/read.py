@@ -54,6 +54,7 @@ from miscal.data.readers.rows import (
     metadata_of,
     missing,
     numbers,
+    refuse_missing,
     texts,
     unseen_note,
 )
@@ -74,8 +75,8 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     Parameters
     ----------
     source : path or table
-        .parquet, .csv, .tsv or .jsonl; a folder written by ``miscal score``, or by ``datasets.save_to_disk``; a
-        pandas, polars or pyarrow frame; a dictionary of arrays, e.g. ``{"confidence": f, "correct": y}``.
+        .parquet, .csv, .tsv or .jsonl; a folder written by ``miscal score``; a pandas, polars or pyarrow frame, or a
+        dataset of Hugging Face; a dictionary of arrays, e.g. ``{"confidence": f, "correct": y}``.
     kind : {"answer", "event", "judge"}, optional
         What the probability is of. By default that of the columns named, and an answer where none is.
     seed : int, default 0
@@ -129,6 +130,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     usable, dropped = _valid_rows(rows, roles, x, drop=drop)
     rows, weights, about_weights = _drop_weightless(usable, roles)
     f, clipped = confidences(rows, roles.confidence, roles.kind)
+    refuse_missing(rows, [roles.correct])
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )
@@ -318,6 +320,11 @@ def _drop_weightless(rows: TableRows, roles: Roles) -> tuple[TableRows, np.ndarr
     kept = values > 0
     if not kept.any():
         raise InputError(f"{label('weight', roles.weight)} is 0 in all {len(kept)} rows: no row would count")
+    if values.sum() ** 2 < 2 * (values**2).sum():
+        raise InputError(
+            f"{label('weight', roles.weight)} gives row {rows.row[values.argmax()]} nearly all of the weight, "
+            f"{values.max():.3g} of {values.sum():.3g}: nothing could be said of the others"
+        )
     if kept.all():
         return rows, values, ()
     said = f"{int((~kept).sum()):,} of {len(kept):,} rows were left out: their weight is 0"

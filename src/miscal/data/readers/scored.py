@@ -41,5 +41,5 @@ def _sums(manifest: Path) -> dict[str, str]:
     try:
         sums = json.loads(manifest.read_text(encoding="utf-8")).get("files", {})
         return {name: sums[name] for name in (TRIPLES, EMBEDDINGS) if name in sums}
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise CorruptFile(f"{manifest} is damaged ({error}): score again") from None

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
 from miscal.base.arrays import nearest, value_list
 from miscal.base.errors import CorruptFile, FileError, InputError, ResourceError, argument
@@ -67,6 +68,18 @@ def exactly(names: Sequence[str], columns: Sequence[str]) -> pl.Expr:
     return pl.nth([place[name] for name in names])
 
 
+def nan_as_null(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read NaN, which pandas and numpy write where a number is missing, as missing.
+
+    Examples
+    --------
+    >>> nan_as_null(pl.DataFrame({"^a$": [1.0, float("nan")], "a": [float("nan"), 2.0]})).rows()
+    [(1.0, None), (None, 2.0)]
+    """
+    # the frame's own fill_nan takes the name ^a$ for a pattern
+    return frame.with_columns(selectors.float().fill_nan(None))
+
+
 # --- paths --------------------------------------------------------------------------------------------------------
 
 
@@ -117,7 +130,7 @@ def not_empty(path: Path) -> Path:
 
 
 # the last two: numpy reads the header of a .npy file as Python's own words
-_OF_PARSERS = (OSError, ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError)
+_OF_PARSERS = (OSError, ValueError, EOFError, OverflowError, SyntaxError, tokenize.TokenError, RecursionError)
 
 
 @contextlib.contextmanager

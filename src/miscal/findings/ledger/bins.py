@@ -146,6 +146,8 @@ def _round_number(exact: float, low: float, high: float, whole: bool) -> float:
     for power in np.arange(size, size - 6, -1):
         for leading in _LEADING:
             step = leading * 10.0**power
+            if step == 0:  # too small for double precision
+                return exact
             # 0.3 has no exact form: the nearest number of so many digits is taken
             value = float(f"{np.floor(high / step) * step:.6g}")
             if low < value <= high and not (whole and value != np.floor(value)):

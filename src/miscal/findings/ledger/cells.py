@@ -232,8 +232,9 @@ class CellTable:
         block = self.blocks[at]
         if place in block.groups.trends:
             return Member(block.cuts, (), apart=True)
-        inside = block.groups.rows(place)
-        others = bool(2 * inside.sum() > len(inside))
+        inside, pooled = block.groups.rows(place), (block.keys < 0).any(1)
+        # what is pooled has no name: it is among others
+        others = bool(inside[pooled].any() if len(block.cuts) == 1 and pooled.any() else 2 * inside.sum() > len(inside))
         cells = block.keys[~inside if others else inside]
         return Member(block.cuts, tuple(map(tuple, cells.tolist())), others)
 
@@ -255,7 +256,8 @@ class CellTable:
             return Split(inside, inside.astype(np.float64))
         order = np.argsort(block.keys[:, 0])
         cell = order[np.searchsorted(block.keys[:, 0], codes, sorter=order)]
-        return Split(trend.upper[cell], trend.score[cell], trend.lower[cell])
+        known = codes >= 0
+        return Split(known & trend.upper[cell], known * trend.score[cell], known & trend.lower[cell])
 
     def beside(self, group: int) -> Sequence[tuple[LabelledRows, Groups, Split]]:
         """Ask for every block with the rows of one group told from others."""
@@ -275,15 +277,17 @@ class CellTable:
         question = Question(block.cuts, (member,), block.coarser, only=only)
         frame = told = self.ask(question)
         *keys, last = question.keys
-        if told[last].n_unique() == 1:
+        if told["n"].sum() < own.n:
             numbers = [name for name in told.columns if name not in question.keys]
             left = self.ask(Question(block.cuts, (), block.coarser)).join(told, on=keys, how="left", suffix="_told")
             left = left.with_columns(pl.col(name) - pl.col(f"{name}_told").fill_null(0.0) for name in numbers)
             left = left.with_columns(pl.lit(1 - only, pl.Int64).alias(last)).filter(pl.col("n") > 0)
             frame = pl.concat([told, left.select(told.columns)])
         values = {one.name: one.to_numpy().astype(np.float64) for one in frame.drop(question.keys)}
-        stratum = np.unique(frame["stratum"].to_numpy(), return_inverse=True)[1]
-        rates = np.zeros(stratum.max() + 1)
+        # where cells were merged, one may lie between strata of the block
+        known = np.unique(self.ask(Question(block.cuts, (), block.coarser))["stratum"].to_numpy())
+        stratum = np.searchsorted((known[1:] + known[:-1]) / 2, frame["stratum"].to_numpy(), "right")
+        rates = np.zeros(len(known))
         rates[own.stratum] = own.expected
         rate, count = rates[stratum], values["n"]
         # what is left of a weight may be nothing but rounding

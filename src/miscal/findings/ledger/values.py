@@ -153,6 +153,8 @@ def _values(
     counted = np.add.reduceat(rows.counts[order], first).round().astype(int)
     sizes, total = dict(zip(cells.tolist(), counted.tolist(), strict=True)), rows.mass.sum()
     for cell, inside in zip(cells.tolist(), np.split(order, first[1:]), strict=True):
+        if cell < 0:  # values of few rows each, which are no cell
+            continue
         own = rows.take(inside)
         confidence, level = average(own.confidence, own.weight), settings.significance
         accuracy = average(own.correct, own.weight)
@@ -210,7 +212,7 @@ class _Marks:
         if min(n, every - n) < self.least:
             return _Mark(FEW_ROWS)
         others = [other for other in sizes if other != cell]
-        if len(others) == 1 and (group := self.places.get(part.cells[others[0]])) is not None:
+        if len(others) == 1 and others[0] >= 0 and (group := self.places.get(part.cells[others[0]])) is not None:
             return self._complement(group, effect)
         return _Mark(NOT_TESTED)
 

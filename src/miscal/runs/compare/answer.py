@@ -23,6 +23,7 @@ from miscal.runs.compare.document import (
     confidence_facts,
     hidden_words,
     pair_facts,
+    step_facts,
 )
 
 MOST_WORDS, LONGEST = 6, 30
@@ -43,10 +44,9 @@ def _best(found: ComparedRuns) -> str | None:
     """Return the run that is better than others and worse than none, the one with most of these; else None."""
     better, worse = Counter(), set()
     for pair in found.pairs:
-        side = pair.measures["calibration_error"].better
-        if side is not None:
-            better[getattr(pair, side)] += 1
-            worse.add(pair.b if side == "a" else pair.a)
+        if pair.better is not None:
+            better[getattr(pair, pair.better)] += 1
+            worse.add(pair.b if pair.better == "a" else pair.a)
     return next((name for name, _ in better.most_common() if name not in worse), None)
 
 
@@ -59,18 +59,19 @@ def _headline(found: ComparedRuns, best: str | None, words: Vocabulary) -> str:
             return f"{a} and {b} are alike: they have the same {words.probabilities} and outcomes."
         if error.difference.value is None:
             return f"There are too few rows to say whether {a} or {b} is better calibrated."
-        off = [_off(error.a.value), _off(error.b.value)]
-        if error.better is None:
+        off, mean = [_off(error.a.value), _off(error.b.value)], pair.measures["residual"]
+        if error.better is None and mean.better is not None:
+            off = [f"{in_points(abs(one.value or 0.0), words.digits)} on average" for one in (mean.a, mean.b)]
+        if pair.better is None:
             return f"Reliability diagrams do not tell {a} and {b} apart: off by {off[0]} and {off[1]}."
-        (one, two), (less, more) = ((a, b), off) if error.better == "a" else ((b, a), off[::-1])
+        (one, two), (less, more) = ((a, b), off) if pair.better == "a" else ((b, a), off[::-1])
         return f"{one} is better calibrated: off by {less}, {two} by {more}."
     others = len(found.runs) - 1
     if best is None:
-        told = [pair for pair in pairs if pair.measures["calibration_error"].better is not None]
-        if told:
+        if _told(found):
             return f"No run of {len(names)} is best calibrated: each that is better than one is worse than another."
         return f"No run of {len(names)} is shown to be better calibrated than another."
-    beaten = sum(getattr(one, one.measures["calibration_error"].better or "a") == best for one in _told(found))
+    beaten = sum(getattr(one, one.better or "a") == best for one in _told(found))
     if beaten == others:
         every = "both" if others == 2 else f"all {others}"
         return f"{_name(best)} is better calibrated than {every} others: off by {_error_of(found, best)}."
@@ -79,7 +80,7 @@ def _headline(found: ComparedRuns, best: str | None, words: Vocabulary) -> str:
 
 
 def _told(found: ComparedRuns) -> list[RunPair]:
-    return [one for one in found.pairs if one.measures["calibration_error"].better is not None]
+    return [one for one in found.pairs if one.better is not None]
 
 
 def _error_of(found: ComparedRuns, name: str) -> str:
@@ -175,7 +176,12 @@ def comparison_lines(found: ComparedRuns, out: Path) -> list[str]:
     shown = rows[:MOST_PRINTED]
     left = [("left out", f"{found.left_out:,} rows that lack one of the confidences")] if found.left_out else []
     notes = list(dict.fromkeys(note for pair in found.pairs for note in pair.notes))
-    facts = [*_rows(found.pairs), *left, *(("note", one) for one in notes[:MOST_NOTED])]
+    facts = [
+        *_rows(found.pairs),
+        *step_facts(found.pairs, words),
+        *left,
+        *(("note", one) for one in notes[:MOST_NOTED]),
+    ]
     more = len(rows) - len(shown)
     lines = [
         *opening_lines(answer_of(found)),
@@ -213,7 +219,7 @@ def _by_run(found: ComparedRuns, words: Vocabulary) -> Table:
     heads = ("run", "rows", words.heads[1], words.heads[0], "off by", "better than", "worse than")
     better, worse = Counter(), Counter()
     for pair in _told(found):
-        ends = (pair.a, pair.b) if pair.measures["calibration_error"].better == "a" else (pair.b, pair.a)
+        ends = (pair.a, pair.b) if pair.better == "a" else (pair.b, pair.a)
         better[ends[0]] += 1
         worse[ends[1]] += 1
     rows = [

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from miscal.base.arrays import as_text, column_of
 from miscal.base.errors import InputError, MiscalError, MismatchError, argument, command, either
 from miscal.base.folds import row_groups
+from miscal.base.vocabulary import ANSWER
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
@@ -29,6 +30,11 @@ LEAST = 0.1
 """Share of the smaller run's rows below which rows that happen to be equal are no match: the runs are of two sets."""
 AGREEING = 0.5
 """Share of rows matched by id that must be alike in text, inputs or metadata: ids such as 0, 1, 2 occur in any file."""
+
+STRANGE = 0.5
+"""Share of the contradictions of a random matching above which rows of events are not the same. A few outcomes may have
+been mended from one run to the next."""
+_BY_VALUES = ("equal texts", "equal inputs")
 
 ROW_ID, ID, TEXT = "row_id", "id", "text"
 """Column of ids, and the kind of inputs that are made from texts."""
@@ -150,13 +156,22 @@ def read_rows(run: RunContent, name: str) -> RunRows:
 class Match:
     """Rows of two runs that belong together: their places in each run, and how they were matched, in words.
 
-    Pairs of rows with one number in `unit` count as one: rows of a named group, or with the same id.
+    Pairs of rows with one number in `unit` count as one: rows of a named group, or with the same id. `differing` rows
+    have another outcome in `b`, where rows of equal keys are counted together; `by_chance` is how many would have if
+    rows were matched at random.
     """
 
     a: np.ndarray
     b: np.ndarray
     by: str
     unit: np.ndarray
+    differing: int
+    by_chance: float
+
+    @property
+    def of_strangers(self) -> bool:
+        """Whether outcomes differ so often that these are other rows: more than half as often as by chance."""
+        return self.differing > STRANGE * self.by_chance
 
 
 def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | None:
@@ -175,8 +190,14 @@ def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | Non
             )
         return found
     least = LEAST * min(len(a), len(b))
-    ways = (_joined(*keys, a, b) for keys in _ways(a, b))
-    return next((found for found in ways if found is not None and len(found.a) >= least), None)
+    ways = ((_joined(*keys, a, b), keys[2]) for keys in _ways(a, b))
+    # rows of equal inputs that differ in what happened are rows of two sets
+    usable = (
+        found
+        for found, by in ways
+        if found is not None and not (by in _BY_VALUES and a.run.summary.kind != ANSWER and found.of_strangers)
+    )
+    return next((found for found in usable if len(found.a) >= least), None)
 
 
 def seen_in(a: RunRows, some: np.ndarray, b: RunRows) -> np.ndarray:
@@ -203,10 +224,10 @@ def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
             if found is not None and _alike(a, b, found):
                 yield keys
     if a.text is not None and b.text is not None:
-        yield a.text, b.text, "equal texts"
+        yield a.text, b.text, _BY_VALUES[0]
     if a.X.shape[1] == b.X.shape[1] and kind_of(a.source) == kind_of(b.source) != TEXT:
         number = row_groups(np.concatenate([a.X, b.X]))
-        yield number[: len(a)], number[len(a) :], "equal inputs"
+        yield number[: len(a)], number[len(a) :], _BY_VALUES[1]
 
 
 def kind_of(source: dict[str, Any]) -> Any:
@@ -228,12 +249,12 @@ def has_column(rows: RunRows, name: str) -> bool:
     return name in rows.run.data().columns
 
 
-def _values(rows: RunRows, column: str) -> list[str | None]:
+def _values(rows: RunRows, column: str) -> pl.Series:
     table = rows.run.data_with(column)
     find(column, table.columns, what=f"match (run {rows.name})")
     values = column_of(table.load([column]), column)[rows.row]
-    values = as_text(values) if values.dtype.is_numeric() else values
-    return [None if value is None else str(value) for value in values.to_list()]
+    values = as_text(values.fill_nan(None)) if values.dtype.is_numeric() else values
+    return pl.Series([None if value is None else str(value) for value in values.to_list()], dtype=pl.String)
 
 
 def _joined(left: Any, right: Any, by: str, a: RunRows, b: RunRows) -> Match | None:
@@ -245,11 +266,14 @@ def _joined(left: Any, right: Any, by: str, a: RunRows, b: RunRows) -> Match | N
     at_a, at_b = both["a"].to_numpy(), both["b"].to_numpy()
     grouped = next((one.group[at] for one, at in ((a, at_a), (b, at_b)) if one.group is not None), None)
     unit = both["key"].to_list() if grouped is None else [str(value) for value in grouped]
-    return Match(at_a, at_b, by, np.unique(np.array(unit), return_inverse=True)[1])
+    one, two = a.correct[at_a], b.correct[at_b]
+    apart = both.select("key", apart=pl.Series(one - two)).group_by("key").agg(pl.col("apart").sum().abs())["apart"]
+    by_chance = len(both) * (one.mean() * (1 - two.mean()) + two.mean() * (1 - one.mean()))
+    return Match(at_a, at_b, by, np.unique(np.array(unit), return_inverse=True)[1], round(apart.sum()), by_chance)
 
 
 def _keyed(keys: Any, name: str) -> pl.DataFrame:
-    frame = pl.DataFrame({"key": pl.Series(list(keys)), name: np.arange(len(keys))})
+    frame = pl.DataFrame({"key": pl.Series(keys), name: np.arange(len(keys))})
     return frame.filter(pl.col("key").is_not_null()).with_columns(pl.int_range(pl.len()).over("key").alias("count"))
 
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from miscal.base.checks import check_seed
 from miscal.base.document import Measure, MeasureAgainstNull
-from miscal.base.errors import FileError, InputError, command
+from miscal.base.errors import FileError, InputError, argument, command
 from miscal.base.files import whole_folder
 from miscal.base.json_values import clean_text, number
 from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.base.threads import one_thread
-from miscal.base.vocabulary import vocabulary
+from miscal.base.vocabulary import ANSWER, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics.scores import log_losses, squared_errors
 from miscal.discovery.measurements import global_numbers, reliability
@@ -92,15 +92,14 @@ class RunComparison(ShowsItself, ComparedRuns):
     def worse(self) -> dict[str, tuple[str, ...]]:
         """Runs that are worse calibrated than the first, each with where: all rows, or groups that differ.
 
-        All rows: the calibration error is larger, beyond chance. Groups, unless it is smaller on all rows: their hidden
-        residuals differ, all groups considered, and the run is farther from the outcomes. Where nothing differs, either
-        is said of one pair in twenty at most.
+        All rows: the calibration error is larger, beyond chance, or the mean is farther off. Groups, unless the run is
+        better on all rows: their hidden residuals differ, all groups considered, and it is farther from the outcomes.
+        Where nothing differs, each of the three is said of one pair in twenty at most, and one of them of one in ten.
         """
         found = {}
         for pair in (pair for pair in self.pairs if pair.a == self.runs[0].name):
-            better = pair.measures["calibration_error"].better
-            groups = () if better == "b" else (one.description for one in pair.worse_in)
-            found[pair.b] = (*(("all rows",) if better == "a" else ()), *groups)
+            groups = () if pair.better == "b" else (one.description for one in pair.worse_in)
+            found[pair.b] = (*(("all rows",) if pair.better == "a" else ()), *groups)
         return {name: where for name, where in found.items() if where}
 
     @property
@@ -177,7 +176,7 @@ def compare(
     ------
     InputError
         If there are fewer than two runs or one is given twice, the rows of a run are not kept, runs are of an answer
-        and of an event, or `match` matches no row.
+        and of an event, outcomes of the same events contradict each other, or `match` matches no row.
     FileError
         If something is not a run folder, or the data of a run are gone.
     MismatchError
@@ -207,7 +206,14 @@ def compare(
         pairs = []
         for a, b in combinations(rows, 2):
             tell(f"{a.name} and {b.name}")
-            sides = sides_of(a, b, match_rows(a, b, match))
+            found = match_rows(a, b, match)
+            if found is not None and opened[0].summary.kind != ANSWER and found.of_strangers:
+                raise InputError(
+                    f"runs {a.name} and {b.name} have other outcomes in {found.differing:,} of the {len(found.a):,} "
+                    f"rows that were matched by {found.by}, so these are not the same rows: name a column that tells "
+                    f"rows apart with {argument('match', takes='COL')}, or correct the outcomes"
+                )
+            sides = sides_of(a, b, found)
             pairs.append((a, b, sides, _measures(sides, seed, whole)))
         judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
         judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
@@ -275,6 +281,11 @@ def _judged(pairs: Sequence[dict[str, MeasurePair]]) -> list[dict[str, MeasurePa
     for (k, name), one, p_value in zip(asked, found, adjusted.tolist(), strict=True):
         side = None if p_value > SIGNIFICANCE else "a" if one.value < 0 else "b"
         judged[k][name] = judged[k][name].model_copy(update={"p_adjusted": p_value, "better": side})
+    for measures in judged:
+        mean = measures["residual"]
+        p_value = min(1.0, len(pairs) * (1.0 if mean.difference.p_value is None else mean.difference.p_value))
+        side = None if p_value > SIGNIFICANCE else "a" if abs(mean.a.value) < abs(mean.b.value) else "b"
+        measures["residual"] = mean.model_copy(update={"p_adjusted": p_value, "better": side})
     return judged
 
 
@@ -293,6 +304,7 @@ def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair]
         left_out_a=len(a) - len(sides.a),
         left_out_b=len(b) - len(sides.b),
         measures=measures,
+        step=estimates.nearer_mean(sides, SPARE)[1],
         curves=CurveSides(
             **{name: reliability(side.labelled()) for name, side in zip("ab", (sides.a, sides.b), strict=True)}
         ),
@@ -322,6 +334,7 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
         )
         for name, values in rows.items()
     }
+    mean = _of_rows(sides, *(side.residual for side in each))
     error = _of_rows(sides, *(estimates.recalibration_saving(side, seed) for side in each))
     local = _of_rows(sides, *(side.local_saving for side in each))
     # smECE is biased upwards by as much as noise adds to each run, so their difference has no interval of its own
@@ -330,7 +343,10 @@ def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str,
         b=Measure(value=two.smece.value, interval=two.smece.interval),
         difference=MeasureAgainstNull(value=number(one.smece.value - two.smece.value)),
     )
-    return {"calibration_error": error, "smece": smece, **means, "local_saving": local}
+    # where rows are too few for the error, Student's tests of means are not to be trusted either
+    p_value = None if error.difference.value is None else estimates.nearer_mean(sides, SPARE)[0]
+    mean = mean.model_copy(update={"difference": mean.difference.model_copy(update={"p_value": p_value})})
+    return {"calibration_error": error, "residual": mean, "smece": smece, **means, "local_saving": local}
 
 
 def _numbers(side: Side, seed: int, whole: Mapping[str, Global]) -> Global:
@@ -372,6 +388,8 @@ def _notes(sides: Sides) -> tuple[str, ...]:
         notes.append(
             f"only {which} has weights, so all rows count alike here; the numbers of that run by itself are weighted"
         )
+    if sides.match is not None and one.kind != ANSWER and sides.match.differing:
+        notes.append(f"{sides.match.differing:,} of the rows that both have did not have the same outcome in both")
     _, differing = sides.columns()
     if differing:
         why = "differ between the runs" if sides.paired else "are not in both"

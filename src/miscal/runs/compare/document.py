@@ -6,12 +6,13 @@ value of `a` minus that of `b`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
-from miscal.base.document import Document, Interval, Measure, MeasureAgainstNull, Part, Probability, Share, Text
+from miscal.base.document import Document, Interval, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.number_wording import score
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
@@ -38,7 +39,7 @@ def verdict(pair: RunPair, words: Vocabulary) -> tuple[str, ...]:
 
 def _headline(pair: RunPair, words: Vocabulary) -> str:
     rows = f"on the {pair.n_a:,} rows that both have" if pair.same_rows else "(each on its own rows)"
-    a, b, error = pair.a, pair.b, pair.measures["calibration_error"]
+    a, b, error, mean = pair.a, pair.b, pair.measures["calibration_error"], pair.measures["residual"]
     if pair.same_answers:
         return (
             f"{a} and {b} have the same {words.probabilities} and outcomes {rows}, so they are calibrated alike; only "
@@ -46,6 +47,13 @@ def _headline(pair: RunPair, words: Vocabulary) -> str:
         )
     if error.difference.value is None:
         return f"There are too few rows to say whether {a} or {b} is better calibrated."
+    if error.better is None and mean.better is not None:
+        (one, two), less, more = ((a, b), mean.a, mean.b) if mean.better == "a" else ((b, a), mean.b, mean.a)
+        return (
+            f"{one} is better calibrated than {two} {rows}: its {words.probabilities} are off by "
+            f"{in_points(abs(less.value), words.digits)} on average, those of {two} by "
+            f"{in_points(abs(more.value), words.digits)}."
+        )
     if error.better is None:
         ends = error.difference.interval
         allowing = "" if ends is None or ends[0] <= 0 <= ends[1] else ", allowing for all that is compared here,"
@@ -199,9 +207,17 @@ def pair_facts(pair: RunPair, words: Vocabulary) -> list[tuple[str, str]]:
     names = {"accuracy": words.rate, "confidence": words.probability}
     return [
         ("rows", f"{compared} ({pair.matched_by}){alone}"),
+        *step_facts([pair], words),
         *((names.get(name, name.replace("_", " ")), _measure(one)) for name, one in pair.measures.items()),
         *(("note", note) for note in pair.notes),
     ]
+
+
+def step_facts(pairs: Sequence[RunPair], words: Vocabulary) -> list[tuple[str, str]]:
+    """Say how far off the mean of a run would have to be to be told, at the pair that shows least."""
+    known = [pair.step for pair in pairs if pair.step is not None]
+    said = "a mean that is {} farther off would be told in 4 of 5 cases"
+    return [("step back", said.format(in_points(max(known), words.digits)))] if known else []
 
 
 def _measure(one: MeasurePair) -> str:
@@ -253,8 +269,9 @@ class MeasurePair(Part):
     """A number of both runs; ``better`` is set where ``p_adjusted`` is at most 0.05.
 
     ``p_adjusted`` allows, by Holm's method, for all measures that can call a run better, in all pairs of runs; it is
-    null for other measures. The difference of smECE has no interval: noise makes smECE larger, by a different amount in
-    each run.
+    null for other measures. The null of the mean residual is that both are equally far from 0, and its ``p_adjusted``
+    allows for the pairs alone. The difference of smECE has no interval: noise makes smECE larger, by a different amount
+    in each run.
 
     `difference`: that of the first minus that of the second.
     """
@@ -323,7 +340,8 @@ class RunPair(Part):
     compared as two samples. ``n_a`` and ``n_b`` are the rows compared, ``left_out_a`` and ``left_out_b`` those without
     a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
     groups in which the hidden residuals differ, strongest first; ``groups`` are the shifts of both ledgers.
-    ``not_found`` are findings whose rows the data do not give.
+    ``not_found`` are findings whose rows the data do not give. ``step`` is by how much the mean of one run must be
+    farther from the outcomes to be told in four of five comparisons of such rows.
 
     `matched_by`: what says that rows are the same. `measures`: numbers of both. `fields`: how alike the fields are.
     `notes`: what makes the runs less alike than they look.
@@ -340,6 +358,7 @@ class RunPair(Part):
     left_out_a: NonNegativeInt
     left_out_b: NonNegativeInt
     measures: dict[str, MeasurePair]
+    step: Number = None
     curves: CurveSides
     fields: FieldAgreement | None
     candidates: NonNegativeInt
@@ -354,6 +373,11 @@ class RunPair(Part):
             return None
         a, b = (abs(side.residual.value) for side in (group.a, group.b))
         return None if a == b else self.a if a < b else self.b
+
+    @property
+    def better(self) -> Literal["a", "b"] | None:
+        """The run that is better calibrated on all rows: by its error or, where that does not tell, by its mean."""
+        return self.measures["calibration_error"].better or self.measures["residual"].better
 
     @property
     def worse_in(self) -> tuple[GroupPair, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from miscal.base.document import Measure, MeasureAgainstNull
 from miscal.base.folds import assign_folds, row_groups
@@ -24,6 +24,8 @@ DRAWS = 1000
 """Draws of rows for the interval of a correlation. More cost time in proportion; its standard error is within 2 %."""
 TAIL = 0.975
 """The upper quantile of a 95 % interval."""
+POWER = float(ndtri(0.8))
+"""Standard errors beyond what is significant, of a difference that is told in four of five cases."""
 FOLDS, DEALS = 5, 4
 """Folds of the regressions of outcomes on confidence, and how often the rows are dealt into them. More deals cost time
 in proportion and make the numbers depend less on the deal; one deal covered less at 300 rows (92 % of draws where
@@ -131,6 +133,21 @@ def mean_difference(sides: Sides, a: Floats, b: Floats, *, spare: float = 0.0) -
         spare = 0.0 if np.array_equal(a, b) else spare
         return group_means(a - b, everything(len(sides.a)), sides.a.unit, spare=spare, weight=sides.a.weight)
     return minus(mean_of(sides.a, a, spare=spare), mean_of(sides.b, b, spare=spare))
+
+
+def nearer_mean(sides: Sides, spare: float) -> tuple[float, float | None]:
+    """Test whether the mean residual of one side is nearer to 0, and say how much farther would be told.
+
+    It is where the difference of the means and their sum are known not to be 0: the p-value is the larger one,
+    two-sided of the difference, one-sided of the sum, which matters once the sign of the difference is known. Of means
+    of one size, either is taken for the nearer one in one case of twenty at most, whatever their signs. The second
+    number is told in four of five cases if the nearer mean is 0; None where it is undefined.
+    """
+    a, b = sides.a.residual, sides.b.residual
+    apart, total = (mean_difference(sides, a, sign * b, spare=spare) for sign in (1, -1))
+    p_value = max(float(apart.p_value[0]), float(total.p_value[0]) / 2)
+    step = max(float((ndtri(TAIL) + POWER) * apart.error[0]), float((ndtri(2 * TAIL - 1) + POWER) * total.error[0]))
+    return p_value, number(step)
 
 
 def mean_of(side: Side, values: Floats, *, spare: float = 0.0) -> Means:

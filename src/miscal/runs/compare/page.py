@@ -39,6 +39,7 @@ PARTS = {
 
 LABELS = {
     "calibration_error": "Calibration error: Brier score that recalibration would save",
+    "residual": "Mean residual: {rate} minus {probability}",
     "smece": "smECE",
     "accuracy": "{rate}",
     "confidence": "{probability}",
@@ -66,7 +67,11 @@ GLOSSARY = (
         "The average square of the distance between the {probability} and the {rate} to be expected at it. By as much "
         "a perfect recalibration, one that sees nothing but the {probability}, would lower the Brier score.",
     ),
-    ("Better", "Less calibration error, with a 95 % interval of the difference without 0."),
+    (
+        "Better",
+        "Less calibration error, beyond chance; where that does not tell, a mean residual that is nearer to 0, beyond "
+        "chance.",
+    ),
     (
         "p, adjusted",
         "The probability that chance alone would show such a difference, times the number of groups tested (with four "

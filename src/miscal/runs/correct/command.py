@@ -139,11 +139,13 @@ class CorrectionJob:
     def kept(self, source: NewSource, piece: Piece) -> pl.DataFrame:
         """Read the columns of a piece that the table has, too."""
         types = dict(self.keep)
-        frame = source.source.load(piece, list(types), typed=True)
+        # csv has no types: what it holds is text, and stays the text that it is
+        frame = source.source.load(piece, list(types), kept=True)
         for name, kind in types.items():
             if frame[name].dtype not in (kind, pl.Null):
                 raise InputError(f"keep: column {name!r} holds values of several types: leave it out")
-        return frame.cast(types)
+        # by their places: a cast by names takes ^a$ for a pattern
+        return pl.DataFrame({name: frame[name].alias("").cast(kind) for name, kind in types.items()})
 
     def digest(self, source: NewSource, piece: Piece) -> str:
         """Digest of all that is read of a piece, as :meth:`run` leaves it with the counts."""
@@ -269,7 +271,7 @@ def calibrate_file(
         progress("reading")
         least, most = _PIECE_ROWS
         pieces = source.pieces(max(least, min(most, _PIECE_VALUES // max(saved.estimator.n_features, 1))))
-        kept = _types_of_kept(keep, source, pieces[0], schema_of(saved.classes), ending)
+        kept = _types_of_kept(keep, source, pieces[0], schema_of(saved.classes))
         job = replace(job, keep=tuple(kept.items()), rows=sum(piece.rows for piece in pieces))
         parts.begin(_identity(job, source, pieces))
         with _kept_if_stopped(parts):
@@ -283,7 +285,7 @@ def calibrate_file(
 
 
 def _types_of_kept(
-    keep: str | Sequence[str], source: NewSource, first: Piece, own: Mapping[str, Any], ending: str
+    keep: str | Sequence[str], source: NewSource, first: Piece, own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the columns of the data that the table begins with, each with its type."""
     there = tuple(source.source.columns)
@@ -292,10 +294,7 @@ def _types_of_kept(
         find(name, there, what="keep")
         if name in own:
             raise InputError(f"keep: the table has a column {name!r} of its own: name the others, or rename it")
-    types = source.source.load(first, names, typed=True).schema if names else {}
-    nested = [name for name, kind in types.items() if kind.is_nested()]
-    if nested and ending == ".csv":
-        raise InputError(f"keep: column {nested[0]!r} holds lists, which csv cannot: write .parquet, or leave it out")
+    types = source.source.load(first, names, kept=True).schema if names else {}
     return {name: pl.String() if kind == pl.Null else kind for name, kind in types.items()}
 
 

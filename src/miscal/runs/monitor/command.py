@@ -32,10 +32,18 @@ from miscal.runs.monitor.document import (
     RowsOfLooks,
     verdict,
 )
-from miscal.runs.monitor.new_rows import NewLabelled, Read, frame_of, known_rows, read_labelled
+from miscal.runs.monitor.new_rows import Read, frame_of, known_rows, read_labelled
 from miscal.runs.monitor.page import build, course_table
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
-from miscal.runs.monitor.state import MonitorState, RowKeys, grid_of, refuse_counted, repeated, warnings_of
+from miscal.runs.monitor.state import (
+    MonitorState,
+    RowKeys,
+    grid_of,
+    refuse_counted,
+    refuse_learned,
+    repeated,
+    warnings_of,
+)
 
 MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", states.FOLDER})
 """What the folder of a monitor holds."""
@@ -68,7 +76,7 @@ def monitor(
     run : str or Path
         A run folder.
     data : path or table
-        New rows with outcomes, as for :func:`miscal.read_triples`; none of them at an earlier look.
+        New rows with outcomes, as for :func:`miscal.read_triples`; none of them at an earlier look, or in the run.
     out : str or Path, optional
         Folder of the monitor; by default ``monitor`` in the run folder. It is made at the first look.
     at : str, optional
@@ -96,7 +104,7 @@ def monitor(
     Raises
     ------
     InputError
-        If rows were counted before, or the data do not offer what the model needs.
+        If rows were counted before, or are rows of the run, or the data do not offer what the model needs.
     FileError, CorruptFile, TrustError
         If the run, the data or the state of the monitor cannot be used.
     MismatchError
@@ -162,9 +170,10 @@ def _look(
     read = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
     rows, frame = read.rows, frame_of(run, saved, read.rows)
     if before is None:
-        before = _begin(run, saved, rows, frame, model, tolerance, group)
+        before = _begin(run, saved, read, frame, model, tolerance, group)
     states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
     keys = RowKeys.of(rows, before.grid)
+    refuse_learned(before.learned, keys, rows)
     refuse_counted(before.looks, before.digests, before.seen, keys, rows, folder)
     seen = _numbers(read, data, at, len(before.looks) + 1, repeated(keys.groups, before.seen.groups))
     after = before.model_copy(
@@ -183,14 +192,14 @@ def _look(
 def _begin(
     run: RunContent,
     model: SavedModel,
-    rows: NewLabelled,
+    read: Read,
     frame: Frame,
     digests: tuple[str, ...],
     tolerance: float | None,
     group: str | None,
 ) -> MonitorState:
     """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
-    triples, left = None, []
+    triples, left, rows = None, [], read.rows
     try:
         triples = run.triples()
     except MiscalError as error:
@@ -208,6 +217,7 @@ def _begin(
         known=len(known[0]),
         by_id=rows.id is not None,
         grid=grid_of(rows.X),
+        learned=RowKeys.of_ids(read.learned),
     )
 
 

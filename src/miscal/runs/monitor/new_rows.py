@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.arrays import as_text, column_of, row_list, value_list
-from miscal.base.errors import InputError, MismatchError, argument
+from miscal.base.errors import InputError, MiscalError, MismatchError, argument
 from miscal.base.folds import named_units, row_groups
 from miscal.base.vocabulary import ANSWER, JUDGE, Kind, Vocabulary, vocabulary
 from miscal.data.readers.class_columns import CORRECT, PREDICTED, ClassColumns
@@ -92,12 +92,16 @@ class NewLabelled:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Rows that were read, the columns taken for confidence, outcome, inputs and group, and what must be said."""
+    """Rows that were read, the columns taken for confidence, outcome, inputs and group, and what must be said.
+
+    `learned`: ids of the rows of the run, at a first look that recognises rows by ids.
+    """
 
     rows: NewLabelled
     columns: dict[str, Any]
     dropped: int
     notes: tuple[str, ...]
+    learned: tuple[str, ...]
 
 
 def read_labelled(
@@ -151,25 +155,30 @@ def read_labelled(
     needed = [name for name in (roles.correct, None if blanks_alone else grouped) if name is not None]
     if on_invalid != "drop" and roles.kind != JUDGE:
         refuse_missing(beside, needed)
+    if roles.id is not None:
+        if beside.frame[roles.id].dtype.is_nested():
+            raise InputError(f"column {ID!r} must hold text or numbers, one value for each row, or have another name")
+        needed += [roles.id] if on_invalid == "drop" else []
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
     if not keep.any():
-        raise InputError(f"no row is left: {roles.labels[1]} or the group is missing in all {len(keep)}")
-    named_outcome = roles.correct
+        raise InputError(f"no row is left: {roles.labels[1]}, group or id is missing in all {len(keep)}")
+    named_outcome, learned = roles.correct, ()
     if model.classes is not None:
         names = model.classes.read.names
         codes = _codes(beside, roles, names, keep, drop=on_invalid == "drop")
         keep &= codes >= 0
         beside, roles = _with_top_label(beside, roles, new.probability, codes, names, run)
     if roles.id is not None:
-        ids = column_of(beside.frame, roles.id).filter(keep)
-        if ids.dtype.is_nested():
-            raise InputError(f"column {roles.id!r} must hold text or numbers, one value for each row")
-        if not by_id and ids.drop_nulls().is_duplicated().any():
+        of_run = ids_of(run, roles.id) if by_id is None else pl.Series([])
+        if not by_id and any(
+            ids.is_duplicated().any() for ids in (of_run, beside.take(keep).frame[roles.id].drop_nulls())
+        ):
             # it says whose rows these are, and not which
             roles = replace(roles, id=None)
         else:
             refuse_missing(beside.take(keep), [roles.id])
             refuse_repeated(beside.take(keep), roles.id)
+            learned = tuple(of_run)
     fitted = model.estimator.fitted
     corrected = correct_rows(fitted, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, opened.whole.rows)
@@ -196,12 +205,13 @@ def read_labelled(
         kind=roles.kind,
     )
     unlabelled = int((~keep).sum())
-    said = (f"{unlabelled:,} rows without outcome or group were left out",) if unlabelled else ()
+    said = (f"{unlabelled:,} rows without outcome, group or id were left out",) if unlabelled else ()
     return Read(
         rows,
         {**opened.columns, "correct": named_outcome, "group": group},
         new.counts["dropped"] + unlabelled,
         (*warnings(tally, opened, model.estimator), *said),
+        learned,
     )
 
 
@@ -291,6 +301,16 @@ def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
         estimated = model.estimator.fitted.correct(rows.X, rows.confidence)
         hidden = estimated.delta - (rows.visible - rows.confidence)
     return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
+
+
+def ids_of(run: RunContent, column: str) -> pl.Series:
+    """Return the ids of the rows of a run; none where its data are gone, or have no such column."""
+    try:
+        table = run.data_with(column)
+        ids = column_of(table.load([column]), column) if column in table.columns else pl.Series([])
+    except MiscalError:
+        return pl.Series([])
+    return pl.Series([]) if ids.dtype.is_nested() or ids.is_empty() else as_text(ids)[run.table["row"]].drop_nulls()
 
 
 def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> tuple[NewLabelled, Frame | None]:

@@ -73,7 +73,7 @@ class RowKeys:
         """Take the digests of the rows of a look, in their order."""
         groups = _keys(str(name) for name in ([] if rows.group is None else rows.group) if name is not None)
         if rows.id is not None:
-            own = _keys(str(name) for name in rows.id)
+            own = RowKeys.of_ids(rows.id)
         else:
             # double precision holds single precision exactly
             own = _keys_of(np.column_stack([rows.X, rows.confidence, rows.correct]), rows)
@@ -83,6 +83,11 @@ class RowKeys:
         steps = (rows.X[:, columns] - mean[columns]) / (scale[columns] * _NEAR_STEP)
         near = np.round(np.column_stack([steps, rows.confidence / _NEAR_CONFIDENCE, rows.correct]))
         return RowKeys(groups, own, _keys_of(near, rows))
+
+    @staticmethod
+    def of_ids(ids: Iterable[object]) -> Keys:
+        """Take the digests of ids."""
+        return _keys(str(name) for name in ids)
 
     def joined(self, new: RowKeys) -> RowKeys:
         """Add the digests of a look. All are sorted; a group is kept once, and a row as often as it came."""
@@ -229,8 +234,19 @@ def refuse_counted(
         )
 
 
+def refuse_learned(learned: Keys, new: RowKeys, rows: NewLabelled) -> None:
+    """Refuse rows whose ids the run was made of; `learned` are the digests of its ids."""
+    known = np.isin(new.rows, learned)
+    if rows.id is not None and known.any():
+        raise InputError(
+            f"{int(known.sum()):,} of {len(rows):,} rows have an {ID!r} of the run ({value_list(rows.id[known])}), "
+            f"which has learned from them, so they cannot show whether it holds: give only rows that came after, for "
+            f"example with {argument('where')}. If the column {ID!r} only numbers the rows of each file, rename it"
+        )
+
+
 FORM = "miscal-monitor"
-LAYOUT = 4
+LAYOUT = 5
 """Version of what the state of a monitor holds; raised whenever it asks or keeps something else."""
 FOLDER = "state"
 _REMEDY = f"put the old file back, or begin a new monitor with {argument('out')}"
@@ -243,12 +259,12 @@ class MonitorState(Part):
     one although the run counts units. ``left_out`` says what cannot be asked, and why; ``known`` counts the rows of the
     run by which it was decided what counts as right. ``by_id`` says whether rows are recognised by their ids, else by
     their values; ``digests`` are those of each look as a whole, ``seen`` those of all its rows, and ``grid`` is what
-    rows are alike by.
+    rows are alike by. ``learned`` are digests of the ids of the run's rows.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    layout: Literal[4] = LAYOUT
+    layout: Literal[5] = LAYOUT
     model: tuple[str, ...]
     group: str | None
     tolerance: Share | None
@@ -259,6 +275,7 @@ class MonitorState(Part):
     by_id: bool
     digests: tuple[tuple[str, str], ...] = ()
     grid: np.ndarray = Field(exclude=True)
+    learned: np.ndarray = Field(default_factory=lambda: np.zeros(0, np.uint64), exclude=True)
     seen: RowKeys = Field(default_factory=RowKeys.none, exclude=True)
 
 
@@ -271,7 +288,12 @@ def fingerprint(run: Path) -> tuple[str, ...]:
 def save(state: MonitorState, folder: Path) -> None:
     """Write a state into the folder of a monitor that nobody reads yet."""
     history = np.stack([one.history for one in state.questions])
-    tensors = {"grid": state.grid, "history": history, **with_prefix("seen", vars(state.seen))}
+    tensors = {
+        "grid": state.grid,
+        "learned": state.learned,
+        "history": history,
+        **with_prefix("seen", vars(state.seen)),
+    }
     save_state(folder / FOLDER, FORM, state.model_dump(mode="json"), tensors)
 
 
@@ -289,7 +311,9 @@ def load(folder: Path) -> MonitorState:
         asked = zip(content["questions"], tensors["history"], strict=True)
         questions = [{**one, "history": history} for one, history in asked]
         seen = RowKeys(**under("seen", tensors))
-        state = MonitorState(**{**content, "questions": questions}, grid=tensors["grid"], seen=seen)
+        state = MonitorState(
+            **{**content, "questions": questions}, grid=tensors["grid"], learned=tensors["learned"], seen=seen
+        )
         _check(state)
     except (KeyError, TypeError, ValueError) as error:
         # of a list of what is wrong, the first
@@ -307,6 +331,7 @@ def _check(state: MonitorState) -> None:
     _require({GAIN, LEVEL} <= set(keys), "a question is missing")
     _require(all(_fits(one, looks) for one in state.questions), "a question does not fit")
     _require(_finite(grid, (2, *grid.shape[1:2])) and bool((grid[1] > 0).all()), "the scale of the inputs")
+    _require(state.learned.dtype == np.uint64 and state.learned.ndim == 1, "digests of the run's rows")
     for seen in vars(state.seen).values():
         _require(seen.dtype == np.uint64 and seen.ndim == 1, "digests of rows")
         _require(bool((seen[1:] >= seen[:-1]).all()), "digests of rows that are out of order")

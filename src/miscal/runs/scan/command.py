@@ -16,13 +16,15 @@ import polars as pl
 
 from miscal.base.document import Measure
 from miscal.base.errors import InputError, argument
-from miscal.base.files import whole_folder
+from miscal.base.files import digest, whole_folder
 from miscal.base.options import given, of_fields, takes
 from miscal.base.signatures import checked_call
 from miscal.base.sql_text import Dialect
+from miscal.base.tables import scan_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
 from miscal.calibration.survey_design import average
+from miscal.data.columns import split_names
 from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
@@ -47,7 +49,7 @@ from miscal.runs.scan.document import (
     read_cells,
 )
 from miscal.runs.scan.options import ScanOptions
-from miscal.runs.scan.plan import check_rows, found_units, plan_of, sums_of
+from miscal.runs.scan.plan import checked_rows, found_units, named_columns, plan_of, sums_of
 from miscal.runs.scan.written import as_python, as_sql
 
 FILES = (CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE)
@@ -191,16 +193,20 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
     relation = open_relation(data, sql=asked.sql, show=show)
     if asked.where is not None:
         relation = only(relation, asked.where)
+    every = asked.columns in ("auto", ("auto",))
+    named = [*sums.columns, *([sums.group] if sums.group else []), *(() if every else split_names(asked.columns))]
+    relation, nameless = named_columns(relation, named, every)
     roles = {"weight": sums.weight, "count": sums.count, "events": sums.events, "group": sums.group}
     names = ("confidence", "correct") if asked.kind == "answer" else ("probability", "event")
     for what, column in {names[0]: sums.probability, names[1]: sums.event, **roles}.items():
         if column is not None:
             relation.check([column], what)
+    opened, stamp = relation, relation.stamp()
     if asked.group in ("auto", "none"):
         asked = replace(asked, group=found_units(relation, sums, asked.least_rows) if asked.group == "auto" else None)
         sums = sums_of(asked)
-    outcome_is = check_rows(relation, sums)
-    planned = plan_of(relation, sums, outcome_is, asked.columns)
+    relation, outcome_is, notes = checked_rows(relation, sums)
+    planned = plan_of(relation, sums, outcome_is, asked.columns, asked.least_rows)
     if not planned.cells.cuts:
         raise InputError(
             f"no column is left whose values may name a finding: name some with {argument('columns', takes='COL,COL')}"
@@ -217,7 +223,11 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
         "weight": sums.weight,
         "group": asked.group,
         "begins": list(planned.begins),
-        "left_out": [list(one) for one in planned.left_out],
+        "left_out": [
+            *([name, "has a name that SQL takes for all columns, or for none: rename it"] for name in nameless),
+            *map(list, planned.left_out),
+        ],
+        "notes": list(notes),
         "least_rows": asked.least_rows,
         "terms": list(sums.terms()),
         "uncrossed": planned.uncrossed,
@@ -226,17 +236,23 @@ def scanned(data: Any, asked: ScanOptions, parts: Path | None = None) -> Scan:
             "pairs": [[asdict(cut) for cut in pair] for pair in planned.cells.pairs],
         },
     }
-    answers = Answers(parts, json.dumps([about, asdict(asked), planned.seen], default=str)) if parts else None
+    answers = None
+    if parts:
+        made_of = [about, asdict(asked), planned.seen, stamp, *map(digest, relation.files), metadata.version("miscal")]
+        answers = Answers(parts, json.dumps(made_of, default=str))
     stage = asked.stage == "always" or (asked.stage == "auto" and worth_staging(relation, planned.n, parts))
     source = CellSource(relation, sums, planned.begins, cuts, outcome_is, size, asked.least_rows, stage, answers)
-    return summarised(Cells(about, planned.cells, source.asked), start, source)
+    found = summarised(Cells(about, planned.cells, source.asked), start, source)
+    if opened.stamp() != stamp:
+        raise InputError(f"{relation.name} changed while it was read: scan a copy, or a table that nobody writes to")
+    return found
 
 
 def _is_cells(path: Path) -> bool:
     if path.suffix != ".parquet" or not path.is_file():
         return False
     try:
-        return {"question", "about"} <= set(pl.read_parquet_schema(path))
+        return {"question", "about"} <= set(scan_parquet(path).collect_schema())
     except (pl.exceptions.PolarsError, OSError):
         return False
 
@@ -256,17 +272,21 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     rows, splits = table.together(places) if places else (everything, [])
     found = [
         Shifted(
+            number,
             table.member(place),
             split,
             one.effect,
             table.scores(place) if one.effect != SLOPE else (),
             effect_of_mean(*table.own(place)),
         )
-        for place, split, one in zip(places, splits, ledger.findings, strict=True)
+        for number, (place, split, one) in enumerate(zip(places, splits, ledger.findings, strict=True), start=1)
+        if split.inside.any()  # of merged cells, none may be left
     ]
     correction, corrected = fit_correction(rows, found, effect_of_mean(everything, np.ones(len(everything), bool)))
     findings = tuple(
         one.model_copy(update={"corrected": average(corrected[split.inside], rows.mass[split.inside])})
+        if round(rows.counts[split.inside].sum()) == one.n
+        else one
         for one, split in zip(ledger.findings, splits, strict=True)
     )
     accuracy = average(everything.correct, everything.weight)
@@ -310,7 +330,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         curve=_curve(everything),
         correction=correction,
         answer=_answer(findings, candidates, accuracy, everything, correction, words),
-        warnings=_warnings(cells, len(findings)),
+        warnings=_warnings(cells, findings),
         least_rows=about["least_rows"],
         questions=len(cells.asked),
         cells=sum(map(len, cells.asked.values())),
@@ -369,9 +389,15 @@ def _answer(
     return Answer(headline=headline, reason=finding_sentence(first, words), action=action)
 
 
-def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
+def _warnings(cells: Cells, findings: tuple[Finding, ...]) -> tuple[str, ...]:
     about, group = cells.about, cells.about["group"]
     said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
+    said += about["notes"]
+    if untold := sum(one.corrected is None for one in findings):
+        said.append(
+            f"{untold:,} of the groups have no corrected mean: which of their rows are in other groups, too, would "
+            f"tell of fewer than {about['least_rows']:,} rows"
+        )
     for cut in cells.plan.cuts:
         if cut.pooled:
             said.append(
@@ -380,18 +406,17 @@ def _warnings(cells: Cells, findings: int) -> tuple[str, ...]:
             )
         if cut.coarser > 1:
             strata = -(-(len(about["begins"]) + 1) // cut.coarser)
-            said.append(f"{cut.column} has {cut.count:,} values: it was counted in {strata} strata of the probability")
+            said.append(f"{cut.column} has {cut.count:,} cells: it was counted in {strata} strata of the probability")
     if about["uncrossed"]:
         said.append(
             f"values of {about['uncrossed']:,} pairs of columns were not looked at together: name fewer columns"
         )
-    if findings == SCAN_SETTINGS.max_findings:
-        said.append(f"there may be more than the {findings} findings that are told")
+    if len(findings) == SCAN_SETTINGS.max_findings:
+        said.append(f"there may be more than the {len(findings)} findings that are told")
     return tuple(said)
 
 
 def _write(found: Scan, folder: Path, dialect: Dialect) -> ScanSummary:
-    from miscal.base.files import digest
     from miscal.runs.scan.page import build
 
     (folder / CELLS).write_bytes(found.cells.to_bytes())

@@ -63,7 +63,7 @@ def cell_of(value: object, column: dict) -> int:
         return missing
     if column["kind"] == "text":
         text = str(value)
-        text = TRUTHS.get(text, text) if set(values) <= {"True", "False"} else text
+        text = TRUTHS.get(text, text) if column["truth"] else text
         return values.index(text) if text in values else -1
     number = seconds(value, column["timed"]) if column["kind"] == "date" else float(value)  # type: ignore[arg-type]
     if math.isinf(number):

@@ -91,9 +91,11 @@ class ScanCorrection(Part):
 class Shifted:
     """A finding to be corrected: its rows as `member` names them and as `split` has them, and its effect.
 
-    `scores`: of a trend, of its cells. `fewer`: design effect of its mean: of so many times fewer rows is what it says.
+    `number`: of the finding, from 1. `scores`: of a trend, of its cells. `fewer`: design effect of its mean: of so many
+    times fewer rows is what it says.
     """
 
+    number: int
     member: Member
     split: Split
     effect: str
@@ -126,7 +128,9 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
     """
     mass, y = rows.mass, rows.correct
     stratum = rows.stratum if rows.stratum is not None else np.arange(len(rows))
-    f = (np.bincount(stratum, mass * rows.confidence) / np.bincount(stratum, mass))[stratum]
+    # the mean of rows of one stratum and of the same groups, whatever their outcomes
+    same = np.unique(np.column_stack([stratum, *(one.split.tested for one in shifted)]), axis=0, return_inverse=True)[1]
+    f = (np.bincount(same.ravel(), mass * rows.confidence) / np.bincount(same.ravel(), mass))[same.ravel()]
     dealt = deal(rows, [one.split.tested for one in shifted], effect)
     tried: dict[tuple[str, bool], float] = {}
     for name, some in product(MAPS, (False, True)[: 1 + bool(shifted)]):
@@ -139,7 +143,7 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
     found = _fitted(name, f, y, mass, own)
     shifts = tuple(
         ScanShift(
-            finding=k + 1,
+            finding=one.number,
             effect=TREND if one.scores else one.effect,
             size=float(found.sizes[k]),
             error=float(found.errors[k]),
@@ -164,7 +168,7 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
 
 def _column(cut: Any) -> dict[str, Any]:
     content = asdict(cut)
-    return {name: content[name] for name in ("column", "kind", "values", "edges", "timed")}
+    return {name: content[name] for name in ("column", "kind", "values", "edges", "timed", "truth")}
 
 
 def deal(rows: LabelledRows, columns: Sequence[np.ndarray], effect: float) -> np.ndarray:

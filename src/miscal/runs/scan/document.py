@@ -14,7 +14,7 @@ from pydantic import FiniteFloat, NonNegativeInt
 from miscal.base.document import Document, Measure, Part, Text
 from miscal.base.errors import CorruptFile, FileError, MismatchError
 from miscal.base.tables import read_parquet
-from miscal.base.vocabulary import Kind
+from miscal.base.vocabulary import Kind, vocabulary
 from miscal.data.counting import Member, Question
 from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ColumnValue, Finding, FindingsMethod
@@ -25,8 +25,11 @@ from miscal.runs.scan.plan import stored_cut
 CELLS, SUMMARY, CORRECTION, SQL, PYTHON, PAGE = (
     "cells.parquet", "summary.json", "correction.json", "correction.sql", "correction.py", "report.html",
 )  # fmt: skip
-_KEYS = ("stratum", "unit", "question", "about")
-FORMAT = 1
+_ABOUT: dict[str, Any] = dict.fromkeys(("kind", "source", "probability", "outcome"), str)
+_ABOUT |= dict.fromkeys(("begins", "left_out", "notes", "terms"), list) | {"uncrossed": int, "least_rows": int}
+_ABOUT |= dict.fromkeys(("weight", "group"), str | None)
+"""What cells say of themselves."""
+FORMAT = 2
 """Version of the layout of the cells and of the summary; others are refused."""
 
 
@@ -144,20 +147,43 @@ def read_cells(path: str | Path) -> Cells:
                 f"{place} has format {about['format']}; this version reads {FORMAT}: scan the rows again"
             )
         questions = [_question(one) for one in about["questions"]]
+        if wrong := [name for name, kind in _ABOUT.items() if not isinstance(about[name], kind)]:
+            raise ValueError(f"{wrong[0]} is not known")
+        vocabulary(about["kind"])
         numbers = table.drop("about").partition_by("question", as_dict=True)
-        asked = {}
-        for k, one in enumerate(questions):
-            own = numbers[(k,)].drop("question")
-            terms = (name for name in own.columns if name not in _KEYS and not name.startswith(("cell", "member")))
-            asked[one] = own.select(*one.keys, *(name for name in terms if own[name].null_count() < len(own)))
+        asked = {one: _answer(numbers[(k,)], one, about) for k, one in enumerate(questions)}
         plan = about["plan"]
         cuts = tuple(map(stored_cut, plan["cuts"]))
         cells = CellPlan(cuts, tuple((stored_cut(one), stored_cut(two)) for one, two in plan["pairs"]))
     except MismatchError:
         raise
     except Exception as error:
-        raise CorruptFile(f"{place} holds no cells of a scan ({str(error)[:200]}): scan the rows again") from error
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise CorruptFile(f"{place} holds no cells of a scan ({first[:200]}): scan the rows again") from error
     return Cells(about, cells, asked)
+
+
+def _answer(table: pl.DataFrame, question: Question, about: dict[str, Any]) -> pl.DataFrame:
+    """Return the counts of a question; refuse what no scan writes."""
+    weighted = about["weight"] is not None
+    terms = about["terms"]
+    if question.units:
+        terms = ["n", "y", "e", "s", "v", *(("uw", "we", "ws", "wwv") if weighted else ())]
+    elif question.only is not None:
+        terms = [name for name in ("n", "w", "ww") if name in terms]
+    found = table.select(*(pl.col(question.keys).cast(pl.Float64), pl.col(terms).cast(pl.Float64)))
+    keys = found.select(question.keys)
+    many, right = found["n"], found["y"] if "y" in terms else pl.Series([0.0])
+    if not (
+        found.select(pl.all_horizontal(pl.all().is_finite().fill_null(False).all())).item()
+        and keys.equals(keys.select(pl.all().floor()))
+        and not keys.is_duplicated().any()
+        and (many > 0).all()
+        and (right >= 0).all()
+        and (right <= many).all()
+    ):
+        raise ValueError("there are blanks, or numbers that are no counts")
+    return found.with_columns(pl.col(question.keys).cast(pl.Int64))
 
 
 def _question(content: dict[str, Any]) -> Question:

@@ -34,6 +34,9 @@ from miscal.findings.ledger.blocks import Split
 from miscal.findings.ledger.groups import frame_of_rows
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 
+_TRUTHS = ("True", "False")
+"""Values of a column of truths, which the table of a run holds as texts."""
+
 
 @dataclass(frozen=True)
 class ReadableCorrection:
@@ -74,21 +77,19 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
     rows = LabelledRows.of(
         values["correct"][shown], values["confidence"][shown], expected, group=own.group, weight=own.weight
     )
-    shifted, left_out, numbers = [], [], []
+    shifted, left_out = [], []
     for number, one in enumerate(run.summary.findings, start=1):
-        found = None if set(one.condition.columns) - able else _shifted(one.condition, one.effect, frame)
+        found = None if set(one.condition.columns) - able else _shifted(number, one.condition, one.effect, frame)
         if found is None:
             left_out.append(f"{one.description}: no condition on columns of the table")
             continue
         shifted.append(replace(found, fewer=effect_of_mean(rows, found.split.inside)))
-        numbers.append(number)
     correction, _ = fit_correction(rows, shifted, effect_of_mean(rows, np.ones(len(rows), bool)))
-    shifts = tuple(one.model_copy(update={"finding": numbers[one.finding - 1]}) for one in correction.shifts)
     full = average(log_losses(rows.correct, values["corrected"][shown]), rows.weight)
-    return ReadableCorrection(correction.model_copy(update={"shifts": shifts}), probability, full, tuple(left_out))
+    return ReadableCorrection(correction, probability, full, tuple(left_out))
 
 
-def _shifted(condition: Condition, effect: str, frame: Frame) -> Shifted | None:
+def _shifted(number: int, condition: Condition, effect: str, frame: Frame) -> Shifted | None:
     """Return a finding by cells of columns; None where it has none."""
     if condition.lacks(frame) is not None:
         return None
@@ -100,9 +101,9 @@ def _shifted(condition: Condition, effect: str, frame: Frame) -> Shifted | None:
         lower = condition.lower_end.rows(frame)
         scores = (-0.5, 0.0, 0.5) if len(edges) == 2 else (-0.5, 0.5)
         tested = 0.5 * inside - 0.5 * (lower & ~inside)
-        return Shifted(Member((_timed(cut, frame),), (), apart=True), Split(inside, tested), effect, scores)
+        return Shifted(number, Member((_timed(cut, frame),), (), apart=True), Split(inside, tested), effect, scores)
     member = _member(condition, frame)
-    return None if member is None else Shifted(member, Split(inside, inside.astype(np.float64)), effect)
+    return None if member is None else Shifted(number, member, Split(inside, inside.astype(np.float64)), effect)
 
 
 def _member(condition: Condition, frame: Frame) -> Member | None:
@@ -124,7 +125,7 @@ def _one_column(condition: Condition, frame: Frame) -> tuple[Cut, Sequence[int]]
     if isinstance(condition, AnyOf):
         return _any_of(condition.conditions, frame)
     if isinstance(condition, Value) and condition.of != "date":
-        return Cut(condition.column, condition.of, (condition.value,)), [0]
+        return Cut(condition.column, condition.of, (condition.value,), truth=condition.value in _TRUTHS), [0]
     if isinstance(condition, Levels) and frame.numbers(condition.column)[0] is None:
         return Cut(condition.column, TEXT, condition.values), range(len(condition.values))
     if isinstance(condition, Missing):
@@ -152,7 +153,8 @@ def _any_of(conditions: Sequence[Condition], frame: Frame) -> tuple[Cut, Sequenc
         return None
     values: list[Any] = list(dict.fromkeys(value for cut, _ in known for value in cut.values))
     blank = any(not cut.values for cut, _ in known)
-    return replace(known[0][0], values=tuple(values)), range(len(values) + blank)
+    truth = all(value in _TRUTHS for value in values)
+    return replace(known[0][0], values=tuple(values), truth=truth), range(len(values) + blank)
 
 
 def _timed(cut: Cut, frame: Frame) -> Cut:

@@ -42,7 +42,7 @@ GLOSSARY = (
     (
         "Cell",
         "Rows of one stratum and one value of a column, counted where the table lies. All numbers of this page follow "
-        "from cells.parquet; `miscal verify` computes them again.",
+        "from cells.parquet; `miscal scan cells.parquet` computes them again.",
     ),
 )
 
@@ -135,7 +135,6 @@ def scan_lines(summary: ScanSummary, folder: Path | None, *, bars: bool = True) 
         facts.append(("not read", ", ".join(one.name for one in summary.left_out)))
     if folder is not None:
         facts += [("page", str(folder / PAGE)), ("correction", str(folder / SQL)), ("cells", str(folder / CELLS))]
-        facts.append(("next", f"miscal verify {folder}"))
     return [*lines, "", *short_facts(facts, dots, len(lines))]
 
 

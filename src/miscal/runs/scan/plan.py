@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import combinations
@@ -14,9 +16,11 @@ import polars as pl
 
 from miscal.base.arrays import value_list
 from miscal.base.errors import InputError, argument
+from miscal.base.tables import scan_parquet
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
 from miscal.data.identity_names import may_count, names_identity
+from miscal.data.merging import runs
 from miscal.data.readers.candidate_groups import LEAST_UNITS
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
@@ -29,6 +33,10 @@ STRATA, STRATUM_ROWS = 128, 64
 MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
 """Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
 _POINTS, _CELLS = 20_000, 4_096
+_PARTS = 8
+"""Where cells must have some rows, bins have so many times as many, and there are as many of them at least."""
+_HEAVIEST, _MOST_COUNTED = 1e30, 10**15
+"""The largest weight, and sum of counts: beyond, what is made of them is lost in rounding, or too large."""
 _TOGETHER = (64, 32, 16, 8, 4, 2)
 """Cells of the probability that are asked for as one."""
 
@@ -111,17 +119,62 @@ class Planned:
     seen: str
 
 
-def check_rows(relation: Relation, sums: Sums) -> str:
-    """Refuse probabilities, outcomes and weights that are none; return the type of the outcome."""
+def named_columns(relation: Relation, asked: Sequence[str], every: bool) -> tuple[Relation, list[str]]:
+    """Return the columns that have a name, NaN in them as null, and names of the others; refuse twins by case.
+
+    `every`: whether others than those asked for play a part.
+    """
+    stored = _stored_names(relation)
+    alike, twins = Counter(name.lower() for name in relation.schema), []
+    nameless = [name for name in relation.schema if name in ("", "*") or re.fullmatch(r"(?s)\^.*\$", name)]
+    for name in relation.schema:
+        stem = name if name in stored else re.sub(r"_\d+$", "", name)
+        if alike[stem.lower()] > (stem == name):
+            twins += [name, *(other for other in relation.schema if other.lower() == stem.lower())]
+        elif name not in stored:
+            nameless.append(name)
+    if name := next((one for one in (relation.schema if every else asked) if one in twins), None):
+        raise InputError(
+            f"column {name!r} has a twin, whose name is the same or differs by case alone, which SQL cannot tell from "
+            "it: rename one"
+        )
+    if (name := next((one for one in asked if one in nameless), None)) is not None:
+        raise InputError(f"column {name!r} has a name that SQL takes for all columns, or for none: rename it")
+    columns = {name: nw.col(name) for name in relation.schema if name not in nameless}
+    for name, values in columns.items():
+        if relation.schema[name].is_float():
+            columns[name] = nw.when(~values.is_nan()).then(values)
+    return Relation(relation.frame.select(**columns), relation.name, relation.show, relation.files), nameless
+
+
+def _stored_names(relation: Relation) -> Container[str]:
+    """Return the names of columns as files have them, of csv the text that they stand in: DuckDB changes some."""
+    names = list(relation.schema)
+    if not relation.files:
+        return names
+    file = relation.files[0]
+    folders = [part.partition("=")[0] for part in file.parts[:-1]]
+    if file.suffix.lower() == ".parquet":
+        return [*scan_parquet(file).collect_schema(), *folders]
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        head = lines.readline().replace('""', '"')
+    return f"{head}{folders}" if any(name in head for name in names) else names
+
+
+def checked_rows(relation: Relation, sums: Sums) -> tuple[Relation, str, tuple[str, ...]]:
+    """Refuse probabilities, outcomes and weights that are none; return the rows that count.
+
+    With the type of the outcome, and with notes.
+    """
     one, none = nw.lit(1), nw.lit(0)
     count: Callable[[nw.Expr], nw.Expr] = lambda wrong: nw.when(wrong).then(one).otherwise(none)  # noqa: E731
-    f, name = sums.f, sums.probability
+    f, name, notes = sums.f, sums.probability, []
     if relation.kind_of(name) != NUMBER:
         raise InputError(
             f"column {name!r} must hold probabilities, numbers in [0, 1]; it holds {relation.schema[name]}"
         )
     wrong = {
-        f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null() | f.is_nan(),
+        f"column {name!r} has {{}} rows without a probability: fill or leave them out": f.is_null(),
         f"column {name!r} must be in [0, 1]; {{}} rows are outside: give probabilities, not percentages or scores": (
             (f < 0) | (f > 1)
         ),
@@ -129,14 +182,16 @@ def check_rows(relation: Relation, sums: Sums) -> str:
     outcome_is = NUMBER
     if sums.event is not None:
         y, kind = nw.col(sums.event), relation.schema[sums.event]
-        outcome_is = "boolean" if kind == nw.Boolean else NUMBER
+        outcome_is = "boolean" if kind == nw.Boolean else NUMBER if kind.is_numeric() else TEXT
         wrong[f"column {sums.event!r} has {{}} rows without an outcome: leave them out"] = y.is_null()
-        if sums.positive is None and outcome_is == NUMBER:
-            if not kind.is_numeric():
-                raise InputError(
-                    f"column {sums.event!r} must hold 0 and 1, or false and true; it holds {kind}: say which value is "
-                    f"the event with {argument('positive', takes='VALUE')}"
-                )
+        if sums.positive is not None:
+            notes += _other_values(relation, sums, outcome_is)
+        elif outcome_is == TEXT:
+            raise InputError(
+                f"column {sums.event!r} must hold 0 and 1, or false and true; it holds {kind}: say which value is "
+                f"the event with {argument('positive', takes='VALUE')}"
+            )
+        elif outcome_is == NUMBER:
             y = y.cast(nw.Float64)
             wrong[f"column {sums.event!r} must hold 0 or 1; {{}} rows have another value"] = (y != 0) & (y != 1)
     if sums.group is not None:
@@ -145,27 +200,54 @@ def check_rows(relation: Relation, sums: Sums) -> str:
         wrong[f"column {sums.group!r} has {{}} rows without a group: fill or leave them out"] = nw.col(
             sums.group
         ).is_null()
+    for column in (sums.weight, sums.count, sums.events):
+        if column is not None and relation.kind_of(column) != NUMBER:
+            raise InputError(f"column {column!r} must hold numbers; it holds {relation.schema[column]}")
     if sums.weight is not None:
         w = nw.col(sums.weight).cast(nw.Float64)
-        bad = w.is_null() | w.is_nan() | ~w.is_finite() | (w < 0)
-        wrong[f"column {sums.weight!r} must hold weights of at least 0; {{}} rows have none"] = bad
+        bad = w.is_null() | (w < 0) | (w > _HEAVIEST) | ((w > 0) & (w < 1 / _HEAVIEST))
+        said = f"column {sums.weight!r} must hold weights: 0, or from {1 / _HEAVIEST:g} to {_HEAVIEST:g}"
+        wrong[f"{said}; {{}} rows have none"] = bad
     if sums.count is not None:
         n, k = nw.col(sums.count).cast(nw.Float64), nw.col(sums.events or "").cast(nw.Float64)
         for column, values in ((sums.count, n), (sums.events, k)):
             said = f"column {column!r} must hold whole numbers of at least 0; {{}} rows have none"
-            wrong[said] = values.is_null() | values.is_nan() | (values < 0) | (values != values.floor())
+            wrong[said] = values.is_null() | (values < 0) | (values != values.floor())
         wrong[f"column {sums.events!r} must be at most {sums.count!r}; in {{}} rows it is more"] = k > n
+    mass = sums.weight or sums.count
+    idle = none if mass is None else count(nw.col(mass) == 0)
     asked = {f"c{place}": count(one) for place, one in enumerate(wrong.values())}
-    seen = relation.ask({}, asked | {"every": sums.rows}).row(0, named=True)
-    if not seen["every"]:
-        raise InputError(f"{relation.name} has no rows")
+    total = {"every": one, "idle": idle, "total": one if sums.count is None else nw.col(sums.count).cast(nw.Float64)}
+    seen = relation.ask({}, asked | total).row(0, named=True)
     for place, said in enumerate(wrong):
         if (many := int(seen[f"c{place}"] or 0)) > 0:
             raise InputError(said.format(f"{many:,}"))
-    return outcome_is
+    if (seen["total"] or 0) > _MOST_COUNTED:
+        raise InputError(f"column {sums.count!r} adds up to more than {_MOST_COUNTED:,} rows: count in thousands")
+    if seen["every"] == seen["idle"] or not seen["every"]:
+        raise InputError(f"{relation.name} has no rows" + (f" with a {mass!r} above 0" if seen["every"] else ""))
+    if seen["idle"]:
+        notes.append(f"{mass}: {seen['idle']:,} rows have 0, and do not count")
+        relation = relation.where(nw.col(mass) > 0)
+    return relation, outcome_is, tuple(notes)
 
 
-def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Planned:
+def _other_values(relation: Relation, sums: Sums, outcome_is: str) -> list[str]:
+    """Say what values beside the event count as none; refuse one that is nowhere."""
+    hits = relation.frame.select(value=nw.col(sums.event or ""), y=sums.outcome(outcome_is))
+    counted = relation.collect(hits.group_by("value").agg(y=nw.col("y").max(), n=nw.len()))
+    counted = counted.drop_nulls("value").sort("n", "value", descending=[True, False])
+    others = counted.filter(pl.col("y") == 0)["value"].to_list()
+    if len(others) == len(counted):
+        raise InputError(
+            f"{argument('positive')}: column {sums.event!r} nowhere holds {str(sums.positive)!r}; it holds "
+            f"{value_list(others[:20])}"
+        )
+    said = f"{sums.event}: {str(sums.positive)!r} counts as 1, and every other value as 0: {value_list(others[:20])}"
+    return [said] if len(others) > 1 else []
+
+
+def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any, least_rows: int) -> Planned:
     """Cut the probability into strata and columns into cells, from counts of rows."""
     terms = sums.terms()
     known = Relation(relation.frame.select(**sums.base(outcome_is)), relation.name, relation.show)
@@ -173,10 +255,12 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
     n, events = float(fine["n"].sum()), float(fine["y"].sum())
     if not 0 < events < n:
         raise InputError(f"all {n:,.0f} outcomes are alike: a scan needs rows of either outcome")
-    begins = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float))
+    if n < 2 * least_rows:
+        raise InputError(f"{argument('least_rows')}: {relation.name} has {n:,.0f} rows, too few for two cells of it")
+    begins = _strata(fine["cell"].to_numpy().astype(int), fine["n"].to_numpy().astype(float), least_rows)
     cuts, left_out, sizes = [], [], []
     for name in _names(relation, sums, columns):
-        cut, why, rows = _cut(relation, sums, name, n, len(begins) + 1)
+        cut, why, rows = _cut(relation, sums, name, n, len(begins) + 1, least_rows)
         if cut is None:
             left_out.append((name, why))
             continue
@@ -192,18 +276,31 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
     able = (pair for pair, many in promising.items() if many)
     pairs = sorted(able, key=lambda pair: (binned(pair), -promising[pair]))
     strata = len(begins) + 1
-    crossed = tuple(
-        (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
-        for one, two in pairs[:MOST_PAIRS]
-    )
+    crossed = []
+    for pair in pairs[:MOST_PAIRS]:
+        typical = float(np.prod([_typical(sizes[place]) for place in pair])) / n
+        coarser = max(4 if strata >= 64 else 1, _coarser(typical, strata, least_rows))
+        crossed.append(tuple(_in_pairs(cuts[place], sizes[place], least, coarser) for place in pair))
     seen = sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
     uncrossed = max(0, len(pairs) - MOST_PAIRS)
-    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events, uncrossed, seen)
+    return Planned(CellPlan(tuple(cuts), tuple(crossed)), begins, tuple(left_out), n, events, uncrossed, seen)
 
 
-def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
+def _typical(rows: np.ndarray) -> float:
+    """Return how many rows the cell of a row has, on average."""
+    return float(rows @ rows / rows.sum())
+
+
+def _coarser(typical: float, strata: int, least: int) -> int:
+    """Return how many strata are one so that most parts of a cell within strata have so many rows."""
+    coarser = 1
+    while least > 1 and strata > 4 * coarser and typical * coarser < 2 * least * strata:
+        coarser *= 2
+    return coarser
+
+
+def _in_pairs(cut: Cut, rows: np.ndarray, least: float, coarser: int) -> Cut:
     """Return a column as it is cut in pairs: in wide bins, or in the texts that have rows enough for a pair."""
-    coarser = 4 if strata >= 64 else 1
     if cut.kind != TEXT:
         return replace(wide(cut), coarser=coarser)
     kept = tuple(value for value, many in zip(cut.values, rows.tolist(), strict=True) if many >= least)
@@ -224,12 +321,12 @@ def _names(relation: Relation, sums: Sums, columns: Any) -> list[str]:
     return names
 
 
-def _strata(cells: np.ndarray, rows: np.ndarray) -> tuple[int, ...]:
+def _strata(cells: np.ndarray, rows: np.ndarray, least: int) -> tuple[int, ...]:
     """Return cells at which strata of about equal counts begin, but for the first.
 
     Where hardly fewer strata can be told apart by wider cells, they are: answers are shorter.
     """
-    many = int(np.clip(rows.sum() // STRATUM_ROWS, 1, STRATA))
+    many = int(np.clip(rows.sum() // max(STRATUM_ROWS, 2 * least), 1, STRATA))
     found = _equal(cells, rows, many)
     for together in _TOGETHER:
         wider, at = np.unique(cells // together, return_inverse=True)
@@ -249,7 +346,9 @@ def _equal(cells: np.ndarray, rows: np.ndarray, many: int) -> tuple[int, ...]:
     return tuple(int(cells[place]) for place in sorted(begins) if 0 < place < len(cells))
 
 
-def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tuple[Cut | None, str, np.ndarray]:
+def _cut(
+    relation: Relation, sums: Sums, name: str, n: float, strata: int, least: int
+) -> tuple[Cut | None, str, np.ndarray]:
     """Cut a column; with why it is left out, and with about how many rows its cells have."""
     kind, none = relation.kind_of(name), np.zeros(0)
     if kind is None:
@@ -268,14 +367,51 @@ def _cut(relation: Relation, sums: Sums, name: str, n: float, strata: int) -> tu
     if cut is None:
         return None, why, none
     coarser = 1
+    if least > 1:
+        cut, why, rows = _enough(relation, sums, cut, least)
+        if cut is None:
+            return None, why, none
+        coarser = _coarser(_typical(rows), strata, least)
+        if cut.edges:
+            rows = np.bincount(np.searchsorted(wide(cut).edges, (-np.inf, *cut.edges), "right"), rows)
     while strata / coarser * cut.count > MOST_CELLS:
         coarser *= 2
     return replace(cut, coarser=coarser), "", rows
 
 
+def _enough(relation: Relation, sums: Sums, cut: Cut, least: int) -> tuple[Cut | None, str, np.ndarray]:
+    """Cut a column anew so that every cell has rows enough; with why that is not possible, and rows of its cells."""
+    counted = relation.ask({"code": cut.code()}, {"n": sums.rows})
+    rows = np.zeros(cut.count + 2)
+    np.add.at(rows, cut.codes_of(counted["code"]).to_numpy(), counted["n"].cast(pl.Float64).to_numpy())
+    *rows, blank, pooled = rows.tolist()
+    if 0 < blank < least and cut.kind == TEXT:
+        cut, blank, pooled = replace(cut, blank=False, pooled=cut.pooled + 1), 0.0, pooled + blank
+    elif 0 < blank < least:
+        return None, f"has fewer than {least} rows without a value: fill them, or leave these rows out", np.zeros(0)
+    if cut.kind == TEXT:
+        order = sorted(range(cut.count), key=lambda place: -rows[place])
+        while order and (rows[order[-1]] < least or 0 < pooled < least):
+            pooled += rows[order.pop()]
+        kept = sorted(order)
+        gone = cut.pooled + cut.count - len(kept)
+        cut = replace(cut, values=tuple(cut.values[k] for k in kept), pooled=gone, pooled_rows=round(pooled))
+        rows = [rows[k] for k in kept]
+    elif cut.edges or min(rows) < least:
+        whole = cut.whole if cut.edges else all(value == int(value) for value in cut.values)
+        run = runs(np.array(rows), max(least, min(_PARTS * least, sum(rows) / _PARTS)))
+        rows = np.bincount(run, rows).tolist()
+        ends = zip(cut.edges or cut.values[1:], np.diff(run), strict=True)
+        cut = replace(cut, values=(), edges=tuple(end for end, new in ends if new), whole=whole)
+    if len(rows) + (blank > 0) + (pooled > 0) < 2 or not rows:
+        return None, f"has no two values of {least} rows", np.zeros(0)
+    return cut, "", np.array(rows)
+
+
 def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | None, str, np.ndarray]:
     levels = level_counts(relation, sums.rows, name, MOST_LEVELS + 2)
-    if relation.schema[name] == nw.Boolean:
+    truth = relation.schema[name] == nw.Boolean
+    if truth:
         levels = levels.with_columns(pl.col("value").str.to_titlecase())
     known = levels.filter(pl.col("value").is_not_null())
     blank = float(levels.filter(pl.col("value").is_null())["n"].sum())
@@ -284,7 +420,14 @@ def _text(relation: Relation, sums: Sums, name: str, n: float) -> tuple[Cut | No
     if len(kept) == 0 or rows < (1 - LEDGER_DEFAULTS.identifier_share) * (n - blank):
         return None, f"names rows, not groups: few of its values have {LEDGER_DEFAULTS.min_rows} rows", np.zeros(0)
     pooled = n - blank - rows
-    cut = Cut(name, TEXT, tuple(kept["value"].to_list()), pooled=len(known) - len(kept), pooled_rows=round(pooled))
+    cut = Cut(
+        name,
+        TEXT,
+        tuple(kept["value"].to_list()),
+        pooled=len(known) - len(kept),
+        pooled_rows=round(pooled),
+        truth=truth,
+    )
     return (cut, "", kept["n"].to_numpy()) if cut.count > 1 or blank or pooled else (None, "has one value", np.zeros(0))
 
 

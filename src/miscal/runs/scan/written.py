@@ -11,7 +11,7 @@ import numpy as np
 
 from miscal.base.sql_text import Dialect, Writer, farthest, odds_of, real, sigmoid, steps, writer_of
 from miscal.calibration.calibrators import LOGIT_CLIP
-from miscal.data.counting import POOLED, Cut
+from miscal.data.counting import Cut
 from miscal.data.relations import DATE, TEXT
 from miscal.runs.scan import correct_row
 from miscal.runs.scan.correction import ScanCorrection, ScanMap, ScanShift
@@ -77,9 +77,6 @@ def _cells(cut: Cut, cells: Sequence[int], sql: Writer) -> str:
     if cut.kind == TEXT:
         if known:
             parts.append(sql.known(cut.column, sql.one_of(cut.column, _texts(cut, known))))
-        if POOLED in cells:
-            every = sql.one_of(cut.column, _texts(cut, range(cut.count)))
-            parts.append(sql.known(cut.column, f"NOT {every}"))
     elif cut.values and known:
         listed = ", ".join(real(cut.values[cell]) for cell in known)
         parts.append(sql.known(cut.column, f"{number} IN ({listed})"))
@@ -94,7 +91,7 @@ def _cells(cut: Cut, cells: Sequence[int], sql: Writer) -> str:
 
 def _texts(cut: Cut, cells: Sequence[int]) -> list[str]:
     values = [cut.values[cell] for cell in cells]
-    return [text for one in values for text in _TRUTHS[one]] if set(cut.values) <= set(_TRUTHS) else values
+    return [text for one in values for text in _TRUTHS[one]] if cut.truth else values
 
 
 def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
