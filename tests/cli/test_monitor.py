@@ -432,11 +432,21 @@ def test_rows_of_the_run_are_no_later_rows(tmp_path, few_folds, capsys):
     for _ in range(2):
         status, said = look(mixed)
         assert status == 2
-        assert "7 of 107 rows have an 'id' of the run" in said
+        assert "7 of 107 rows have an id of the run" in said
         assert look(rows[1])[0] == 0
         rows[1] = with_groups(100, 2).with_columns(id=pl.int_range(100) + 2_000)
         # what was learned is known without the data
         (tmp_path / "data.parquet").unlink(missing_ok=True)
+
+
+def test_a_person_of_the_run_may_return(tmp_path, few_folds, capsys):
+    """An id that repeats in the run says whose rows these are."""
+    for name, seed, of_one in (("data", 0, 2), ("new", 1, 1)):
+        rows = with_groups(240, seed).with_columns(id=pl.int_range(240) // of_one)
+        rows.write_parquet(tmp_path / f"{name}.parquet")
+    asked = [*OPTIONS, "--quick"]
+    assert main(["discover", str(tmp_path / "data.parquet"), "--out", str(tmp_path / "run"), *asked]) == 0
+    assert main(["monitor", str(tmp_path / "run"), str(tmp_path / "new.parquet")]) == 0
 
 
 def test_rows_without_id_are_dropped_where_that_is_asked(watch):

@@ -239,9 +239,9 @@ def refuse_learned(learned: Keys, new: RowKeys, rows: NewLabelled) -> None:
     known = np.isin(new.rows, learned)
     if rows.id is not None and known.any():
         raise InputError(
-            f"{int(known.sum()):,} of {len(rows):,} rows have an {ID!r} of the run ({value_list(rows.id[known])}), "
+            f"{int(known.sum()):,} of {len(rows):,} rows have an id of the run ({value_list(rows.id[known])}), "
             f"which has learned from them, so they cannot show whether it holds: give only rows that came after, for "
-            f"example with {argument('where')}. If the column {ID!r} only numbers the rows of each file, rename it"
+            f"example with {argument('where')}. If the column only numbers the rows of each file, rename it"
         )
 
 
