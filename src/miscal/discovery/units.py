@@ -77,7 +77,8 @@ def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
     X = triples.X
     equal = no_larger_than_a_unit(row_groups(X))
     table = triples.layout.table or X.shape[1] < EMBEDDED
-    found = np.arange(len(X)) if table and _by_chance(triples, equal) else equal
+    some = equal.max() + 1 < len(X)
+    found = np.arange(len(X)) if some and table and _by_chance(triples, equal) else equal
     found = linked(found, near_copies(triples.places, table=table))[found]
     if found.max() + 1 == len(X):
         return found, "rows"
