@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.folds import assign_folds, linked, row_groups
@@ -76,7 +77,8 @@ def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
     X = triples.X
     equal = no_larger_than_a_unit(row_groups(X))
     table = triples.layout.table or X.shape[1] < EMBEDDED
-    found = np.arange(len(X)) if table and _by_chance(triples, equal) else equal
+    some = equal.max() + 1 < len(X)
+    found = np.arange(len(X)) if some and table and _by_chance(triples, equal) else equal
     found = linked(found, near_copies(triples.places, table=table))[found]
     if found.max() + 1 == len(X):
         return found, "rows"
@@ -91,7 +93,7 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
     """
     # as a person reads them: each column of a table has several columns of X
     columns = {} if triples.encoder is None else triples.encoder.columns_of(triples.X)
-    codes = [np.unique(one.astype(str), return_inverse=True)[1] for one in columns.values() or triples.X.T]
+    codes = [_codes(one) for one in columns.values() or triples.X.T]
     counts = [np.bincount(one) for one in codes]
     if max(map(len, counts)) <= MANY_VALUES:
         return True
@@ -103,6 +105,12 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
     # what the most telling column determines goes with it
     others = [one for one in codes if _pairs(codes[many], one) > len(counts[many])]
     return bool(others) and alike < MOST_ALIKE * _alike(row_groups(np.column_stack(others)))
+
+
+def _codes(values: np.ndarray) -> Ints:
+    """Give equal values equal numbers, from 0."""
+    text = values.astype(str).tolist() if values.dtype == object else values
+    return pl.Series(text).rank("dense").cast(pl.Int64).to_numpy() - 1
 
 
 def _pairs(one: Ints, other: Ints) -> int:
