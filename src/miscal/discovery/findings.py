@@ -63,6 +63,8 @@ def write_ledger(
     clusters, space = clusters_of(
         triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings
     )
+    per_unit = len(triples) / max(1, len(np.unique(triples.units)))
+    settings = replace(settings, pair_rows=int(np.ceil(settings.pair_rows * per_unit)))
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     field, witnesses = _sequential(rows, witness), rows.evaluation_rows
     if evidence != rows.evidence:
@@ -89,6 +91,7 @@ def write_ledger(
         level=settings.significance,
         evidence=evidence,
         n=len(triples),
+        not_crossed=groups.not_crossed,
     )
     # metadata was named by the user, features may be many
     metadata = {clean_text(name) for name in triples.metadata}

@@ -6,7 +6,7 @@ once a candidate has been chosen, by membership of it. Rows are cells of one row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,14 +22,12 @@ from miscal.findings.conditions.condition import written
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
 from miscal.findings.ledger.blocks import Split, UnitDesign
 from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
-from miscal.findings.ledger.membership import Floats, Ints, SideBySide
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.slopes import score_of
 
 Ask = Callable[[Question], pl.DataFrame]
 """Counts rows: a row for each combination of the keys of a question, with sums."""
-_AT_A_TIME = 64
-"""Groups whose sums within strata, or units, are held at a time."""
 _WIDE = 4
 """Bins that are one in the table of a column, in pairs and in slopes."""
 
@@ -45,82 +43,6 @@ class CellPlan:
 def wide(cut: Cut) -> Cut:
     """Return a column in fewer bins, where it has many."""
     return replace(cut, edges=cut.edges[_WIDE - 1 :: _WIDE]) if len(cut.edges) > 2 * _WIDE else cut
-
-
-@dataclass(frozen=True, eq=False)
-class CodedColumns:
-    """Groups of which the cell of a row tells whether it is in them.
-
-    `at`, int (n,): cell of each row. `matrix`, (cells, m): number of each cell in each group.
-
-    Examples
-    --------
-    >>> two = CodedColumns(np.array([0, 1, 1]), csc_array(np.eye(2)))
-    >>> two.sums(np.array([1.0, 10.0, 100.0])).tolist(), two.stored(1)[0].tolist()
-    ([1.0, 110.0], [1, 2])
-    """
-
-    at: Ints
-    matrix: csc_array
-
-    @property
-    def n(self) -> int:
-        """Rows of the table."""
-        return len(self.at)
-
-    def __len__(self) -> int:
-        return self.matrix.shape[1]
-
-    def _by_cell(self, values: Floats) -> Floats:
-        return np.bincount(self.at, values, self.matrix.shape[0])
-
-    def sums(self, values: Floats) -> Floats:
-        """Return the sum of values over the rows, each times the number of the column, (m,)."""
-        return self.matrix.T @ self._by_cell(values)
-
-    def squared_sums(self, values: Floats) -> Floats:
-        """Return the sum of values over the rows, each times the squared number of the column, (m,)."""
-        return self.matrix.multiply(self.matrix).T @ self._by_cell(values)
-
-    def sums_of_each(self, values: Floats) -> Floats:
-        """Return the sums of several columns of values (n, k), (m, k)."""
-        return np.stack([self.sums(one) for one in values.T], 1)
-
-    def stored(self, place: int) -> tuple[Ints, Floats]:
-        """Return the rows that a column has a number for, and these numbers."""
-        numbers = self.matrix[:, [place]].toarray()[self.at, 0]
-        rows = np.flatnonzero(numbers)
-        return rows, numbers[rows]
-
-    def of_rows(self, start: int, stop: int) -> CodedColumns:
-        """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
-        return CodedColumns(self.at[start:stop], self.matrix)
-
-    def chosen(self, rows: Ints) -> CodedColumns:
-        """Return the columns of some rows, counted by their places."""
-        return CodedColumns(self.at[rows], self.matrix)
-
-    def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
-        """Yield places, and their sums of each weight within strata."""
-        yield (
-            slice(0, len(self)),
-            [self.matrix.T.dot(self._cells(stratum, one, int(stratum.max()) + 1).T).T for one in weights],
-        )
-
-    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
-        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
-        matrix = csc_array(self.matrix.multiply(self.matrix)) if squared else self.matrix
-        sums = [self._cells(stratum, one, len(factor)) for one in ((left,) if right is left else (left, right))]
-        found = np.empty(len(self))
-        for start in range(0, len(self), _AT_A_TIME):
-            some = slice(start, start + _AT_A_TIME)
-            both = [matrix[:, some].T.dot(one.T).T for one in sums]
-            found[some] = factor @ (both[0] * both[-1])
-        return found
-
-    def _cells(self, stratum: Ints, values: Floats, strata: int) -> Floats:
-        cells = self.matrix.shape[0]
-        return np.bincount(stratum * cells + self.at, values, strata * cells).reshape(strata, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +75,7 @@ class _Block:
         if groups.trends:  # they stand side by side, in a block of their own
             first, last = min(groups.trends), max(groups.trends) + 1
             spans = [(0, first), (first, last), (last, len(groups))]
-        blocks = tuple(CodedColumns(at, self.matrix[:, a:b]) for a, b in spans if b > a)
+        blocks = tuple(CodedColumns((at,), self.matrix[:, a:b]) for a, b in spans if b > a)
         trends = {k: TrendRows(t.condition, t.upper[at], t.lower[at], t.score[at]) for k, t in groups.trends.items()}
         parts, columns = (
             tuple(replace(one, codes=one.codes[at]) for one in some) for some in (groups.parts, groups.columns)
