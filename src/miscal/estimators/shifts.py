@@ -138,9 +138,18 @@ class _Cells:
         return [(one, two) for _, one, two in found], many
 
     def _common(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none."""
-        found, first = [], 0
+        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none.
+
+        Without numbers of two values that say what a level says.
+        """
+        found, first, n = [], 0, self.code.shape[1]
+        # equal rows have equal sums of random numbers
+        keys = self.sums(np.random.default_rng(0).integers(0, 2**52 // n, n).astype(np.float64))
+        told = set(keys[np.repeat(self.level, [len(at) for at in self.at])].tolist())
         for code, at, level in zip(self.code, self.at, self.level, strict=True):
+            if not level and len(at) == 1 and keys[first] in told:
+                first += 1
+                continue
             kept = np.flatnonzero(np.bincount(code, minlength=len(at)) >= PAIR_ROWS) if level else np.arange(len(at))
             place = np.full(len(at), len(kept))
             place[kept] = np.arange(len(kept))
