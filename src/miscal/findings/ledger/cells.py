@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 from scipy.sparse import csc_array
+from scipy.special import ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.pairs import pair_scores
 from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
 from miscal.data.counting import Cut, Member, Question
 from miscal.data.relations import DATE, NUMBER, TEXT
@@ -28,6 +30,8 @@ from miscal.findings.ledger.slopes import score_of
 
 Ask = Callable[[Question], pl.DataFrame]
 """Counts rows: a row for each combination of the keys of a question, with sums."""
+MOST_PAIRS = 12
+"""Pairs of columns at most, those that differ most, that are counted with their strata: each finding asks for them."""
 _WIDE = 4
 """Bins that are one in the table of a column, in pairs and in slopes."""
 
@@ -86,7 +90,8 @@ class _Block:
 class CellTable:
     """Candidates of columns that are counted where they lie.
 
-    `n`: rows in all.
+    Of pairs of columns it is first counted, over all strata, how much their cells differ. Those that no finding can
+    come of are asked for no more; `pairs` is how many pairs of values were looked at.
     """
 
     joined = False
@@ -99,19 +104,41 @@ class CellTable:
         parts: list[tuple[LabelledRows, Groups]] = []
         for cut in plan.cuts:
             self._add(parts, (cut,), cut.coarser)
-        for cuts in plan.pairs:
-            self._add(parts, cuts, max(cut.coarser for cut in cuts))
+        self.pairs, self.small = 0, []
+        asked = [(*self._promising(cuts), cuts) for cuts in plan.pairs]
+        least = -ndtri(settings.significance * (1 - settings.value_share) / max(1, self.pairs) / 2) - 1
+        promising = sorted((one for one in asked if one[0] >= least), key=lambda one: -one[0])
+        for _, z, cuts in promising[:MOST_PAIRS]:
+            self._add(parts, cuts, cuts[0].coarser, z >= least)
+        self.left = tuple(tuple(cut.column for cut in cuts) for *_, cuts in promising[MOST_PAIRS:])
         self.parts = tuple(parts)
         self.first = np.cumsum([0, *(len(groups) for _, groups in parts)])
         self.groups = self._merged()
         self._known: tuple[int, ...] = ()
         self._last: tuple[int, list[tuple[LabelledRows, Groups, Split]]] = (-1, [])
 
-    def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int) -> None:
+    def _promising(self, cuts: tuple[Cut, Cut]) -> tuple[float, np.ndarray]:
+        """Return the largest standard score of a pair of cells by itself, and all, (cells + 2, cells + 2)."""
+        frame = self.ask(Question(cuts, (), cuts[0].coarser, residuals=True))
+        # of each column, cells after the one of what is pooled
+        shape = cuts[0].count + 2, cuts[1].count + 2
+        at = np.ravel_multi_index([frame[f"cell{k}"].to_numpy() + 1 for k in range(2)], shape)
+        rows, total, known = (
+            np.bincount(at, frame[name].to_numpy(), shape[0] * shape[1]).reshape(shape) for name in ("n", "e", "v")
+        )
+        # a pair of all rows of a value is that value
+        able = (rows >= self.settings.pair_rows) & (rows < rows.sum(0)) & (rows < rows.sum(1, keepdims=True))
+        able[0] = able[:, 0] = False
+        self.pairs += int(able.sum())
+        self.small.append(1 - float(rows[rows >= self.settings.pair_rows].sum() / rows.sum()))
+        z = np.where(able, np.abs(pair_scores(total, known)), 0.0)
+        return float(z.max()), z
+
+    def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int, able: np.ndarray | None = None) -> None:
         rows, codes, _ = labelled(self.ask(Question(cuts, (), coarser)), Question(cuts, (), coarser))
         keys, at = np.unique(codes, axis=0, return_inverse=True)
         count = np.bincount(at.ravel(), rows.counts)
-        groups = _groups(cuts, keys, count, self.settings)
+        groups = _groups(cuts, keys, count, self.settings, able)
         if len(groups) or groups.columns:
             block = _Block(cuts, coarser, keys, groups, groups.member.sparse(range(len(groups))))
             self.blocks.append(block)
@@ -289,14 +316,14 @@ def _columns(values: list[np.ndarray], n: int) -> np.ndarray:
     return np.stack(values, 1) if values else np.zeros((n, 0), np.int64)
 
 
-def _groups(cuts: tuple[Cut, ...], keys: np.ndarray, count: np.ndarray, settings: LedgerSettings) -> Groups:
-    """Find the candidates among cells, of which each has so many rows."""
+def _groups(
+    cuts: tuple[Cut, ...], keys: np.ndarray, count: np.ndarray, settings: LedgerSettings, able: np.ndarray | None
+) -> Groups:
+    """Find the candidates among cells, of which each has so many rows; of pairs those that are `able`."""
     found = FoundGroups(len(keys), settings, count)
     parts = [_part(cut, keys[:, j], wide(cut) if len(cuts) == 1 else cut) for j, cut in enumerate(cuts)]
-    if len(cuts) == 2:
-        least = max(settings.min_rows, int(np.ceil(settings.pair_share * count.sum())))
-        able = np.flatnonzero((count >= least) & (keys >= 0).all(1))
-        for cell in able[np.argsort(-count[able], kind="stable")][: settings.max_pairs].tolist():
+    if able is not None:
+        for cell in np.flatnonzero(able[tuple(keys.T + 1)]).tolist():
             inside = np.arange(len(keys)) == cell
             found.add(Both(tuple(part.cells[part.codes[cell]] for part in parts)), PAIR, inside)
         return found.groups()

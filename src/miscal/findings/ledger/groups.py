@@ -292,7 +292,7 @@ class FoundGroups:
             if (left := left - self.n) < 0:
                 break
             self._add_quadrants(one, two)
-        self.not_crossed = _not_crossed(len(every), len(small), least, float(np.mean(small or 0)))
+        self.not_crossed = not_crossed(len(every), len(small), least, float(np.mean(small or 0)))
 
     def _add_pairs_of(self, one: ColumnGroups, two: ColumnGroups, least: int) -> float:
         """Add the pairs of cells of two columns that have rows enough; return how many rows they have."""
@@ -445,7 +445,7 @@ def _sides(bins: Bins) -> list[tuple[Condition, np.ndarray]]:
     return below + [(bins.condition(end, last), (codes >= end) & (codes <= last)) for end in range(1, bins.count)]
 
 
-def _not_crossed(pairs: int, looked_at: int, least: int, small: float) -> str:
+def not_crossed(pairs: int, looked_at: int, least: int, small: float) -> str:
     """Say which pairs are no candidates."""
     said = []
     if looked_at < pairs:

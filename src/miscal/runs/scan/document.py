@@ -166,5 +166,10 @@ def _question(content: dict[str, Any]) -> Question:
         for one in content["members"]
     )
     return Question(
-        tuple(map(stored_cut, content["cuts"])), members, content["coarser"], content["units"], content["only"]
+        tuple(map(stored_cut, content["cuts"])),
+        members,
+        content["coarser"],
+        content["units"],
+        content["only"],
+        content["residuals"],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import narwhals as nw
@@ -25,8 +25,8 @@ from miscal.runs.scan.options import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
-MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
-"""Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
+MOST_LEVELS, MOST_CELLS = 2_000, 10_000
+"""Values of a column at most; cells of a column beyond which its strata are joined."""
 _POINTS, _CELLS = 20_000, 4_096
 _TOGETHER = (64, 32, 16, 8, 4, 2)
 """Cells of the probability that are asked for as one."""
@@ -177,28 +177,18 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any) -> Pl
             continue
         cuts.append(cut)
         sizes.append(rows)
-    least = max(LEDGER_DEFAULTS.min_rows, LEDGER_DEFAULTS.pair_share * n)
-    promising = {
-        pair: int((np.outer(sizes[pair[0]], sizes[pair[1]]) / n >= least).sum())
-        for pair in combinations(range(len(cuts)), 2)
-    }
+    crossed = [_in_pairs(cut, rows, len(begins) + 1) for cut, rows in zip(cuts, sizes, strict=True)]
     # columns of values before those of bins, as in the rows of a run
-    binned = lambda pair: sum(not cuts[place].values for place in pair)  # noqa: E731
-    able = (pair for pair, many in promising.items() if many)
-    pairs = sorted(able, key=lambda pair: (binned(pair), -promising[pair]))
-    strata = len(begins) + 1
-    crossed = tuple(
-        (_in_pairs(cuts[one], sizes[one], least, strata), _in_pairs(cuts[two], sizes[two], least, strata))
-        for one, two in pairs[:MOST_PAIRS]
-    )
+    crossed = sorted((cut for cut in crossed if cut.values or cut.kind != TEXT), key=lambda cut: not cut.values)
+    pairs = tuple(islice(combinations(crossed, 2), int(LEDGER_DEFAULTS.pair_work // n)))
     seen = sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
-    uncrossed = max(0, len(pairs) - MOST_PAIRS)
-    return Planned(CellPlan(tuple(cuts), crossed), begins, tuple(left_out), n, events, uncrossed, seen)
+    uncrossed = len(crossed) * (len(crossed) - 1) // 2 - len(pairs)
+    return Planned(CellPlan(tuple(cuts), pairs), begins, tuple(left_out), n, events, uncrossed, seen)
 
 
-def _in_pairs(cut: Cut, rows: np.ndarray, least: float, strata: int) -> Cut:
+def _in_pairs(cut: Cut, rows: np.ndarray, strata: int) -> Cut:
     """Return a column as it is cut in pairs: in wide bins, or in the texts that have rows enough for a pair."""
-    coarser = 4 if strata >= 64 else 1
+    coarser, least = 4 if strata >= 64 else 1, LEDGER_DEFAULTS.pair_rows
     if cut.kind != TEXT:
         return replace(wide(cut), coarser=coarser)
     kept = tuple(value for value, many in zip(cut.values, rows.tolist(), strict=True) if many >= least)
