@@ -63,8 +63,6 @@ def write_ledger(
     clusters, space = clusters_of(
         triples.places, own_units=readable(triples.encoder, triples.X), seed=seed, settings=settings
     )
-    per_unit = len(triples) / max(1, len(np.unique(triples.units)))
-    settings = replace(settings, pair_rows=int(np.ceil(settings.pair_rows * per_unit)))
     groups = with_clusters(named_groups(columns, triples.text, settings), clusters)
     field, witnesses = _sequential(rows, witness), rows.evaluation_rows
     if evidence != rows.evidence:

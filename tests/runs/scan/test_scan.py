@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 import narwhals as nw
@@ -15,6 +16,7 @@ import miscal
 from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation, open_relation
+from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.runs.scan.command import FILES
 
 duckdb = pytest.importorskip("duckdb")
@@ -396,11 +398,16 @@ def test_a_column_may_be_named_like_a_period(days):
     assert miscal.scan(frame, columns="weekday", group="day", **EVENT).summary.group == "day"
 
 
-def test_what_was_not_looked_at_is_told(rows):
-    rng = np.random.default_rng(5)
-    frame = rows.with_columns(**{f"kind{k}": pl.Series(rng.choice(["x", "y"], len(rows))) for k in range(4)})
-    [said] = [one for one in miscal.scan(frame, **EVENT).summary.warnings if "pairs" in one]
-    assert said.startswith("values of 15 pairs of columns")
+def test_pairs_that_were_not_looked_at_are_told(rows, monkeypatch):
+    few = rows.with_columns(kind=pl.Series(np.random.default_rng(5).integers(0, 90, len(rows)).astype(str)))
+    said = [one for one in miscal.scan(few, columns="carrier,kind", **EVENT).summary.warnings if "pairs" in one]
+    assert len(said) == 1
+    assert "fewer than 50 rows" in said[0]
+    assert " % of the rows" in said[0]
+    limit = replace(LEDGER_DEFAULTS, pair_work=len(rows))
+    monkeypatch.setattr("miscal.runs.scan.plan.LEDGER_DEFAULTS", limit)
+    said = [one for one in miscal.scan(rows, **EVENT).summary.warnings if "pairs of columns" in one]
+    assert said[0].startswith("of 3 pairs of columns 2 were not looked at")
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

@@ -30,7 +30,7 @@ from miscal.findings.ledger.slopes import score_of
 
 Ask = Callable[[Question], pl.DataFrame]
 """Counts rows: a row for each combination of the keys of a question, with sums."""
-MOST_PAIRS = 12
+MOST_PAIRS = 8
 """Pairs of columns at most, those that differ most, that are counted with their strata: each finding asks for them."""
 _WIDE = 4
 """Bins that are one in the table of a column, in pairs and in slopes."""

@@ -306,15 +306,16 @@ class FoundGroups:
         counts, keys = own.by_cell(self.count), own.by_cell(self.random)
         i, j = np.divmod(place, width)
         able = np.flatnonzero((counts >= least) & (i < len(one.cells)) & (j < len(two.cells)))
-        new = []
+        new, large = [], []
         for cell, size, key in zip(able.tolist(), counts[able].tolist(), keys[able].tolist(), strict=True):
             condition = Both((one.cells[i[cell]], two.cells[j[cell]]))
             if 2 * size > self.every:
-                self.add(condition, PAIR, own.at == cell)
-                self.close_lists()
+                large.append((condition, own.at == cell))
             elif self._is_new(condition, PAIR, round(size), key):
                 new.append(cell)
         self._add_coded(own, csc_array((np.ones(len(new)), new, np.arange(len(new) + 1)), shape=(cells, len(new))))
+        self.add_all(PAIR, large)
+        self.close_lists()
         return float(counts[able].sum())
 
     def _add_quadrants(self, one: Bins, two: Bins) -> None:

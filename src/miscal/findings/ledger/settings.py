@@ -54,8 +54,7 @@ class LedgerSettings:
     min_rows: int = 20
     """Fewest rows of a group, and of the rows outside it: smaller ones do not differ from chance."""
     pair_rows: int = 50
-    """Fewest rows of a pair of values: of so many, a difference of a third may be beyond the cut. Where rows hang
-    together, as many times more as a unit has rows."""
+    """Fewest rows of a pair of values: of so many, a difference of a third may be beyond the cut."""
     pair_work: int = 300_000_000
     """Rows times pairs of columns that are looked at, each pair of values counted as `pair_cost` rows: about half a
     minute. Columns of values come before those of bins; pairs of columns beyond it are told."""

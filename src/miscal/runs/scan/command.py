@@ -250,15 +250,10 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
     units = about["group"] is not None
     if units:
         everything = in_units(everything, ask(Question(units=True)), None, np.zeros(len(everything), int))
-    per_unit = everything.n / ask(Question(units=True))["unit"].n_unique() if units else 1.0
-    settings = replace(SCAN_SETTINGS, pair_rows=int(np.ceil(SCAN_SETTINGS.pair_rows * per_unit)))
-    table = CellTable(plan, ask, settings, units=units)
-    ledger = ledger_of(table, settings=settings)
-    candidates = (
-        table.pairs
-        + int((table.groups.kinds != PAIR).sum())
-        + sum(len(slope_places(groups)) for _, groups in table.parts)
-    )
+    table = CellTable(plan, ask, SCAN_SETTINGS, units=units)
+    ledger = ledger_of(table, settings=SCAN_SETTINGS)
+    slopes = sum(len(slope_places(groups)) for _, groups in table.parts)
+    candidates = table.pairs + int((table.groups.kinds != PAIR).sum()) + slopes
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])
     found = [
