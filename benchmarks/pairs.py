@@ -49,8 +49,9 @@ def one_call(world: str, way: str, seed: int) -> dict:
     pair = [one for one in ledger.findings if set(one.columns) == {"c2", "c7"}]
     truth = (frame["risk"].to_numpy()[inside] + OFF).mean()
     off = abs(pair[0].corrected - truth) if pair else 1.0
-    return dict(world=world, way=way, seed=seed, named=named, alone=bool(pair) and len(named) == 1, off=off,
-                seconds=seconds, clock=clock)  # fmt: skip
+    alone = bool(pair) and len(named) == 1
+    known = {"named": named, "alone": alone, "off": float(off), "seconds": seconds, "clock": clock}
+    return {"world": world, "way": way, "seed": seed, **known}
 
 
 def main() -> None:

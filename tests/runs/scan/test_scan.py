@@ -263,7 +263,7 @@ def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
         out = ["--probability", "risk", "--event", "late", "--stage", stage, "--out", str(tmp_path / name)]
         return main(["scan", str(tmp_path / "rows.parquet"), *out])
 
-    assert scanned("out", most=40) == 2
+    assert scanned("out", most=25) == 2
     assert "the engine is gone" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert scanned("out") == 0
@@ -396,6 +396,23 @@ def test_units_are_found_by_their_names(days):
 def test_a_column_may_be_named_like_a_period(days):
     frame = days.rename({"number": "day"}).drop("at")
     assert miscal.scan(frame, columns="weekday", group="day", **EVENT).summary.group == "day"
+
+
+@pytest.mark.parametrize("place", [(0, 1), (2, 7), (8, 9)])
+def test_a_pair_of_any_two_of_ten_columns_is_found_and_corrected(place):
+    rng = np.random.default_rng(sum(place))
+    n, levels = 40_000, 8
+    codes, risk = rng.integers(0, levels, (10, n)), rng.uniform(0.1, 0.3, n)
+    inside = (codes[place[0]] == 1) & (codes[place[1]] == 2)
+    late = (rng.random(n) < risk + 0.2 * inside).astype(int)
+    columns = {f"c{j}": one.astype(str) for j, one in enumerate(codes)}
+    found = miscal.scan(pl.DataFrame({"risk": risk, "late": late, **columns}), **EVENT).summary
+    [one] = found.findings
+    assert one.description == f"c{place[0]} = 1 and c{place[1]} = 2"
+    assert one.n == inside.sum()
+    assert abs(one.corrected - (risk[inside] + 0.2).mean()) < 0.04
+    # all values and all pairs of them were paid for
+    assert found.findings_method.candidates >= 45 * levels**2 + 10 * levels
 
 
 def test_pairs_that_were_not_looked_at_are_told(rows, monkeypatch):
