@@ -25,7 +25,7 @@ def pair_scores(total: Floats, known: Floats, rising: tuple[bool, bool] = (False
     Examples
     --------
     >>> pair_scores(np.array([[24.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), np.full((2, 3), 25.0)).round(1).tolist()
-    [[4.4, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    [[4.4, 0.0, 0.0], [-0.9, 0.0, 0.0]]
     """
     every = known.sum()
     t, v = (
