@@ -47,7 +47,7 @@ def side_by_side(draw):
 def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     held, matrix = columns
     rng = np.random.default_rng(seed)
-    values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), rng.integers(0, 6, N)
+    values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), np.r_[rng.integers(0, 6, N - 1), 5]
     strata = Strata.of(np.unique(stratum, return_inverse=True)[1], rng.normal(size=N), mass)
     other, factor = rng.normal(size=N), rng.normal(size=6)
     within = np.arange(6)[:, None] == stratum
@@ -72,6 +72,9 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     some, several = np.arange(3, 30, 4), np.column_stack([values, mass])
     np.testing.assert_array_equal(held.chosen(some).sparse(range(len(held))).toarray(), matrix[some])
     np.testing.assert_allclose(held.sums_of_each(several), matrix.T @ several, atol=1e-9)
+    for places, [own, others] in held.by_stratum(stratum, (values, other)):
+        np.testing.assert_allclose(own, within @ (values[:, None] * matrix[:, places]), atol=1e-9)
+        np.testing.assert_allclose(others, within @ (other[:, None] * matrix[:, places]), atol=1e-9)
     for place in range(len(held)):
         np.testing.assert_array_equal(held.dense(place), matrix[:, place])
         rows, numbers = held.stored(place)

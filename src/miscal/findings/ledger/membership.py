@@ -428,10 +428,16 @@ class CodedColumns:
 
     def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
         """Yield places, and their sums of each weight within strata."""
-        yield (
-            slice(0, len(self)),
-            [self.matrix.T.dot(self._cells(stratum, one, int(stratum.max()) + 1).T).T for one in weights],
-        )
+        strata = int(stratum.max()) + 1
+        for some in self._parts(strata):
+            cells = np.unique(self.matrix[:, some].indices)
+            place = np.full(self.matrix.shape[0], -1)
+            place[cells] = np.arange(len(cells))
+            at = place[self.at]
+            rows = np.flatnonzero(at >= 0)
+            key, size, part = stratum[rows] * len(cells) + at[rows], strata * len(cells), self.matrix[cells][:, some]
+            sums = (np.bincount(key, one[rows], size).reshape(strata, -1) for one in weights)
+            yield some, [part.T.dot(one.T).T for one in sums]
 
     def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
         """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
@@ -445,11 +451,15 @@ class CodedColumns:
             return np.einsum("s,sc,sc->c", factor, sums[0], sums[-1])[self.matrix.indices]
         matrix = csc_array(self.matrix.multiply(self.matrix)) if squared else self.matrix
         found = np.empty(len(self))
-        for start in range(0, len(self), _RANGES):
-            some = slice(start, start + _RANGES)
+        for some in self._parts(strata):
             both = [matrix[:, some].T.dot(one.T).T for one in sums]
             found[some] = factor @ (both[0] * both[-1])
         return found
+
+    def _parts(self, strata: int) -> Iterator[slice]:
+        """Neighbouring groups whose sums within strata are held at a time."""
+        many = int(np.clip(_MOST_GATHERED // strata, 1, _RANGES))
+        return (slice(start, min(start + many, len(self))) for start in range(0, len(self), many))
 
     @cached_property
     def _one_each(self) -> bool:
