@@ -96,10 +96,13 @@ def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
     never = [f"{f} IS NULL", f"{f} < 0", f"{f} > 1"]
     shifts = []
     for one in field.shifts_:
-        kind, place = _column(model.encoder, one)
-        if not kind.blank and isinstance(kind, NumberColumn):
-            never.append(f"{sql.name(kind.column)} IS NULL")
-        shifts.append(f"CASE WHEN {_inside(kind, place, one, sql)} THEN {one.shift!r} ELSE 0 END")
+        inside = []
+        for part in one.parts:
+            kind, place = _column(model.encoder, part)
+            if not kind.blank and isinstance(kind, NumberColumn):
+                never.append(f"{sql.name(kind.column)} IS NULL")
+            inside.append(_inside(kind, place, part, sql))
+        shifts.append(f"CASE WHEN {' AND '.join(inside)} THEN {one.shift!r} ELSE 0 END")
     unknown = f"CASE WHEN {' OR '.join(dict.fromkeys(never))} THEN NULL"
     if not shifts:
         return f"{unknown} ELSE {base} END"

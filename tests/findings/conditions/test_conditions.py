@@ -143,7 +143,7 @@ def test_the_rows_of_every_named_group_are_those_of_its_condition(seed, many):
     every = table(rng, many)
     columns = {name: every[name] for name in rng.permutation(sorted(every))[:3].tolist()}
     text = [" ".join(rng.choice(["Court", "jury's", "law"], rng.integers(0, 3))) for _ in range(N)]
-    groups = named_groups(columns, text, LedgerSettings(min_rows=3, bins=8, pair_bins=4, max_pairs=60))
+    groups = named_groups(columns, text, LedgerSettings(min_rows=3, bins=8, pair_bins=4, pair_rows=3))
     frame = Frame(N, columns, text)
     for place in range(len(groups)):
         for one in (groups.conditions[place], *groups.also[place]):

@@ -106,6 +106,9 @@ def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
         seconds = values.astype("datetime64[s]")
         return np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64).astype(np.float64)), True
     if values.dtype.kind == "O":
+        # most columns of objects are texts
+        if isinstance(next((value for value in values if not _missing(value)), None), str):
+            return None, False
         known = [value for value in values if not _missing(value)]
         if known and all(isinstance(value, date) for value in known):
             plain = [np.datetime64("NaT") if _missing(value) else np.datetime64(value) for value in values]

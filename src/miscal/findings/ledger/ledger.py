@@ -43,7 +43,7 @@ ADJUSTMENTS = {
     FAMILY_WISE: (
         "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
         "slopes of values, a tenth of the rest for clusters of inputs, and of what is then left 85 % for values of "
-        f"columns and 15 % for intervals, pairs and terms; {_GIVEN_ABOVE}"
+        f"columns, 7.5 % for pairs of two columns and 7.5 % for intervals and terms; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
@@ -198,7 +198,8 @@ def _wording(
 class FindingsMethod(Part):
     """How the findings were chosen.
 
-    `adjustment`: how p-values allow for all candidates. `level`: the family-wise error.
+    `adjustment`: how p-values allow for all candidates. `level`: the family-wise error. `not_crossed`: which pairs of
+    values are no candidates, in a sentence; empty where all are.
     """
 
     candidates: NonNegativeInt
@@ -206,6 +207,7 @@ class FindingsMethod(Part):
     level: FiniteFloat
     evidence: str
     n: NonNegativeInt
+    not_crossed: Text = ""
 
 
 @dataclass(frozen=True)
