@@ -107,7 +107,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     """
     columns = _check_names(of_fields(Columns, options))
     check_seed(seed)
-    opened = open_table(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
+    opened = open_table(source, encoding=columns.encoding)
     offered, left_out = _offer_columns(opened, columns)
     asked_for = roles_of(offered, columns, kind)
     judged = asked_for.kind == JUDGE
