@@ -394,12 +394,14 @@ def equal_pairs(
     if min(right.sum(), (~right).sum()) < LEAST_EACH or roc_auc_score(right, confidence[some]) >= GOOD_CONFIDENCE:
         return {}
     for columns in (_texts(frame, names), _whole_numbers(frame, names)):
-        for one, other in combinations(columns, 2):
-            equal = (columns[one] == columns[other])[some]
+        every = list(columns)
+        # the columns one below the other, of right answers and of wrong ones: a pair at a time takes minutes of 3,000
+        told = [np.array([values[some][part] for values in columns.values()]) for part in (right, ~right)]
+        for k, one in enumerate(every[:-1]):
             # of a yes or no, the mean of the shares that are counted among right and among wrong answers
-            area = float(equal[right].mean() + 1 - equal[~right].mean()) / 2
-            if max(area, 1 - area) >= LEAST_EQUAL:
-                found[one, other] = max(area, 1 - area)
+            hits, false = ((codes[k + 1 :] == codes[k]).mean(axis=1) for codes in told)
+            area = np.maximum(area := (hits + 1 - false) / 2, 1 - area)
+            found |= {(one, every[k + 1 + j]): float(area[j]) for j in np.flatnonzero(area >= LEAST_EQUAL)}
     return found
 
 
@@ -411,7 +413,7 @@ def _texts(frame: pl.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
     known = sorted({text for series in texts.values() for text in series.drop_nulls().unique().to_list()})
     codes = dict(zip(known, range(len(known)), strict=True))
     return {
-        name: series.replace_strict(codes, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
+        name: series.replace_strict(codes, default=-1, return_dtype=pl.Int32).fill_null(-1).to_numpy()
         for name, series in texts.items()
     }
 
