@@ -35,6 +35,7 @@ from miscal.findings.ledger.blocks import Split
 from miscal.findings.ledger.groups import frame_of_rows
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 
+
 @dataclass(frozen=True)
 class ReadableCorrection:
     """A correction that can be read, beside the full one of the same run.
