@@ -136,7 +136,7 @@ _MOST_LEVELS = 16
 
 
 def _shallow(value: Any, levels: int) -> Any:
-    """Return a nested value without what lies deeper: no column of such values is an input, and to keep one is refused."""
+    """Return a nested value without what lies deeper: no such column is an input, and to keep one is refused."""
     if not isinstance(value, (list, dict)):
         return value
     if not levels:
@@ -147,7 +147,7 @@ def _shallow(value: Any, levels: int) -> Any:
 
 
 def _known(value: Any, levels: int = _MOST_LEVELS + 1) -> Any:
-    """Return lists and records without keys of null, which a column gives every record; what is too deep equals nothing."""
+    """Return values without keys of null, which a column gives every record; what is too deep equals nothing."""
     if isinstance(value, (list, dict)) and not levels:
         return object()
     if isinstance(value, dict):
