@@ -318,6 +318,18 @@ def test_answers_that_are_now_and_then_unlike_a_key_are_no_leak():
     assert search.equal_pairs(["said", "key"]) == {}
 
 
+def test_a_key_is_found_among_many_columns_in_a_moment():
+    import time
+
+    rng = np.random.default_rng(0)
+    data = pl.DataFrame({f"c{k}": rng.choice(["a", "b", "c"], 200) for k in range(600)})
+    correct = (data["c3"] == data["c500"]).to_numpy().astype(float)
+    began = time.process_time()
+    assert equal_pairs(data, data.columns, correct, np.full(200, 0.5), 0) == {("c3", "c500"): 1.0}
+    # 10 s where each of 179,700 pairs was compared by itself
+    assert time.process_time() - began < 2
+
+
 @pytest.mark.slow
 def test_columns_that_say_nothing_are_hardly_ever_leaks():
     wrong = 0

@@ -128,11 +128,6 @@ class RowColumns:
         "What to do if rows have missing or invalid values: stop with an error, or drop them.", "error"
     )
     encoding: str = parameter("Encoding of csv and jsonl files.", "utf-8", metavar="NAME")
-    csv_escape: str | None = parameter(
-        "Character before quotation marks inside the quoted fields of a csv file, for instance '\\'. Default: such "
-        "marks are doubled.",
-        metavar="CHAR",
-    )
 
 
 @dataclass(frozen=True)

@@ -147,3 +147,19 @@ def test_columns_that_nobody_asked_for_and_that_cannot_be_read_stop_nothing():
     data = table().to_dict(as_series=False)
     assert "seen:day" in found_in(data, features="x")
     assert len(read_triples(data | {"odd": [object()] * N, "mixed": [1, "a"] * (N // 2)}, features="x")) == N
+
+
+@pytest.mark.parametrize("word", ["auto", "none"])
+def test_a_column_called_as_the_option_says_is_an_input_and_can_be_left_out(word):
+    rng = np.random.default_rng(0)
+    table = {
+        "risk": rng.uniform(size=200),
+        "late": rng.integers(0, 2, 200),
+        word: ["a", "b"] * 100,
+        "x": np.arange(200),
+    }
+    options = {"probability": "risk", "event": "late", "group": word}
+    read = read_triples(table, **options)
+    assert read.counted_by.source == "rows"
+    assert set(read.encoder.columns) == {word, "x"}
+    assert set(read_triples(table, leave_out=[word], **options).encoder.columns) == {"x"}

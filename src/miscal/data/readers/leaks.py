@@ -152,13 +152,14 @@ class LeakSearch:
             return {}
         every = pl.concat([series.rename("") for series in texts.values()])
         codes = every.rank("dense").fill_null(0).to_numpy().reshape(len(texts), -1)
-        found = {}
-        for one, other in combinations(range(len(texts)), 2):
-            equal = codes[one] == codes[other]
+        found, every = {}, list(texts)
+        told = [np.ascontiguousarray(codes[:, part]) for part in (self.y, ~self.y)]
+        # a column with all later ones at once: a pair at a time takes minutes of 3,000
+        for k, one in enumerate(every):
             # of a yes or no, the mean of the shares that are counted among right and among wrong answers
-            area = float(equal[self.y].mean() + 1 - equal[~self.y].mean()) / 2
-            if max(area, 1 - area) >= LEAST_EQUAL:
-                found[[*texts][one], [*texts][other]] = max(area, 1 - area)
+            hits, false = ((some[k + 1 :] == some[k]).mean(axis=1) for some in told)
+            area = np.maximum(area := (hits + 1 - false) / 2, 1 - area)
+            found |= {(one, every[k + 1 + j]): float(area[j]) for j in np.flatnonzero(area >= LEAST_EQUAL)}
         return found
 
     def pairs(self, names: Sequence[str]) -> dict[str, Leak]:

@@ -43,6 +43,7 @@ from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
 from miscal.data.readers.row_faults import RowFaults
 from miscal.data.readers.rows import (
+    AUTO,
     TableRows,
     XSource,
     add_invalid_inputs,
@@ -106,7 +107,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     """
     columns = _check_names(of_fields(Columns, options))
     check_seed(seed)
-    opened = open_table(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
+    opened = open_table(source, encoding=columns.encoding)
     offered, left_out = _offer_columns(opened, columns)
     asked_for = roles_of(offered, columns, kind)
     judged = asked_for.kind == JUDGE
@@ -183,7 +184,8 @@ def _offer_columns(table: Table, columns: Columns) -> tuple[Table, tuple[str, ..
     """Add the columns that are computed where they are named, and take those away that are left out."""
     several = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak")}
     made = with_computed(table, [one for names in several.values() for one in split_names(names or ())])
-    left_out = left_out_of(columns.leave_out, made.columns, {what: getattr(columns, what) for what in SINGLE}, several)
+    single = {what: getattr(columns, what) for what in SINGLE if getattr(columns, what) not in (AUTO, NO_GROUPS)}
+    left_out = left_out_of(columns.leave_out, made.columns, single, several)
     return replace(made, columns=tuple(name for name in made.columns if name not in left_out)), left_out
 
 

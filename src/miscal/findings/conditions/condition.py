@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -162,24 +162,6 @@ class Wording(NamedTuple):
     after: str = ""
 
 
-class TermNumbers:
-    """Numbers that stand for terms of the texts where texts are left out, in the order in which they are asked for.
-
-    Examples
-    --------
-    >>> number = TermNumbers()
-    >>> number("court"), number("jury"), number("court")
-    (1, 2, 1)
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __call__(self, term: str) -> int:
-        """Return the number of a term, from 1."""
-        return self._numbers.setdefault(term, len(self._numbers) + 1)
-
-
 KINDS: dict[str, type[Condition]] = {}
 """Every kind of condition, by its name in JSON."""
 
@@ -235,15 +217,6 @@ class Condition(ABC):
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return f"rows with {self.words}"
-
-    def redacted(self, number: Callable[[str], int]) -> Condition:
-        """Return the condition without any text: numbers stand for terms. By default it holds none, and is returned."""
-        return self
-
-    @property
-    def tells_texts(self) -> bool:
-        """Whether it holds a word of the texts."""
-        return self.redacted(lambda term: 0) != self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain JSON values, from which :func:`read_condition` makes an equal one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -172,12 +172,6 @@ class Finding(Part):
         low, high = self.hidden.interval or (None, None)
         ends = None if low is None or high is None else (low + self.visible, high + self.visible)
         return observed_over_expected(self.confidence, self.residual, ends)
-
-    def redacted(self, number: Callable[[str], int]) -> Finding:
-        """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
-        made = None if self.made_of is None else self.made_of.redacted(number)
-        others = tuple(one for one in self.alias_conditions if not one.tells_texts)
-        return Finding(**dict(self) | _wording(self.condition.redacted(number), made, others))
 
 
 def _wording(

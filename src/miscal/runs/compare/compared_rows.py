@@ -19,7 +19,6 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.evidence import TIME
-from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata
@@ -97,11 +96,6 @@ class RunRows:
     def residual(self) -> np.ndarray:
         """The residual y - f."""
         return self.correct - self.confidence
-
-    @property
-    def named_text(self) -> tuple[str, ...] | None:
-        """The texts whose terms may name groups; None where the run keeps texts to itself."""
-        return None if self.run.summary.settings.get(SETTING) else self.text
 
     @property
     def source(self) -> dict[str, Any]:
@@ -413,7 +407,7 @@ class Sides:
 
         None where either run has no texts, or keeps them to itself.
         """
-        one, two = self.a.rows.named_text, self.b.rows.named_text
+        one, two = self.a.rows.text, self.b.rows.text
         if one is None or two is None:
             return None
         return (*one, *two) if self.match is None else tuple(one[i] for i in self.a.at)

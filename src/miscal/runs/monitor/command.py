@@ -93,7 +93,7 @@ def monitor(
         Where the columns are, as for ``miscal calibrate``: ``confidence`` and ``correct``, or ``probability``,
         ``event`` and ``positive``, or ``probabilities`` and ``label`` of several classes;
         ``embeddings``, ``features``, ``text``, ``where``, ``missing_as_blank``,
-        ``encoding``, ``csv_escape``, and ``on_invalid`` ("error" or "drop").
+        ``encoding``, and ``on_invalid`` ("error" or "drop").
 
     Returns
     -------
