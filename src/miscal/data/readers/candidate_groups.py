@@ -90,7 +90,10 @@ def candidate_groups(frame: pl.DataFrame, names: Sequence[str]) -> dict[Candidat
     {'ward': ('named', np.int64(40)), 'age': ('repeats', np.int64(40))}
     """
     found = {one: unit for name in names for one, unit in _of_column(column_of(frame, name), name)}
-    return found | dict(_followed(frame, names, {one.column for one in found if one.kind == "named"}))
+    for one, unit in _followed(frame, names, {one.column for one in found if one.kind == "named"}):
+        found.pop(Candidate(one.column), None)
+        found[one] = unit
+    return found
 
 
 def _followed(
@@ -112,7 +115,7 @@ def _followed(
             # pairs of rows that would be of one time if times were dealt out by chance
             by_chance = float(size @ (size - 1)) / 2 * float(at @ at) / len(unit) ** 2
             if (
-                len(size) >= FEW_UNITS
+                FEW_UNITS <= len(size) <= len(unit) / 2
                 and by_chance >= BY_CHANCE
                 and len(np.unique(when * len(size) + unit)) == len(unit)
             ):
