@@ -84,8 +84,9 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
 
     Of independent rows (r_k / r_{k+1})^{k d} is uniform, r_k the distance to the k-th neighbour and d the dimension: so
     it is of a Poisson process. A row is linked to its k nearest where that is least, if it is below 0.001 / 20 there
-    and r_k is far below the usual distance. Equal rows are looked at once. Where fewer than two columns of a table take nearly
-    as many values as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
+    and r_k is far below the usual distance. Equal rows are looked at once. Where fewer than two columns of a table
+    take nearly as many values as there are different rows, inputs lie on a lattice, of which nothing can be said in
+    this way.
 
     `places` (n, d): inputs; each column is standardised; `table`: whether they are columns that a person reads, and no
     embedding. Returns the same number for rows that are copies of each other, from 0.

@@ -7,10 +7,10 @@ import re
 _WHO = (
     "account animal annotator applicant author bank beneficiary borrower buyer candidate caregiver claimant client "
     "clinic commune company conversation county customer dealer device doctor donor dyad employee employer encounter "
-    "episode family farm firm guest home hospital household individual litter machine member merchant owner pair participant "
-    "passenger patient person physician pig player plant plot practice prompt provider pupil question rat rater "
-    "respondent reviewer school seller session shop speaker store student subject supplier surgeon taxpayer teacher "
-    "team tenant thread twin user vehicle vendor village visitor voter ward worker"
+    "episode family farm firm guest home hospital household individual litter machine member merchant owner pair "
+    "participant passenger patient person physician pig plant player plot practice prompt provider pupil question rat "
+    "rater respondent reviewer school seller session shop speaker store student subject supplier surgeon taxpayer "
+    "teacher team tenant thread twin user vehicle vendor village visitor voter ward worker"
 )
 WHO = frozenset(_WHO.split())
 """Who or what is drawn anew in a new sample."""
