@@ -63,18 +63,19 @@ def may_count(column: str) -> bool:
     [True, True, True, False, False]
     """
     words = _words(column)
-    return names_code(column) or (bool(words) and words[-1] not in WHO and _singular(words[-1]) in WHO)
+    return bool(words) and (words[-1].endswith("code") or (words[-1] not in WHO and _singular(words[-1]) in WHO))
 
 
 def names_code(column: str) -> bool:
-    """Tell whether a column is named as a code.
+    """Tell whether a column is named as the code of something.
 
     Examples
     --------
-    >>> names_code("fcode"), names_code("codes_seen")
-    (True, False)
+    >>> names_code("fcode"), names_code("firm_code"), names_code("code")
+    (True, True, False)
     """
-    return bool(words := _words(column)) and words[-1].endswith("code")
+    words = _words(column)
+    return words != ["code"] and bool(words) and words[-1].endswith("code")
 
 
 def _words(column: str) -> list[str]:
