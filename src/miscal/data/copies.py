@@ -84,8 +84,9 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
 
     Of independent rows (r_k / r_{k+1})^{k d} is uniform, r_k the distance to the k-th neighbour and d the dimension: so
     it is of a Poisson process. A row is linked to its k nearest where that is least, if it is below 0.001 / 20 there
-    and r_k is far below the usual distance. Equal rows are looked at once. Where no column of a table takes nearly as
-    many values as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
+    and r_k is far below the usual distance. Equal rows are looked at once. Where fewer than two columns of a table
+    take nearly as many values as there are different rows, inputs lie on a lattice, of which nothing can be said in
+    this way.
 
     `places` (n, d): inputs; each column is standardised; `table`: whether they are columns that a person reads, and no
     embedding. Returns the same number for rows that are copies of each other, from 0.
@@ -106,7 +107,8 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
     points = places[np.unique(number, return_index=True)[1]].astype(np.float64)
     points = points[:, points.std(0) > 0]
     n, d = points.shape
-    lattice = table and all(len(np.unique(column)) <= CONTINUOUS * n for column in points.T)
+    # along one such number alone, what heaps at round values looks like copies
+    lattice = table and sum(len(np.unique(column)) > CONTINUOUS * n for column in points.T) < min(2, d)
     if n <= 2 * MOST_NEIGHBOURS or lattice:
         return np.arange(len(places))
     points = (points - points.mean(0)) / points.std(0)

@@ -6,11 +6,11 @@ import re
 
 _WHO = (
     "account animal annotator applicant author bank beneficiary borrower buyer candidate caregiver claimant client "
-    "clinic company conversation county customer dealer device doctor donor dyad employee employer encounter episode "
-    "family farm firm guest home hospital household individual litter machine member merchant owner pair participant "
-    "passenger patient person physician pig player plant plot practice prompt provider pupil question rat rater "
-    "respondent reviewer school seller session shop speaker store student subject supplier surgeon taxpayer teacher "
-    "team tenant thread twin user vehicle vendor village visitor voter ward worker"
+    "clinic commune company conversation county customer dealer device doctor donor dyad employee employer encounter "
+    "episode family farm firm guest home hospital household individual litter machine member merchant owner pair "
+    "participant passenger patient person physician pig plant player plot practice prompt provider pupil question rat "
+    "rater respondent reviewer school seller session shop speaker store student subject supplier surgeon taxpayer "
+    "teacher team tenant thread twin user vehicle vendor village visitor voter ward worker"
 )
 WHO = frozenset(_WHO.split())
 """Who or what is drawn anew in a new sample."""
@@ -64,6 +64,18 @@ def may_count(column: str) -> bool:
     """
     words = _words(column)
     return bool(words) and (words[-1].endswith("code") or (words[-1] not in WHO and _singular(words[-1]) in WHO))
+
+
+def names_code(column: str) -> bool:
+    """Tell whether a column is named as the code of something.
+
+    Examples
+    --------
+    >>> names_code("fcode"), names_code("firm_code"), names_code("code")
+    (True, True, False)
+    """
+    words = _words(column)
+    return words != ["code"] and bool(words) and words[-1].endswith("code")
 
 
 def _words(column: str) -> list[str]:

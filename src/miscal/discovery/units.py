@@ -35,7 +35,7 @@ MOST_ROWS, ASKED_UNITS = 8_000, 200
 MANY_VALUES, MORE_THAN_CHANCE = 50, 10
 """Equal inputs are units if a column takes more values, and so many times more rows are equal than if columns were
 independent: cells of a coarse table are no units."""
-MOST_ALIKE = 0.5
+MOST_ALIKE = 2 / 3
 """Of rows that are equal in all but the most telling column, so many must be equal in that, too, to be copies."""
 EMBEDDED = 16
 """So many columns of an array, or more, are an embedding, which identifies something however few values it takes."""

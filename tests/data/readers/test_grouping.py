@@ -138,6 +138,16 @@ def test_numbers_are_units_only_by_their_name_and_what_is_seen_each_year_without
     assert set(found_in(data | {"place_id": place / 1.0, "wage_id": place / 7}, features="x")) == {"place_id"}
 
 
+def test_three_numbers_that_always_repeat_together_are_somebodys_unless_they_follow_from_each_other():
+    rng = np.random.default_rng(5)
+    who = rng.integers(0, 90, 1_200)
+    base = {"confidence": rng.random(1_200), "correct": np.arange(1_200) % 2, "x": rng.random(1_200)}
+    own = {f"own{k}": rng.normal(size=90)[who] for k in range(3)}
+    assert set(found_in(base | own, features="x")) == {"own0"}
+    wage = own["own0"]
+    assert found_in(base | {"wage": wage, "squared": np.exp(2 * wage), "log": np.exp(wage)}, features="x") == {}
+
+
 def test_an_id_that_repeats_is_a_unit_and_distinct_ones_number_the_rows():
     assert set(found_in(table(id=np.arange(N) // 4), features="x")) >= {"id"}
     assert "id" not in found_in(table(id=np.arange(N)), features="x")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import MiscalError
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
-from miscal.data.identity_names import may_count, names_identity
+from miscal.data.identity_names import may_count, names_code, names_identity
 from miscal.data.periods import PERIODS
 from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
@@ -43,6 +43,8 @@ something, so that what their rows share is an effect of it, and no group. Set b
 (nearly 1), not tuned."""
 MOST = 0.9
 """Of the values of a column that are written alike; of the rows that have the smaller half of the numbers."""
+FOLLOWS, TOGETHER = 0.95, 3
+"""Correlation of ranks from which one number is taken to follow from another; numbers that repeat together."""
 BY_CHANCE = 20
 """Pairs of rows of one unit and one time that chance would make, where there is none: the table follows units."""
 LARGEST_SHARE = 0.5
@@ -90,7 +92,31 @@ def candidate_groups(frame: pl.DataFrame, names: Sequence[str]) -> dict[Candidat
     {'ward': ('named', np.int64(40)), 'age': ('repeats', np.int64(40))}
     """
     found = {one: unit for name in names for one, unit in _of_column(column_of(frame, name), name)}
-    return found | dict(_followed(frame, names, {one.column for one in found if one.kind == "named"}))
+    for one, unit in _followed(frame, names, {one.column for one in found if one.kind == "named"}):
+        found.pop(Candidate(one.column), None)
+        found[one] = unit
+    for one in _constants(frame, found):
+        found[replace(one, kind="identifier")] = found.pop(one)
+    return found
+
+
+def _constants(frame: pl.DataFrame, found: Mapping[Candidate, NDArray[np.int64]]) -> Iterator[Candidate]:
+    """Yield one of several numbers that always repeat together: what is constant of somebody whom no column names.
+
+    They are not whole, and none follows from another by rising or falling with it.
+    """
+    sets: list[list[Candidate]] = []
+    for one, unit in found.items():
+        if one.kind != "repeats" or not frame[one.column].dtype.is_float():
+            continue
+        values = int(unit.max()) + 1
+        same = (some for some in sets if len(np.unique(unit * values + found[some[0]])) == values)
+        some = next((some for some in same if found[some[0]].max() == unit.max()), None)
+        if some is None:
+            sets.append([one])
+        elif all(abs(np.corrcoef(unit, found[other])[0, 1]) < FOLLOWS for other in some):
+            some.append(one)
+    yield from (some[0] for some in sets if len(some) >= TOGETHER)
 
 
 def _followed(
@@ -112,7 +138,7 @@ def _followed(
             # pairs of rows that would be of one time if times were dealt out by chance
             by_chance = float(size @ (size - 1)) / 2 * float(at @ at) / len(unit) ** 2
             if (
-                len(size) >= FEW_UNITS
+                FEW_UNITS <= len(size) <= len(unit) / 2
                 and by_chance >= BY_CHANCE
                 and len(np.unique(when * len(size) + unit)) == len(unit)
             ):
@@ -141,6 +167,9 @@ def _of_column(series: pl.Series, name: str) -> Iterator[tuple[Candidate, NDArra
     if kind == "named" and series.dtype.is_numeric() and effective < LEAST_UNITS and _falls(size):
         kind = "repeats"
     small = effective >= MANY_UNITS and size.max() <= SMALL_UNIT * n and len(several) >= FEW_UNITS
+    # codes of kinds are few, or some of them usual
+    if kind == "identifier" and small and names_code(name):
+        kind = "named"
     often = np.median(several) <= FEW_ROWS
     # texts that hardly repeat name rows
     text = kind == "text" and often and several.sum() >= n / 2
