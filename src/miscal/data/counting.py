@@ -460,7 +460,7 @@ def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
     --------
     >>> cells = pl.DataFrame({"stratum": [0, 2, 5], "n": [30.0, 3.0, 5.0]})
     >>> merged(cells, Question(), 5).rows(), merged(cells, Question(), 20).rows()
-    ([(0, 33.0), (5, 5.0)], [(1, 38.0)])
+    ([(0, 30.0), (4, 8.0)], [(1, 38.0)])
     """
     if (cells["n"] >= least).all():
         return cells

@@ -109,7 +109,7 @@ def _by_chance(triples: Triples, equal: Ints) -> bool:
 
 def _codes(values: np.ndarray) -> Ints:
     """Give equal values equal numbers, from 0."""
-    text = values.astype(str).tolist() if values.dtype == object else values
+    text = values if values.dtype.kind in "biuf" else values.astype(str).tolist()
     return pl.Series(text).rank("dense").cast(pl.Int64).to_numpy() - 1
 
 
