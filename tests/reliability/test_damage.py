@@ -130,17 +130,12 @@ def written_log(folder, kind):
     if kind == "inspect, json":
         path = written.log_json(folder / "log.json", samples)
         return path, lambda: read_log("inspect", path)
-    if kind in ("inspect, deflated", "inspect, zstandard"):
-        method = zipfile.ZIP_DEFLATED if kind == "inspect, deflated" else 93
-        path = written.log_eval(folder / "log.eval", samples, method=method)
-        return path, lambda: read_log("inspect", path)
-    entries = [written.stats(f"id{k}", max_prob=0.5, exact_match=1.0) for k in range(4)]
-    helm = written.run_folder(folder / "helm", entries, [written.asked(f"id{k}") for k in range(4)])
-    path = helm / ("per_instance_stats.json" if kind == "helm, statistics" else "scenario_state.json")
-    return path, lambda: read_log("helm", helm / "per_instance_stats.json")
+    method = zipfile.ZIP_DEFLATED if kind == "inspect, deflated" else 93
+    path = written.log_eval(folder / "log.eval", samples, method=method)
+    return path, lambda: read_log("inspect", path)
 
 
-LOGS = ["lm-eval", "inspect, json", "inspect, deflated", "inspect, zstandard", "helm, statistics", "helm, requests"]
+LOGS = ["lm-eval", "inspect, json", "inspect, deflated", "inspect, zstandard"]
 
 
 @pytest.mark.parametrize("way", [cut, slowly])
