@@ -36,7 +36,7 @@ def work(tmp_path_factory, answers_run):
     monitor(work / "run", work / "labelled.csv", out=work / "looks")
     (work / "mine").mkdir()
     (work / "mine" / "thesis.tex").write_text("years of work")
-    for name in ("foreign.csv", "foreign.parquet", "foreign.json", "foreign.html"):
+    for name in ("foreign.csv", "foreign.parquet", "foreign.sql", "foreign.html"):
         (work / name).write_text("years of work")
     for link, to in {"link.csv": "new.csv", "own.csv": "run/summary.json", "elsewhere": "mine"}.items():
         (work / link).symlink_to(work / to)
@@ -53,7 +53,7 @@ FILES = {
         ".csv", lambda work, *out: command("label-next", work / "run", work / "new.csv", "--labels", "9", "--out", *out)
     ),
     "import": (".parquet", lambda work, *out: command("import", "lm-eval", work / "log.jsonl", "--out", *out)),
-    "export": (".json", lambda work, *out: command("export", "inspect", work / "run", "--out", *out)),
+    "export": (".sql", lambda work, *out: command("export", "sql", work / "run", "--out", *out)),
     "report": (".html", lambda work, out, *more: miscal.load(work / "run").report(out)),
 }  # fmt: skip
 """What writes one file, and the ending of its name."""
