@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from miscal.scoring import Question
 from miscal.scoring.candidates import encode, split_joint
-from miscal.scoring.questions import PreferencePair, pair_items, question_items, text_items
+from miscal.scoring.questions import PreferencePair, pair_items, question_items
 
 IDS = st.lists(st.integers(0, 3), max_size=6)
 
@@ -130,4 +130,4 @@ def test_candidates_that_cannot_be_scored_are_marked():
     long = question_items([Question("q", "?", ("x" * 200, "y"), 0)], form="text")
     assert "longer than the 100 tokens" in encode(long, by_character, max_length=100, n_lead=1)[1][0]
     assert "adds no token" in encode([item_of()], lambda texts: [[7, 8]] * len(texts), max_length=99)[1][0]
-    assert "no tokens" in encode(text_items(["x"]), lambda texts: [[] for _ in texts], max_length=99)[1][0]
+    assert "no tokens" in encode([item_of()], lambda texts: [[] for _ in texts], max_length=99)[1][0]

@@ -99,17 +99,6 @@ def test_another_precision_is_another_run(tmp_path):
 
 
 @pytest.mark.promise("C16")
-def test_a_folder_of_an_earlier_version_is_one_of_single_precision(tmp_path):
-    run(tmp_path, dtype="float32")
-    path = tmp_path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    del manifest["settings"]["embeddings_dtype"], manifest["embeddings"]
-    path.write_text(json.dumps(manifest))
-    assert run(tmp_path, dtype="float32").n_new == 0
-    with pytest.raises(MismatchError, match='embeddings_dtype was "float32"'):
-        run(tmp_path)
-
-
 @pytest.mark.parametrize(("magnitude", "dtype"), [(65_504.0, "float16"), (65_505.0, "float32"), (1e9, "float32")])
 def test_a_number_that_does_not_fit_keeps_all_in_single_precision_and_is_told(tmp_path, magnitude, dtype):
     done = run(tmp_path, model=Large(magnitude))

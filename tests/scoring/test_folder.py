@@ -27,7 +27,6 @@ from miscal.base.errors import (
 )
 from miscal.scoring import FakeModel, Question
 from miscal.scoring.folder import score_folder
-from miscal.scoring.questions import text_items
 from miscal.scoring.scorer import as_items, score
 
 TASK = {"task": "test", "form": "letter"}
@@ -314,14 +313,6 @@ def test_rows_left_out_in_memory_are_noted_and_the_others_keep_their_numbers():
 def test_nothing_to_score_is_an_error(tmp_path):
     with pytest.raises(InputError, match="empty question"):
         run(tmp_path, items=as_items([Question("empty", " ", ("a", "b"), 0)]))
-
-
-def test_hidden_states_alone_keep_the_table(tmp_path):
-    table = pl.DataFrame({"text": ["one", "", "three"], "confidence": [0.1, 0.2, 0.3]})
-    done = run(tmp_path, items=text_items(table["text"].to_list()), table=table)
-    assert done.n_failed == 1
-    assert pl.read_parquet(tmp_path / "triples.parquet").equals(table[[0, 2]])
-    assert load_file(tmp_path / "embeddings.safetensors")["x"].shape == (2, 16)
 
 
 def test_progress_adds_up_also_after_a_break(tmp_path):

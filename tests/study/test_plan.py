@@ -156,9 +156,7 @@ def test_a_plan_of_ones_own_judges_all_rows_by_method_auto():
 
 
 def test_a_plan_offers_what_scoring_and_reading_take():
-    left_out = {"out", "engine", "ray_address", "workers", "embed_only", "text"}
-    # a study asks for choices: open-ended questions are scored first, and named as data
-    left_out |= {"confidence_from", "answer", "samples", "temperature", "max_new_tokens", "verdict", "without_options"}
+    left_out = {"out", "engine", "ray_address", "workers"}
     assert set(ScoreOptions.model_fields) == set(inspect.signature(score).parameters) - left_out
     # the tables of a study count rows alike; what the probability is of is told by `outcome`
     apart = {"source", "split", "seed", "weight", "kind"}

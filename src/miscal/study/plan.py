@@ -39,7 +39,6 @@ class ScoreOptions(BaseModel):
     model: str = Field(description="hub id, short name, folder or .gguf file")
     task: str = Field(description="mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs")
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    layer: str | int = "last"
     embeddings_dtype: Literal["float32", "float16"] = "float32"
     device: str = "auto"
     revision: str | None = None
