@@ -594,8 +594,7 @@ def test_the_drawings_of_a_run(found, tmp_path):
         axes = pyplot.subplots()[1]
         assert run.plot.findings(ax=axes).ax_ is axes
         assert set(run.plot.reliability(by="region").curves) == {"north", "south"}
-        drawn = [run.plot.map(), run.plot.field("region"), run.plot.decisions(), run.plot.reliability(corrected=True)]
-        assert all(one.alt_text for one in drawn)
+        assert run.plot.reliability(corrected=True).alt_text
         whole = run.plot()
         assert [one.number for one in whole.groups] == [*range(len(run.summary.findings) + 1)]
         assert run.summary.answer.reason in whole.alt_text
