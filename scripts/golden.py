@@ -273,7 +273,7 @@ def pair(run: Commands) -> None:
 
 
 def studies(run: Commands) -> None:
-    """Study two models on two sets, with an audit and a transfer; do two cells of a synthetic experiment."""
+    """Study two models on two sets, with an audit; do two cells of a synthetic experiment."""
     for number, dataset in enumerate(("one", "two")):
         for model, named in enumerate(("a", "bb")):
             answers(300, 20 + number, model).write_parquet(f"data.{dataset}.{named}.parquet")
@@ -281,7 +281,7 @@ def studies(run: Commands) -> None:
     inputs = {"features": "x_*", "metadata": "kind", "each": each}
     entries = [{"dataset": one, "data": f"data.{one}.{{model}}.parquet"} | inputs for one in ("one", "two")]
     audit = {"pairs": ["one.a"], "draws": 2, "seeds": 2, "null": "permuted"}
-    plan = {"method": "auto", "evidence": "test", "interpret": ["one.a"], "audit": audit, "transfer": True}
+    plan = {"method": "auto", "evidence": "test", "interpret": ["one.a"], "audit": audit}
     Path("data.plan.yaml").write_text(json.dumps(plan | {"pairs": entries}), encoding="utf-8")
     run("study", "study", "data.plan.yaml", "--out", "study", "--jobs", "1")
     few = ("--rows", "300", "--amplitudes", "0.2", "--frequencies", "2", "--jobs", "1")

@@ -42,7 +42,6 @@ def plan(*pairs, **settings):
             "pair 1 of the plan: the key pair is missing|dataset is missing",
         ),
         ({"pairs": [PAIR, PAIR | {"model": "M"}]}, "two pairs of the plan have the id 'd.m'"),
-        ({"pairs": [PAIR | {"encoder": "minilm"}]}, "pair 'd.m': encoder says .*: name the file with embeddings"),
         ({"pairs": [PAIR | {"pair": "../up"}]}, "the id '../up' cannot name a folder"),
         ({"pairs": []}, "pairs must be a list"),
         ({}, "pairs must be a list"),

@@ -41,7 +41,7 @@ def test_an_engine_that_is_not_there_is_refused(data, tmp_path):
 def test_a_study_by_both_methods(data, tmp_path):
     out = tmp_path / "out"
     plan = {
-        "method": "both", "evidence": "test", "options": SMALL, "transfer": True, "interpret": ["one.a"],
+        "method": "both", "evidence": "test", "options": SMALL, "interpret": ["one.a"],
         "audit": {"pairs": ["one.a"], "draws": 2, "seeds": 2}, "pairs": [entry(data, metadata="kind")],
     }  # fmt: skip
     ended = ran(plan, out)

@@ -79,7 +79,7 @@ class StudyOptions:
         metavar="KIND,KIND",
         parse=_kinds,
     )
-    dry_run: bool = parameter("Say what would be computed and how large it is.", False)
+    dry_run: bool = parameter("List the cells that would be computed.", False)
     json: bool = parameter("Print the summary as JSON instead of text.", False)
 
 
@@ -104,9 +104,11 @@ def command(
             raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
     asked, given = _asked(plan, source, by, dict(one.split("=", 1) for one in sets or []))
     if how.dry_run:
-        from miscal.study.dry_run import survey
+        from miscal.study.run import survey
 
-        print("\n".join(survey(asked, out, sets=given).lines))
+        cells = survey(asked, out, sets=given)
+        print(f"{len(cells):,} cells, {sum(done for _, done in cells):,} done")
+        print("\n".join(f"{'done ' if done else '     '}{cell.says}" for cell, done in cells))
         return DONE
     # before hours of computing, not where the figures are drawn
     need("study", "miscal study")
