@@ -133,7 +133,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
         "data": _data(triples),
         "columns": tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read),
         "classes": None if several is None else class_numbers(rows, several),
-        "judge": judge_numbers(rows, seed=seed),
+        "judge": judge_numbers(rows),
     }
 
 

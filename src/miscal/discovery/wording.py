@@ -7,7 +7,7 @@ from dataclasses import replace
 from miscal.base.number_wording import percent
 from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.summary import PlaceNumbers, Summary
-from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, JudgeNumbers, Rate
+from miscal.discovery.summary_parts import ClassNumbers, Confusion, JudgeNumbers, Rate
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decisions import decision_sentence, started
 from miscal.findings.ledger import SHIFT, SLOPE
@@ -160,6 +160,7 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
 
     Examples
     --------
+    >>> from miscal.discovery.summary_parts import GroupRate
     >>> known = {"n_labelled": 200, "n": 2000}
     >>> rate, judge = Rate(estimate=0.61, interval=(0.57, 0.65), **known), Rate(estimate=0.74, **known)
     >>> whole = GroupRate(name="all answers", rate=rate, judge=judge)
@@ -175,44 +176,12 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
     )
 
 
-def group_sentence(one: GroupRate) -> str:
-    """Say the same of a group.
-
-    Examples
-    --------
-    >>> known = {"n_labelled": 90, "n": 700}
-    >>> rate, judge = Rate(estimate=0.5, interval=(0.4, 0.6), **known), Rate(estimate=0.7, **known)
-    >>> group_sentence(GroupRate(name="model = B", rate=rate, judge=judge))
-    'model = B: people would approve 50 % (40 to 60 %) of 700, the judge says 70 %'
-    """
-    known = "no verdict of people" if one.rate.estimate is None else (
-        f"people would approve {percent(one.rate.estimate)} ({between(one.rate)}) of {one.rate.n:,}"
-    )  # fmt: skip
-    rank = f"; rank {ranks(one)}" if ranks(one) else ""
-    return f"{one.name}: {known}, the judge says {percent(one.judge.estimate or 0.0)}{rank}"
-
-
-def ranks(one: GroupRate) -> str:
-    """Say which ranks a model may have; empty where it has none.
-
-    Examples
-    --------
-    >>> known = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, n_labelled=9, n=9))
-    >>> ranks(GroupRate(name="model = A", ranks=(1, 3), **known)), ranks(GroupRate(name="model = B", **known))
-    ('1 to 3', '')
-    """
-    if one.ranks is None:
-        return ""
-    best, worst = one.ranks
-    return f"{best}" if best == worst else f"{best} to {worst}"
-
-
 def scale_sentence(numbers: JudgeNumbers) -> str:
     """Say what the scores stand for; empty where they are probabilities.
 
     Examples
     --------
-    >>> from miscal.discovery.summary_parts import ScalePoint
+    >>> from miscal.discovery.summary_parts import GroupRate, ScalePoint
     >>> points = ScalePoint(score="fail", approval=0.1), ScalePoint(score="pass", approval=0.7)
     >>> known = {"n_labelled": 9, "n": 9}
     >>> rates = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, **known))

@@ -12,8 +12,8 @@ from miscal.base.vocabulary import Vocabulary, vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, NAMES_ONLY, ColumnReading
 from miscal.discovery.summary import Summary
-from miscal.discovery.summary_parts import ClassNumbers, GroupRate, JudgeNumbers
-from miscal.discovery.wording import confusion_sentence, group_sentence, rate_sentence, scale_sentence, words_of
+from miscal.discovery.summary_parts import ClassNumbers, JudgeNumbers
+from miscal.discovery.wording import confusion_sentence, rate_sentence, scale_sentence, words_of
 from miscal.findings.conditions import Trend
 from miscal.findings.decisions import acted_on, broken_promise, gain_in_words
 from miscal.findings.ledger import SLOPE, Finding
@@ -30,7 +30,7 @@ from miscal.report.row_wording import (
 )
 from miscal.report.texts import first_sentence
 
-MOST_FINDINGS, MOST_MODELS, MOST_CLASSES, MOST_COLUMNS = 5, 5, 3, 20
+MOST_FINDINGS, MOST_CLASSES, MOST_COLUMNS = 5, 3, 20
 """Findings, models of a judge, confusions and classes with findings, and columns that are shown of all."""
 
 Facts = list[tuple[str, str]]
@@ -134,21 +134,14 @@ def _classes(numbers: ClassNumbers | None) -> Facts:
 
 
 def _judge(numbers: JudgeNumbers | None) -> Facts:
-    """Say how often people would approve of all answers and of those of each model, and what scores stand for."""
+    """Say how often people would approve of all answers, and what scores stand for."""
     if numbers is None:
         return []
     scale = scale_sentence(numbers)
     return [
         ("people", rate_sentence(numbers)),
-        *(("model", group_sentence(one)) for one in model_rates(numbers)[:MOST_MODELS]),
         *([("scores", scale)] if scale else []),
     ]
-
-
-def model_rates(numbers: JudgeNumbers) -> list[GroupRate]:
-    """Return the rates of the models, the highest first; those without one last."""
-    models = [one for one in numbers.groups if one.column is not None and one.column == numbers.model_column]
-    return sorted(models, key=lambda one: -1.0 if one.rate.estimate is None else one.rate.estimate, reverse=True)
 
 
 def _regimes(summary: Summary, words: Vocabulary) -> Facts:

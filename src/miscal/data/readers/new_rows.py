@@ -24,7 +24,6 @@ from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import where as conditions
 from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
-from miscal.data.readers.computed_columns import pieces_with_computed
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.names import find, guess, listed, match
 from miscal.data.readers.outcomes import new_scores
@@ -432,7 +431,6 @@ def open_new_rows(
     whole = beside is not None
     opened = open_pieces(source, encoding=columns.encoding, csv_escape=columns.csv_escape, whole=whole)
     own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
-    opened = pieces_with_computed(opened, (*own, *(beside or ())))
     option = asked.words.columns[0]
     several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
     column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
