@@ -40,9 +40,9 @@ def test_help_and_usage_errors_load_nothing_heavy(arguments):
     assert ended.stderr.splitlines()[-1] == "[]"
 
 
-NEW_ROWS = ["calibrate", "monitor", "label-next"]
+NEW_ROWS = ["calibrate", "monitor"]
 SPEAK_TO = {
-    **{f"runs/{one.replace('-', '_')}": [one] for one in ("audit", "compare", "monitor", "show", "label-next")},
+    **{f"runs/{one}": [one] for one in ("audit", "compare", "monitor", "show")},
     **{f"cli/commands/{module}.py": [name] for name, module in COMMANDS.items()},
     **{f"data/readers/{one}.py": NEW_ROWS for one in ("delimited", "new_rows")},
     "runs/correct": ["calibrate"], "data/readers/row_faults.py": ["calibrate", "monitor"], "scoring": ["score"],

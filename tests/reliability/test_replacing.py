@@ -49,9 +49,6 @@ def command(*arguments):
 
 FILES = {
     "calibrate": (".csv", lambda work, *out: command("calibrate", work / "run", work / "new.csv", "--out", *out)),
-    "label-next": (
-        ".csv", lambda work, *out: command("label-next", work / "run", work / "new.csv", "--labels", "9", "--out", *out)
-    ),
     "import": (".parquet", lambda work, *out: command("import", "lm-eval", work / "log.jsonl", "--out", *out)),
     "export": (".sql", lambda work, *out: command("export", "sql", work / "run", "--out", *out)),
     "report": (".html", lambda work, out, *more: miscal.load(work / "run").report(out)),

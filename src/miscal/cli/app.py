@@ -19,7 +19,6 @@ COMMANDS = {
     "scan": "scan",
     "verify": "verify",
     "show": "show",
-    "label-next": "label_next",
     "score": "score",
     "import": "import_",
     "export": "export",
