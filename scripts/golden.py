@@ -4,7 +4,8 @@
     python scripts/golden.py compare BEFORE AFTER [--texts]
 
 Ten small runs of planted rows, each with what follows a run: a comparison, a monitor, an audit, corrected rows; a
-study and cells of a synthetic experiment. `write` leaves for each a folder of numbers (json and parquet) and of texts (what terminal, page and markdown say).
+study and cells of a synthetic experiment. `write` leaves for each a folder of numbers (json and parquet) and of
+texts (what terminal, page and markdown say).
 
 `compare` counts numbers as equal within 1e-9 of their size (or of 1, for those below 1). It lists the files that
 differ, in which places and by how much, and ends with status 1 if a number does. --texts prints the differences of
