@@ -40,7 +40,6 @@ def content():
             "usual": 0.5,
             "usual_share": 0.01,
         },
-        "verdict": "No hidden miscalibration was found.",
         "warnings": [],
         "global": {
             "accuracy": {"value": 0.5, "interval": [0.3, 0.7]},
@@ -125,7 +124,7 @@ def test_the_document_comes_back_as_it_went():
     assert parse_summary(text).to_json() == text
     assert set(json.loads(text)) == {
         *content(), "evidence", "alarms", "hidden_regimes", "findings", "findings_method", "accounted_for", "n_sample",
-        "units", "over_time", "weights", "places", "columns", "kind", "decisions",
+        "units", "over_time", "weights", "columns", "kind", "decisions",
         "share_extreme",
     }  # fmt: skip
 

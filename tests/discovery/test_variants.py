@@ -1,7 +1,6 @@
 """Runs of the pipeline with other rows and settings, each of them a run of its own beside a usual one."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,6 @@ from miscal.data.triples import Triples
 from miscal.discovery.run import read_run
 from miscal.estimators.registry import ESTIMATORS
 from miscal.report import render, write_run
-from miscal.report.printed import summary_lines
 
 from .ridge import RidgeField, discover, quick, triples  # noqa: F401 - a fixture
 
@@ -112,7 +110,6 @@ def test_structure_that_the_field_does_not_see_is_found_and_not_located(monkeypa
     assert proof.p_field == 1.0
     assert proof.p_value == proof.p_structure < 0.01
     assert proof.lower_bound_hidden.interval[0] == 0
-    assert "could not be located yet" in told.verdict or "the estimated field as a whole was not" in told.verdict
 
 
 @pytest.mark.promise("D1")
@@ -214,9 +211,6 @@ def test_confidences_turned_round_raise_alarms(data, found):
     assert found.summary.alarms == ()
     turned = discover(replace(data, confidence=0.9 - 0.8 * data.correct), map_method="pca").summary
     assert any("ranks right answers below" in alarm for alarm in turned.alarms)
-    lines = summary_lines(turned, Path("run"))
-    assert lines[0].startswith("ALARM")
-    assert turned.alarms[0] in " ".join(line.strip() for line in lines)
 
 
 def test_the_fewest_rows_of_a_regime_are_a_setting_that_is_kept():

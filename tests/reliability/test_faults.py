@@ -221,7 +221,7 @@ def found(answers_run):
 
 
 def said_otherwise(found):
-    return replace(found, summary=found.summary.model_copy(update={"verdict": "Another verdict."}))
+    return replace(found, summary=found.summary.model_copy(update={"warnings": ("Another warning.",)}))
 
 
 @pytest.mark.promise("C4", cases=20)

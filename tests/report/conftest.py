@@ -210,11 +210,6 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "action": "Use the correction: log loss 0.640 to 0.520 on rows that it has not seen.",
         },
         "plain": PLAIN,
-        "verdict": "Hidden miscalibration was found, which no reliability diagram can show. On the "
-        f"{test.height:,} test rows, from which nothing was learned, its average size is at least 0.094 (one-sided "
-        "95 % confidence limit). Compared with rows of similar confidence, the model is right less often on "
-        '"topic = contract law" (by 0.20), more often on "topic = geography" (by 0.21) and less often on '
-        '"topic = chemistry" (by 0.12).',
         "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
         "correction": {
             method: {name: scores(part, shrink) for name, part in slices.items()}
@@ -293,10 +288,6 @@ def null_summary(summary: dict) -> dict:
             "reason": "Of 1,234 groups tested, none differs from rows of equal confidence beyond chance.",
             "action": "There is nothing to correct. About 200 rows would show errors half as large.",
         },
-        "verdict": "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to "
-        f"predict errors beyond what the confidence says. This test set of {summary['n_test']:,} rows would have "
-        "detected an average size of 0.041 or more with 80 % power, provided that the estimated field had the right "
-        "sign on every row.",
         "warnings": [],
         "subregimes": [],
         "hidden_regimes": [],
@@ -383,7 +374,7 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
         )
     summary["findings"] = [{**FINDING, "description": payload, "columns": [payload], "aliases": [payload]}]
     lines = dict.fromkeys(("headline", "reason", "action"), payload)
-    summary.update(verdict=payload, warnings=[payload], alarms=[payload], answer=lines)
+    summary.update(warnings=[payload], alarms=[payload], answer=lines)
     summary["data"].update(path=f"dir/{payload}", x_source=payload)
     summary["data"]["columns"].update(confidence=payload, metadata=[payload])
     summary["settings"][payload] = payload

@@ -37,7 +37,7 @@ from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
-from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
+from miscal.findings import Subregimes, default_epsilon, find_subregimes
 from miscal.findings.decisions import Thresholds
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
@@ -117,8 +117,9 @@ def discover(
             device=device,
             evidence=evaluation,
         )
-        means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
-        part.found = averages(*means, kind=triples.kind)
+        true, says = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
+        words = vocabulary(triples.kind)
+        part.found = words.averages.format(probability=words.percent(says), rate=words.percent(true))
     # what follows is many small sums, which threads only slow down
     with one_thread():
         settings = replace(LEDGER_DEFAULTS, adjustment=adjustment)

@@ -27,7 +27,7 @@ from miscal.discovery.fitted_rows import FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
-from miscal.discovery.summary import Columns, Data, PlaceNumbers, Regime, Selection, Summary
+from miscal.discovery.summary import Columns, Data, Regime, Selection, Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
@@ -39,7 +39,7 @@ from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.limits import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings import Subregime, places
+from miscal.findings import Subregime
 from miscal.findings.decisions import Thresholds, decide
 
 Region = TypeVar("Region", Regime, Subregime)
@@ -181,7 +181,6 @@ def summarise(
         seed=seed,
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
-        verdict="",
         alarms=(*leaking, *copy_alarms(copies(triples), len(triples)), *alarms(everyone, **named, kind=triples.kind)),
         warnings=tuple(
             plain(
@@ -201,7 +200,6 @@ def summarise(
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
         subregimes=gated_parts(rows.parts, claimed),
         accounted_for=rows.ledger.accounted,
-        places=_places(rows, regimes),
         decisions=decide(
             tested,
             predictions["miscal"],
@@ -223,23 +221,6 @@ def summarise(
 
 def _everyone(triples: Triples) -> LabelledRows:
     return labelled(triples.correct, triples.confidence, triples.group, triples.weight)
-
-
-def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
-    """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
-    evaluated = rows.evaluated
-    regime = rows.regime[evaluated]
-    inside = [
-        parts.name[evaluated] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
-    ]
-    whole = [(one.name, regime == one.name) for one in regimes if one.name != "good"]
-    found = places(rows.evaluation_rows, list(enumerate(inside)), whole)
-    return tuple(
-        PlaceNumbers(part=one.name, hidden=one.hidden)
-        if isinstance(one.name, int)
-        else PlaceNumbers(regime=one.name, hidden=one.hidden)
-        for one in found
-    )
 
 
 def _remarks(

@@ -305,17 +305,6 @@ class MapInfo(Part):
     n_total: NonNegativeInt
 
 
-class PlaceNumbers(Part):
-    """A part or a regime that the verdict names; of a part, ``part`` is its place in ``subregimes``, from 0.
-
-    `regime`: its name, where it is a whole regime.
-    """
-
-    part: NonNegativeInt | None = None
-    regime: str | None = None
-    hidden: FiniteFloat
-
-
 class Summary(Document):
     """Everything a run found, as in ``summary.json``.
 
@@ -324,7 +313,6 @@ class Summary(Document):
     `n_train, n_val, n_test`: rows of each part of a split; null where all rows are evaluated.
     `n_sample`: rows that the field was learned from, where they are a random sample; else null.
     `plain`: what all rows show before anything is learned, which the headline says first.
-    `verdict`: the long form of `answer`, which `--verbose` prints.
     `alarms`: what should be checked before anything is concluded.
     `global`: all evaluation rows, before any correction; accuracy and confidence are always of all rows.
     `regimes`: the over-confident, well calibrated and under-confident rows, cut by the field.
@@ -338,7 +326,6 @@ class Summary(Document):
     `subregimes`: coherent parts of the regimes.
     `accounted_for`: values of columns that differ by themselves, but not beyond what the findings say; `conditional` is
         what these leave of the difference.
-    `places`: parts and regimes that the verdict names where no finding is.
     `decisions`: what acting at each threshold leads to, by rising threshold.
     `map`: the maps stored beside; from Python null until they are drawn.
     `settings, timing`: what repeats the run, and seconds of each stage.
@@ -365,7 +352,6 @@ class Summary(Document):
     method: str
     evidence: str = "test"
     answer: Answer
-    verdict: str
     plain: PlainFacts
     alarms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -382,7 +368,6 @@ class Summary(Document):
     subregimes: tuple[Subregime, ...] = ()
     findings: tuple[Finding, ...] = ()
     accounted_for: tuple[Finding, ...] = ()
-    places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     decisions: tuple[Decision, ...] = ()
     units: Units | None = None

@@ -10,7 +10,6 @@ from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.options import number, parameter
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
-from miscal.cli.options import Verbose
 
 PlanFile = Annotated[
     str | None,
@@ -90,7 +89,6 @@ def command(
     source: From = None,
     by: By = None,
     sets: Sets = None,
-    verbose: Verbose = False,
 ) -> int:
     """Study many models on many sets.
 
@@ -142,12 +140,7 @@ def command(
     if how.json:
         print((done.folder / "summary.json").read_text(encoding="utf-8"), end="")
     else:
-        lines = done.lines
-        if verbose:
-            import json
-
-            lines = json.loads((done.folder / "summary.json").read_text(encoding="utf-8"))["verdict"]
-        print("\n".join(lines))
+        print("\n".join(done.lines))
         print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_done} done in all: {done.page}")
         print("\n".join(f"to hand on: {path}" for path in board), end="\n" if board else "")
     if not done.failures:
