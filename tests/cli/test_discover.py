@@ -20,7 +20,6 @@ SCHEMA = {
     "delta": pl.Float64,
     "mass": pl.Float64,
     "regime": pl.String,
-    "subregime": pl.String,
     "corrected": pl.Float64,
     "visible": pl.Float64,
     "hidden": pl.Float64,
@@ -29,7 +28,7 @@ SCHEMA = {
 KEYS = {
     *("findings", "findings_method"),
     *("n", "n_train", "n_val", "n_test", "seed", "method", "global", "field", "regimes", "gap", "certificate"),
-    *("answer", "warnings", "correction", "selection", "subregimes", "timing", "schema_version"),
+    *("answer", "warnings", "correction", "selection", "timing", "schema_version"),
     *("curves", "histogram", "data", "settings", "versions", "map"),
 }
 

@@ -25,7 +25,7 @@ def traced(module, name):
         open("modules.txt", "a").write(" ".join(sys.modules) + "\\n")
         return function(*arguments, **options)
     setattr(module, name, run)
-traced("miscal.discovery.discover", "find_subregimes")
+traced("miscal.discovery.summarise", "contents_of")
 traced("miscal.discovery.layout", "lay_out")
 status = main(sys.argv[1:])
 open("modules.txt", "a").write(" ".join(sys.modules))
@@ -42,7 +42,7 @@ OF_THE_PAGE = {"jinja2", "markupsafe", "miscal.report.page", "miscal.report.map_
 """What nothing before the answer needs."""
 
 
-def test_the_answer_is_printed_before_parts_and_map_and_nothing_twice(table, tmp_path):
+def test_the_answer_is_printed_before_words_and_map_and_nothing_twice(table, tmp_path):
     table.head(150).write_parquet(tmp_path / "rows.parquet")
     options = ["--features", "x_*", "--map", "pca", "--evidence", "test"]
     told = subprocess.run(
@@ -50,7 +50,7 @@ def test_the_answer_is_printed_before_parts_and_map_and_nothing_twice(table, tmp
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     before, *between, after = told.stdout.split("LATER\n")
-    assert len(between) == 3
+    assert len(between) == 2
     assert not any(between)
     summary = read_summary(tmp_path / "run")
     answer = opening_lines(summary.answer)

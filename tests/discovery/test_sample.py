@@ -143,11 +143,11 @@ import resource, sys
 import numpy as np
 from miscal.data.readers import mapped, read_triples
 from miscal.discovery.estimating import fit_rows
-from miscal.findings import subregimes
+from miscal.findings import contents_of
 from miscal.findings.ledger import clusters
 
 # as if the inputs, of 400 MB, were many times larger
-mapped.LARGE_BYTES = clusters._MANY_VALUES = subregimes._KEY_VALUES = 1 << 24
+mapped.LARGE_BYTES = clusters._MANY_VALUES = 1 << 24
 rows = sys.argv[1]
 def read():
     return read_triples(rows + "/rows.parquet", embeddings=rows + sys.argv[2])
@@ -157,10 +157,8 @@ resource.setrlimit(resource.RLIMIT_DATA, (held + 300 * 2**20,) * 2)
 triples = read()
 known = fit_rows(triples, sample=300, n_jobs=1)
 clusters.clusters_of(triples.X)
-subregimes.find_subregimes(
-    triples, known.every, np.column_stack([known.estimate.delta, known.estimate.hidden]),
-    np.where(triples.confidence > 0.6, "over", "under"), cut_on=known.sample, tested=known.evaluated,
-)
+regime = np.where(triples.confidence > 0.6, "over", "under")
+contents_of(triples, known.estimate.delta, regime, known.evaluated, seed=0)
 print(len(triples), np.isfinite(known.estimate.delta).all())
 """
 

@@ -6,11 +6,10 @@ import pytest
 import miscal
 from miscal.base.document import MeasureAgainstNull
 from miscal.discovery.discover import discover
-from miscal.discovery.summarise import gated_parts, gated_regimes
+from miscal.discovery.summarise import gated_regimes
 from miscal.discovery.summary import Regime, SmoothEce
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.limits import Bound
-from miscal.findings import Subregime
 from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
 from miscal.findings.ledger import SHIFT, SLOPE
@@ -34,9 +33,8 @@ def contradictions(summary):
     located = claimed and proof.p_field < LEVEL
     limit = proof.lower_bound_hidden.interval[0]
     check(limit == 0 or claimed, "a limit of what is not claimed")
-    for one in (*summary.regimes, *summary.hidden_regimes, *summary.subregimes):
-        sure = getattr(one, "confirmed_parts", None) or one.confirmed
-        side = -1 if getattr(one, "parent", one.name) == "over" else 1
+    for one in (*summary.regimes, *summary.hidden_regimes):
+        sure, side = one.confirmed, -1 if one.name == "over" else 1
         for name, part in (("total", one.residual), ("hidden", one.hidden)):
             if part is None or part.interval is None or part.p_value is None:
                 continue
@@ -107,18 +105,10 @@ def claim(p_field, p_structure):
     return Certificate.of(total, hidden, n=500, detectable=0.05, p_structure=p_structure)
 
 
-def test_a_part_is_confirmed_in_what_it_hides_only_behind_the_claim():
+def test_a_regime_is_confirmed_in_what_it_hides_only_behind_the_claim():
     sure, number = Confirmed(total=True, visible=True, hidden=True), MeasureAgainstNull(value=-0.1)
     shared = {"n": 50, "share": 0.5, "accuracy": 0.5, "confidence": 0.6, "residual": number}
     regime = Regime(name="over", confirmed=sure, smece=SmoothEce(value=0.1), brier=0.2, **shared)
-    more = {"n_fit": 50, "delta": -0.1, "keywords": (), "metadata": (), "exemplars": (), "p_value": 0.01}
-    parts = [
-        Subregime(name="a", parent="over", field=field, confirmed=True, confirmed_parts=sure, **shared, **more)
-        for field in ("total", "hidden")
-    ]
     for found, hidden in ((claim(0.001, 0.001), True), (claim(0.9, 0.0001), False), (claim(0.9, 0.9), False)):
         assert [one.confirmed.hidden for one in gated_regimes([regime], found)] == [hidden]
         assert all(one.confirmed.total for one in gated_regimes([regime], found))
-        gated = gated_parts(parts, found)
-        assert [one.confirmed_parts.hidden for one in gated] == [hidden, hidden]
-        assert [one.confirmed for one in gated] == [True, hidden]

@@ -70,6 +70,9 @@ def content():
                 "residual": {"value": -0.2, "interval": [-0.3, -0.1], "p_value": 0.001},
                 "smece": SMECE,
                 "brier": 0.2,
+                "metadata": [ENRICHED],
+                "keywords": ["law"],
+                "exemplars": [3, 5],
             }
         ],
         "gap": {"value": None, "interval": None, "floor": None, "p_value": None, "worst": None},
@@ -85,24 +88,6 @@ def content():
         "corrected_smece": SMECE,
         "gains": {"raw": {"brier": {"value": 0.01}, "log_loss": {"value": 0.02, "interval": [0.01, 0.03]}}},
         "selection": {"chosen": {"scale": 1.0}, "candidates": [{"proxy": 0.2, "chosen": True}]},
-        "subregimes": [
-            {
-                "name": "law",
-                "parent": "over",
-                "n": 5,
-                "share": 0.25,
-                "accuracy": 0.4,
-                "confidence": 0.7,
-                "confirmed": True,
-                "n_fit": 50,
-                "delta": -0.2,
-                "residual": {"value": -0.3, "interval": None, "p_value": None},
-                "p_value": 0.02,
-                "keywords": ["law"],
-                "metadata": [ENRICHED],
-                "exemplars": [3, 5],
-            }
-        ],
         "curves": dict.fromkeys(("all", "over", "under"), PAIR),
         "histogram": {"edges": [-1.0, 0.0, 1.0], "over": [10, 0], "good": [0, 0], "under": [0, 10]},
         "map": {"file": "map.parquet", "raw_method": "pca", "learned_method": "field", "n_shown": 200, "n_total": 200},
@@ -130,9 +115,7 @@ def test_the_document_comes_back_as_it_went():
 
 
 @pytest.mark.promise("F3")
-@pytest.mark.parametrize(
-    "key", [key for key in content() if key not in ("schema_version", "map", "warnings", "subregimes")]
-)
+@pytest.mark.parametrize("key", [key for key in content() if key not in ("schema_version", "map", "warnings")])
 def test_a_missing_key_is_damage_and_is_named(key):
     broken = content()
     del broken[key]

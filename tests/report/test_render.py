@@ -50,15 +50,9 @@ def test_the_number_of_an_example_stands_apart_from_its_confidence(make_run, tex
         pl.read_parquet(run / "map.parquet").drop("text").write_parquet(run / "map.parquet")
     glued = "".join(page_of(run).texts)
     field = pl.read_parquet(run / "field.parquet")
-    for card in json.loads((run / "summary.json").read_text())["subregimes"]:
-        for row in (*card["telling"], *card["exemplars"][:2]):
+    for regime in json.loads((run / "summary.json").read_text())["regimes"]:
+        for row in regime.get("exemplars", ()):
             assert f"Row {row:,}: confidence {100 * field['confidence'][row]:.0f}\u202f%, answer " in glued
-
-
-def test_an_unconfirmed_subregime_says_so(make_run):
-    visible = page_of(make_run(2000)).visible
-    assert "Over-confident, confirmed on test rows" in visible
-    assert "Under-confident, not confirmed on test rows" in visible
 
 
 def test_colours_and_names_of_regimes_are_written_once():
@@ -74,10 +68,8 @@ def test_redaction_reaches_the_typed_summary(make_run):
         summary["findings"] = []
 
     source = read_source(make_run(500, edit=name_a_part), redact_text=True)
-    assert [part.name for part in source.summary.subregimes] == [f"part {place}" for place in range(1, 7)]
-    assert not any(part.keywords for part in source.summary.subregimes)
-    assert set(source.map["subregime"].drop_nulls()) <= {"part 1", "part 2", "part 3", "part 4"}
-    assert set(source.map["hidden_subregime"].drop_nulls()) <= {"part 5", "part 6"}
+    assert not any(regime.keywords for regime in source.summary.regimes)
+    assert any(regime.metadata for regime in source.summary.regimes)
 
 
 def test_the_page_says_what_the_summary_says(make_run):
@@ -88,8 +80,10 @@ def test_the_page_says_what_the_summary_says(make_run):
     assert "at least 10.6 points" in visible
     assert "at least 9.4 points" in visible
     assert summary["data"]["sha256"] in visible
-    for card in summary["subregimes"]:
-        assert card["name"] in visible
+    named = [item for regime in summary["regimes"] for item in regime.get("metadata", ())]
+    assert len(named) == 2
+    for item in named:
+        assert f"topic {item['value']} (5.8 times)" in visible
     residual = summary["regimes"][0]["residual"]["value"]
     assert f"\u2212{abs(100 * residual):.1f}" in visible
 
@@ -169,24 +163,15 @@ def test_nothing_reads_none_or_nan(make_run, kind, n):
 def test_empty_cases_are_said_in_words(make_run):
     visible = page_of(make_run(500, kind="empty")).visible
     for words in (
-        "No hidden miscalibration was found",
+        "No miscalibration was found",
         "none proven",
         "No test row lies in an over- or under-confident regime",
-        "No coherent part of a regime",
         "No text column was given",
         "No metadata columns were given",
         "No candidates were compared",
     ):
         assert words in visible
     assert "Before you trust this" not in visible
-
-
-def test_a_subregime_without_test_rows_says_so(make_run):
-    def empty(summary):
-        summary["subregimes"][0].update(n=0, share=0.0, accuracy=None, confidence=None, confirmed=False)
-        summary["subregimes"][0]["residual"].update(value=None, interval=None, p_value=None)
-
-    assert "No test row belongs to this part" in page_of(make_run(500, edit=empty)).visible
 
 
 def test_the_map_says_where_no_structure_is_claimed(make_run):
@@ -217,9 +202,6 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
             regime.update(accuracy=None, confidence=None, brier=None)
             regime["residual"].update(value=None, interval=[None, None], p_value=None)
             regime["smece"].update(value=None, interval=None, floor=None, p_value=None)
-        for card in summary["subregimes"]:
-            card.update(accuracy=None, confidence=None, delta=None, p_value=None)
-            card["residual"].update(value=None, interval=None)
         for bound in ("lower_bound_total", "lower_bound_hidden"):
             summary["certificate"][bound].update(value=None, interval=None)
         for name in ("all", "over", "under"):
@@ -242,7 +224,6 @@ def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
     for word in ("clause", "promisor", "backwards"):
         assert word in full
         assert word not in hidden
-    assert "part 1" in hidden
 
 
 @pytest.mark.promise("D1")

@@ -62,18 +62,15 @@ def without_terms(ledger: Ledger) -> Ledger:
 def redacted(summary: Summary) -> Summary:
     """Return the summary of a run without words of its texts.
 
-    `summary`: of a run that tells its texts. Returns the same numbers. Parts are called by their numbers, because words
-    of the texts may have named them, and terms of the texts in findings by theirs; the verdict is written anew.
+    `summary`: of a run that tells its texts. Returns the same numbers. Terms of the
+    texts in findings are called by numbers; the three lines are written anew.
     """
     number = TermNumbers()
     findings, accounted = (
         tuple(one.redacted(number) for one in part) for part in (summary.findings, summary.accounted_for)
     )
-    parts = tuple(
-        part.model_copy(update={"name": f"part {place}", "keywords": ()})
-        for place, part in enumerate(summary.subregimes, start=1)
-    )
-    without = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "subregimes": parts})
+    regimes = tuple(one.model_copy(update={"keywords": ()}) for one in summary.regimes)
+    without = summary.model_copy(update={"findings": findings, "accounted_for": accounted, "regimes": regimes})
     plain = summary.plain
     if plain.one_answer is not None:
         settings = dict(summary.settings)

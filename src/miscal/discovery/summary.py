@@ -18,8 +18,9 @@ from miscal.data.column_reading import ColumnReading
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
-from miscal.findings import Confirmed, Subregime
+from miscal.findings import Confirmed
 from miscal.findings.decisions import Decision
+from miscal.findings.enrichment import Enriched
 from miscal.findings.ledger import Finding, FindingsMethod
 
 SCHEMA_VERSION = 6
@@ -87,6 +88,10 @@ class Regime(Part):
     """The evaluation rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``.
 
     `confirmed`: which of its parts are shown to differ from zero.
+    `metadata`: of over and under, values of columns that are more common there than elsewhere, the most telling first.
+    `keywords`: terms that set its texts apart, the weightiest first.
+    `exemplars`: row numbers of at most five typical rows: of those whose field is nearest its mean, with distinct
+        texts.
     """
 
     name: str
@@ -100,6 +105,9 @@ class Regime(Part):
     confirmed: Confirmed = Confirmed()
     smece: SmoothEce
     brier: Number
+    metadata: tuple[Enriched, ...] = ()
+    keywords: tuple[Text, ...] = ()
+    exemplars: tuple[NonNegativeInt, ...] = ()
 
 
 class GapNumbers(SmoothEce):
@@ -323,7 +331,6 @@ class Summary(Document):
         learned from others.
     `corrected_smece`: smooth calibration error after miscal's correction.
     `gains`: for each other correction, what miscal's saves against it.
-    `subregimes`: coherent parts of the regimes.
     `accounted_for`: values of columns that differ by themselves, but not beyond what the findings say; `conditional` is
         what these leave of the difference.
     `decisions`: what acting at each threshold leads to, by rising threshold.
@@ -365,7 +372,6 @@ class Summary(Document):
     corrected_smece: SmoothEce
     gains: dict[str, Gain]
     selection: Selection
-    subregimes: tuple[Subregime, ...] = ()
     findings: tuple[Finding, ...] = ()
     accounted_for: tuple[Finding, ...] = ()
     findings_method: FindingsMethod | None = None

@@ -34,10 +34,6 @@ _NOTHING = MeasureAgainstNull(value=None)
 _PARTS = ("total", "visible", "hidden")
 
 
-Region = tuple[str | int, np.ndarray]
-"""A name or number, and which rows are in it: bool, shape (n,)."""
-
-
 class Confirmed(Part):
     """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut.
 

@@ -31,7 +31,7 @@ OPTIONAL_COLUMNS = ("visible", "hidden")
 ANSWER_PREFIX = "answer."
 """What columns of the map begin with that hold the model's answer and the right one."""
 MAP_COLUMNS = (
-    *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime", "subregime"),
+    *("row", "split", "raw_1", "raw_2", "learned_1", "learned_2", "delta", "regime"),
     *("confidence", "correct", "corrected"),
 )
 
@@ -118,21 +118,8 @@ def _source(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", colu
 def redacted(source: Source) -> Source:
     """Return the same run without texts, and without any word that is taken from them."""
     summary = printable(without_words(source.summary))
-    named = zip(source.summary.subregimes, summary.subregimes, strict=True)
     texts = ["text", *(name for name in source.map.columns if name.startswith(ANSWER_PREFIX))]
-    points = _renamed(source.map.drop(texts, strict=False), {old.name: new.name for old, new in named})
-    return replace(source, summary=summary, map=points, redact_text=True)
-
-
-def _renamed(points: "pl.DataFrame", aliases: dict[str, str]) -> "pl.DataFrame":
-    """Call the parts of the map by their aliases; one that the summary does not name loses its name."""
-    import polars as pl
-
-    columns = [name for name in ("subregime", "hidden_subregime") if name in points.columns]
-    return points.with_columns(
-        pl.Series(name, [aliases.get(clean(part)) for part in points[name].to_list()], dtype=pl.String)
-        for name in columns
-    )
+    return replace(source, summary=summary, map=source.map.drop(texts, strict=False), redact_text=True)
 
 
 def printable(value: Content) -> Content:

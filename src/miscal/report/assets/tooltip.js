@@ -8,7 +8,6 @@ function rowFacts(i) {
     [LEGEND.probability, `${percent(MAP.confidence[i])}, ${LEGEND.told.replace("{}", outcome(i))}`],
     [`corrected ${LEGEND.probability}`, percent(MAP.corrected[i])],
   ];
-  if (MAP.subregime.codes[i] >= 0) facts.push(["subregime", levelOf(MAP.subregime, i)]);
   for (const column of MAP.meta.slice(0, MAX_META)) facts.push([column.name, metaText(column, i) || DASH]);
   return facts;
 }
