@@ -136,7 +136,6 @@ def test_the_map_shows_every_row_with_text_and_metadata(finished, table):
     assert shown["meta.subject"].to_list() == table["subject"].to_list()
 
 
-@pytest.mark.promise("D1")
 def test_a_second_run_gives_the_same_bytes(finished, data, tmp_path):
     out = tmp_path / "again"
     assert (
@@ -196,7 +195,6 @@ def test_the_saved_model_corrects_new_rows_as_it_corrected_the_test_rows(finishe
         np.testing.assert_allclose(same["corrected"], same["corrected_then"], atol=1e-4)
 
 
-@pytest.mark.promise("F1")
 def test_new_rows_without_what_the_model_needs_are_refused(finished, table, tmp_path):
     table.drop("x_1").write_parquet(tmp_path / "new.parquet")
     ended = run("calibrate", finished[1], tmp_path / "new.parquet", "--out", tmp_path / "out.csv")
@@ -230,7 +228,6 @@ def test_new_rows_are_corrected_from_the_column_that_the_run_was_told(table, tmp
     assert not (tmp_path / "other.csv").exists()
 
 
-@pytest.mark.promise("C4")
 def test_what_the_user_had_is_not_overwritten(finished, data, tmp_path):
     there = tmp_path / "there.csv"
     there.write_text("precious")
@@ -253,7 +250,6 @@ def test_the_report_is_drawn_again_the_same(finished):
     assert page.read_bytes() == before
 
 
-@pytest.mark.promise("C7")
 def test_an_audit_is_kept_and_refuses_changed_data(table, tmp_path):
     path = tmp_path / "data.parquet"
     table.head(150).with_columns(pair=pl.int_range(150) // 2).write_parquet(path)

@@ -52,7 +52,6 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.mark.promise("S11")
 def test_no_word_of_the_texts_is_in_any_file_of_a_redacted_run_or_of_what_is_done_to_it(folder):
     assert said(folder / "open") == list(WORDS), "the open run does not tell what the others leave out"
     told = json.loads((folder / "hidden" / "summary.json").read_text())["findings"]
@@ -74,7 +73,6 @@ def test_no_word_of_the_texts_is_in_any_file_of_a_redacted_run_or_of_what_is_don
     assert all("the run leaves texts out" in one for one in left)
 
 
-@pytest.mark.promise("S11")
 def test_the_page_of_an_open_run_can_be_drawn_without_a_word_of_the_texts(folder):
     ended = run("report", folder / "open", "--redact-text")
     assert ended.status == 0, ended.err

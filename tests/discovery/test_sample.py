@@ -68,7 +68,6 @@ def test_the_summary_and_the_page_say_so(found):
     assert json.loads(found.summary.to_json())["n_sample"] == SIZE
 
 
-@pytest.mark.promise("V4")
 @pytest.mark.usefixtures("three_folds")
 def test_outcomes_outside_the_sample_teach_nothing():
     rows = planted(1_000)
@@ -126,7 +125,6 @@ def test_a_sample_needs_rows_that_all_are_evaluated():
         discover(rows, sample=200, evidence="test")
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_where_nothing_is_hidden_samples_claim_nothing():
@@ -163,7 +161,6 @@ print(len(triples), np.isfinite(known.estimate.delta).all())
 """
 
 
-@pytest.mark.promise("F6", "I13")
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
 def test_inputs_stay_on_disk(tmp_path, dtype):

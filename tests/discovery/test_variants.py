@@ -112,7 +112,6 @@ def test_structure_that_the_field_does_not_see_is_found_and_not_located(monkeypa
     assert proof.lower_bound_hidden.interval[0] == 0
 
 
-@pytest.mark.promise("D1")
 def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
     again = discover(data, map_method="pca", seed=1)
     for name, result in {"one": found, "two": again}.items():
@@ -122,7 +121,6 @@ def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
     assert found.summary.model_copy(update={"timing": {}}) == again.summary.model_copy(update={"timing": {}})
 
 
-@pytest.mark.promise("I6", "I11")
 def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     rng = np.random.default_rng(0)
     flat = Triples.of(np.ones((200, 2)), confidence=np.full(200, 0.6), correct=rng.random(200) < 0.5)
@@ -131,7 +129,6 @@ def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     assert "NaN" not in found.to_json()
 
 
-@pytest.mark.promise("I12")
 def test_test_rows_of_one_outcome_are_warned_of(found, data):
     test = np.arange(len(data)) >= len(data) - 40
     correct = np.where(test, 1, data.correct)
@@ -167,7 +164,6 @@ def told_by(folder):
     return "\n".join([*tables, *(path.read_text() for path in files if path.suffix != ".parquet")])
 
 
-@pytest.mark.promise("S11")
 def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path):
     rows = secret_rows()
     open_run, hidden = (discover(rows, map_method="pca", evidence="test", redact_text=flag) for flag in (False, True))
@@ -188,7 +184,6 @@ def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path
     assert not any(one.keywords for one in hidden.summary.regimes)
 
 
-@pytest.mark.promise("S11")
 def test_texts_that_are_metadata_too_are_refused():
     rows = secret_rows(200)
     twice = replace(rows, metadata={"question": np.array(rows.text, dtype=object)})

@@ -122,7 +122,6 @@ def test_rows_of_weight_0_are_left_out_and_counted(frame):
     assert any("have weight 0 and were left out" in one for one in found.warnings)
 
 
-@pytest.mark.promise("I2")
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -152,7 +151,6 @@ def test_missing_weights_may_be_dropped(frame):
     assert "5 by 'w'" in triples.notes[-1]
 
 
-@pytest.mark.promise("I17")
 @pytest.mark.parametrize(
     ("of", "warned"),
     [

@@ -38,13 +38,11 @@ def test_words_of_chance_are_no_keywords():
     assert keywords(texts, PART, 2) == [(), ()]
 
 
-@pytest.mark.promise("S12")
 def test_a_text_of_a_million_letters_is_cut():
     texts = ["alpha " + "x" * 10**6] * 100 + ["beta"] * 300
     assert keywords(texts, PART, 2)[0][0].startswith("alpha")
 
 
-@pytest.mark.promise("V6")
 def test_enrichment_p_values_are_those_of_fisher():
     rng = np.random.default_rng(1)
     column = encode("kind", rng.choice(["a", "b"], 400, p=[0.7, 0.3]))
@@ -133,7 +131,6 @@ def test_metadata_of_chance_is_rarely_enriched():
     assert sum(len(items) for items in enrich(columns, PART, 2)) <= 2
 
 
-@pytest.mark.promise("V5")
 @pytest.mark.parametrize(("n_values", "n_parts"), [(600, 1), (300, 3), (1500, 1), (5, 1)])
 def test_metadata_of_chance_are_enriched_in_one_run_of_twenty_however_many_values(n_values, n_parts):
     """The minimum of rows in the part is part of the test; as a filter before the correction it let 60 % through."""

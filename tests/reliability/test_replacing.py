@@ -93,7 +93,6 @@ KEPT_FOLDERS = {
 }
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize("case", KEPT_FILES)
 @pytest.mark.parametrize("door", FILES)
 def test_no_command_replaces_a_file_that_would_be_lost(work, capsys, door, case):
@@ -107,7 +106,6 @@ def test_no_command_replaces_a_file_that_would_be_lost(work, capsys, door, case)
     assert not list(work.rglob(".miscal-*"))
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize(
     ("door", "case"),
     # scores may lie beside other files, of other names
@@ -123,7 +121,6 @@ def test_no_command_replaces_a_folder_that_would_be_lost(work, capsys, door, cas
     assert not list(work.rglob(".miscal-*"))
 
 
-@pytest.mark.promise("C4", "C5")
 @pytest.mark.parametrize("door", FILES)
 def test_a_file_is_written_into_a_missing_folder_and_again_when_the_disk_was_full(
     work, tmp_path, monkeypatch, capsys, door

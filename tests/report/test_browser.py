@@ -90,7 +90,6 @@ def test_a_tap_reads_a_row_and_it_stays(visit):
     assert data["text"][0] in seen.page.locator("#tip").inner_text()
 
 
-@pytest.mark.promise("S1")
 def test_hostile_texts_do_nothing(visit):
     plain, hostile = visit(payload="x"), visit(payload=HOSTILE)
     for seen in (plain, hostile):
@@ -104,7 +103,6 @@ def test_hostile_texts_do_nothing(visit):
     assert hostile.page.evaluate("window.hit") is None
 
 
-@pytest.mark.promise("S2")
 def test_the_policy_stops_what_is_not_ours(browser, drawn):
     """The watch itself works: a foreign script and a request are refused and seen."""
     seen = Visit(browser, drawn(300))

@@ -62,7 +62,6 @@ def test_colours_and_names_of_regimes_are_written_once():
     assert not re.findall(r"well calibrated|no local estimate", assets)
 
 
-@pytest.mark.promise("S11")
 def test_redaction_reaches_the_typed_summary(make_run):
     def name_a_part(summary):
         summary["findings"] = []
@@ -150,7 +149,6 @@ def test_a_registered_metric_is_a_column(make_run, monkeypatch):
     assert "0.640" in page.visible
 
 
-@pytest.mark.promise("I12")
 @pytest.mark.parametrize("kind", ["full", "empty"])
 @pytest.mark.parametrize("n", [300, 3000])
 def test_nothing_reads_none_or_nan(make_run, kind, n):
@@ -159,7 +157,6 @@ def test_nothing_reads_none_or_nan(make_run, kind, n):
     assert not [a for a in page.attributes if a[2] and re.search(r"\b(None|nan|inf)\b", a[2]) and a[1] != "class"]
 
 
-@pytest.mark.promise("I12")
 def test_empty_cases_are_said_in_words(make_run):
     visible = page_of(make_run(500, kind="empty")).visible
     for words in (
@@ -217,7 +214,6 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
     assert "too few test rows for a reliability curve" in visible
 
 
-@pytest.mark.promise("S11")
 def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
     run = make_run(500)
     full, hidden = (render(run, redact_text=flag).read_text(encoding="utf-8") for flag in (False, True))
@@ -226,13 +222,11 @@ def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
         assert word not in hidden
 
 
-@pytest.mark.promise("D1")
 def test_the_same_run_gives_the_same_bytes(make_run):
     run = make_run(400)
     assert render(run).read_bytes() == render(run).read_bytes()
 
 
-@pytest.mark.promise("F9")
 def test_a_sample_is_stated(make_run, monkeypatch):
     monkeypatch.setattr("miscal.report.map_data.MAX_ROWS", 200)
     page = page_of(make_run(1000))
@@ -240,7 +234,6 @@ def test_a_sample_is_stated(make_run, monkeypatch):
     assert json.loads(page.data[0])["n"] == 200
 
 
-@pytest.mark.promise("F9")
 def test_large_runs_stay_below_ten_megabytes(make_run):
     """More rows than any map shows, with texts and metadata as large as they get."""
     run = make_run(2000)

@@ -90,7 +90,6 @@ def test_regimes_tell_all_three_numbers_and_what_is_confirmed(make_run):
     assert regimes.count('data-label="smECE, points"') == 4
 
 
-@pytest.mark.promise("C16")
 def test_a_run_from_before_parts_were_told_apart_still_draws(make_run):
     def older(summary):
         for key in ("hidden_regimes", "alarms", "evidence"):

@@ -139,7 +139,6 @@ def test_columns_may_be_named_by_numbers_as_pandas_names_them():
         assert list(got.metadata) == [str(at["asked"])]
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_column_without_a_name_is_read_and_plays_no_part(ending, tmp_path):
     """Pandas writes its index so."""

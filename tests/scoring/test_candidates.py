@@ -1,6 +1,5 @@
 """Tokens: what a candidate adds, whatever the tokenizer does at the join; truncation; poisoned rows."""
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -111,7 +110,6 @@ def test_truncation_keeps_the_leading_token_and_the_end_and_counts():
     assert whole.cut == 0
 
 
-@pytest.mark.promise("C15")
 def test_a_poisoned_row_is_marked_and_the_others_go_on():
     def fussy(texts):
         if any("bad" in text for text in texts):

@@ -91,7 +91,6 @@ def test_preferences_from_a_file(tmp_path, llama_folder):
         run(**options, out=tmp_path / "other", form="text")
 
 
-@pytest.mark.promise("C15")
 def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folder):
     rows = [{"question": "" if k == 3 else f"{k}?", "choices": ["a", "b"], "answer_index": 0} for k in range(10)]
     pl.DataFrame(rows).write_parquet(tmp_path / "task.parquet")
@@ -154,7 +153,6 @@ def test_progress_is_shown_on_a_terminal_alone(tmp_path, llama_folder, task_file
         assert not said
 
 
-@pytest.mark.promise("S9")
 def test_secrets_of_the_environment_reach_no_output(tmp_path, llama_folder, task_file, monkeypatch, capfd):
     secret = "hf_" + "canary" * 5
     monkeypatch.setenv("HF_TOKEN", secret)

@@ -80,7 +80,6 @@ def test_discover_reads_them_in_single_precision(tmp_path):
     np.testing.assert_array_equal(X, score(FakeModel(), questions(120)).X.astype(np.float16).astype(np.float32))
 
 
-@pytest.mark.promise("C1", "D2")
 def test_a_broken_run_and_one_in_processes_leave_the_same_bytes(tmp_path):
     whole, broken, apart = (tmp_path / name for name in ("whole", "broken", "apart"))
     run(whole)
@@ -91,14 +90,12 @@ def test_a_broken_run_and_one_in_processes_leave_the_same_bytes(tmp_path):
     assert content(whole) == content(broken) == content(apart)
 
 
-@pytest.mark.promise("C7")
 def test_another_precision_is_another_run(tmp_path):
     run(tmp_path)
     with pytest.raises(MismatchError, match='embeddings_dtype was "float16" and is "float32"'):
         run(tmp_path, dtype="float32")
 
 
-@pytest.mark.promise("C16")
 @pytest.mark.parametrize(("magnitude", "dtype"), [(65_504.0, "float16"), (65_505.0, "float32"), (1e9, "float32")])
 def test_a_number_that_does_not_fit_keeps_all_in_single_precision_and_is_told(tmp_path, magnitude, dtype):
     done = run(tmp_path, model=Large(magnitude))

@@ -220,7 +220,6 @@ def test_pairs_without_numbers_are_left_out(name):
     drawn(name, bare)
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("name", list(BY_NAME))
 def test_hostile_names_are_drawn(name):
     pairs = [
@@ -234,7 +233,6 @@ def test_hostile_names_are_drawn(name):
             figure.draw_without_rendering()
 
 
-@pytest.mark.promise("D1")
 def test_the_same_tables_give_the_same_bytes(tmp_path, made):
     written = []
     for place in ("one", "other"):

@@ -22,7 +22,6 @@ def plan(*pairs, **settings):
     return read_plan({"pairs": list(pairs or [PAIR]), **settings})
 
 
-@pytest.mark.promise("S10")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -61,7 +60,6 @@ def test_what_is_not_allowed_is_named_with_what_is(content, said):
         read_plan(content)
 
 
-@pytest.mark.promise("S10")
 def test_a_file_that_is_no_plan_is_refused(tmp_path):
     with pytest.raises(FileError, match="does not exist; give a YAML file, or the name paper48"):
         read_plan(tmp_path / "no.yaml")
@@ -80,7 +78,6 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path):
         read_plan(bad)
 
 
-@pytest.mark.promise("F8")
 def test_a_name_with_a_null_byte_is_no_plan():
     with pytest.raises(FileError, match="cannot be read: embedded null byte"):
         read_plan("plan\0.yaml")

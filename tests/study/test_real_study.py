@@ -68,7 +68,6 @@ def test_a_study_by_both_methods(data, tmp_path):
     assert json.loads(again.stdout) == json.loads((out / "summary.json").read_text())
 
 
-@pytest.mark.promise("C10")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_all_engines_leave_the_same_tables(data, tmp_path):
@@ -86,7 +85,6 @@ def test_all_engines_leave_the_same_tables(data, tmp_path):
     assert untimed(tmp_path / "one") == untimed(tmp_path / "two") == untimed(tmp_path / "ray")
 
 
-@pytest.mark.promise("C2", "C3")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_study_killed_in_its_fits_goes_on(data, tmp_path):

@@ -58,7 +58,6 @@ def untimed(out) -> dict[str, list]:
 # --- what is computed ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("C3")
 def test_every_cell_is_computed_once(toy, plan, tmp_path):
     steps_told = []
     done = study(plan, tmp_path / "out", progress=steps_told.append)
@@ -101,7 +100,6 @@ def test_all_models_on_a_set_share_the_split(toy, plan, tmp_path):
         assert set(sides) == {f"q{row}" for row in range(240)}
 
 
-@pytest.mark.promise("D2")
 @pytest.mark.slow
 def test_processes_change_nothing(toy, plan, tmp_path):
     study(plan, tmp_path / "one", n_jobs=1)
@@ -113,7 +111,6 @@ def test_processes_change_nothing(toy, plan, tmp_path):
 # --- what is refused ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("C7")
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -130,7 +127,6 @@ def test_other_settings_are_refused_and_named(toy, plan, tmp_path, change, said)
     assert study(plan, tmp_path / "out").n_computed == 0
 
 
-@pytest.mark.promise("C7")
 def test_changed_data_are_refused(toy, plan, data, tmp_path):
     study(plan, tmp_path / "out")
     answers("a", seed=5).write_parquet(data / "one.a.parquet")
@@ -145,7 +141,6 @@ def test_data_may_move(toy, plan, data, tmp_path):
     assert study(moved, tmp_path / "out").n_computed == 0
 
 
-@pytest.mark.promise("C7")
 def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_path):
     study(plan, tmp_path / "out")
     first = untimed(tmp_path / "out")
@@ -162,7 +157,6 @@ def test_a_plan_may_grow_but_not_lose_what_was_measured(toy, plan, data, tmp_pat
         study(plan, tmp_path / "out")
 
 
-@pytest.mark.promise("S6")
 def test_a_folder_of_something_else_is_refused(toy, plan, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("")
@@ -173,13 +167,11 @@ def test_a_folder_of_something_else_is_refused(toy, plan, tmp_path):
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.promise("C6")
 def test_a_second_writer_is_refused(toy, plan, tmp_path):
     with locked(tmp_path / "out"), pytest.raises(LockedError, match="another miscal process is writing"):
         study(plan, tmp_path / "out")
 
 
-@pytest.mark.promise("C16")
 def test_another_version_is_refused(toy, plan, tmp_path):
     study(plan, tmp_path / "out")
     cell = tmp_path / "out" / "cells" / "read@one.a.json"
@@ -195,7 +187,6 @@ def failures(done: StudyDone) -> set[tuple]:
     return {(row["pair"], row["step"]) for one in done.failures for row in one.rows}
 
 
-@pytest.mark.promise("C10")
 def test_a_failed_pair_is_named_and_the_others_go_on(toy, plan, data, tmp_path):
     answers("poison", seed=3).write_parquet(data / "one.poison.parquet")
     (data / "one.broken.parquet").write_bytes(b"PAR1 no more")
@@ -265,19 +256,16 @@ def test_the_command_says_where_the_page_is_and_fails_by_its_status(toy, plan, d
     assert "FAILED      read one.missing: the data file" in capsys.readouterr().err
 
 
-@pytest.mark.promise("C3")
 def test_killed_at_any_moment_it_goes_on(toy, plan, tmp_path):
     killed_and_resumed(plan, tmp_path, kills=1)
 
 
-@pytest.mark.promise("C3", cases=30)
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_killed_thirty_times_it_goes_on(toy, plan, tmp_path):
     killed_and_resumed(plan, tmp_path, kills=30, jobs="2")
 
 
-@pytest.mark.promise("C8")
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_one_line(plan, tmp_path, number):
@@ -293,7 +281,6 @@ def test_a_signal_ends_it_with_one_line(plan, tmp_path, number):
     assert said == ["miscal: stopped; no file was left half-written; run the same command again to go on from here"]
 
 
-@pytest.mark.promise("C10", cases=20)
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_twenty_killed_workers_cost_their_cells_alone(toy, plan, tmp_path):

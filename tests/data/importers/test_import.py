@@ -54,7 +54,6 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["data.parquet"]
 
 
-@pytest.mark.promise("C4")
 def test_existing_files_are_kept_unless_told(tmp_path):
     logs = logs_of("lm-eval", tmp_path / "logs")
     out = tmp_path / "data.parquet"
@@ -207,7 +206,6 @@ def record_of(kind):
     return [json.loads(line) for line in text.splitlines()] if kind.endswith(".jsonl") else json.loads(text)
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("kind", [*RECORDS, *GOLDEN])
 @settings(max_examples=100)
 @given(data=st.data())

@@ -35,7 +35,6 @@ def found(data, escape=None, size=None):
     return [int(end) for ends in ends_of(blocks, Dialect(",", escape), "f.csv", lambda place: place) for end in ends]
 
 
-@pytest.mark.promise("F10")
 @given(rows=TABLES, size=st.integers(1, 9))
 @example(rows=[("", "x"), ('"', '""')], size=1)
 def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
@@ -47,7 +46,6 @@ def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
     assert found(path.read_bytes(), size=size) == ends
 
 
-@pytest.mark.promise("F10")
 @given(rows=TABLES, size=st.integers(1, 9))
 def test_escaped_quotation_marks_are_read_if_the_escape_is_named(rows, size, tmp_path_factory):
     path = tmp_path_factory.mktemp("a") / "a.csv"
@@ -61,7 +59,6 @@ PIPE = '"5\\" pipe"'
 SPARK = "word,n\n" + "".join(f"{PIPE if i in (100, 400) else 'pipe'},{i}\n" for i in range(600))
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(50)])
 def test_marks_escaped_by_a_backslash_are_refused_with_their_line_and_the_option(opened, tmp_path):
     (tmp_path / "a.csv").write_text(SPARK)
@@ -70,7 +67,6 @@ def test_marks_escaped_by_a_backslash_are_refused_with_their_line_and_the_option
     assert all(said in error.value.in_shell() for said in ("a.csv, line 102: ", "pipe", "--csv-escape '\\'"))
 
 
-@pytest.mark.promise("F10")
 def test_marks_escaped_by_a_backslash_are_read_with_the_option(tmp_path):
     (tmp_path / "a.csv").write_text(SPARK)
     table = open_table(tmp_path / "a.csv", csv_escape="\\").load(["n", "word"])
@@ -78,7 +74,6 @@ def test_marks_escaped_by_a_backslash_are_read_with_the_option(tmp_path):
     assert table["word"][100] == '5" pipe'
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize("encoding", ["utf-8", "shift_jis", "utf-16", "cp1252"])
 def test_an_escape_is_no_part_of_another_character(encoding, tmp_path):
     # the second byte of the first character is a backslash in Shift JIS
@@ -88,7 +83,6 @@ def test_an_escape_is_no_part_of_another_character(encoding, tmp_path):
     assert both_ways(tmp_path / "a.csv", encoding=encoding, csv_escape="\\") == [rows, rows]
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize(
     "line", ['he said "yes",1', '"x"y,1', 'x "y",1', '"x" ,1', ' "x",1', 'a""b,1', '"a\r",1\n"b"\rc,2']
 )
@@ -100,7 +94,6 @@ def test_marks_that_csv_does_not_allow_are_refused(line, tmp_path):
         open_pieces(tmp_path / "a.csv").pieces(10)
 
 
-@pytest.mark.promise("F10")
 def test_an_escaped_mark_outside_of_a_quoted_field_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text('a,b\n5\\" pipe,2\n')
     with pytest.raises(CorruptFile, match="line 2"):
@@ -121,7 +114,6 @@ RAGGED = {
 }
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize("kind", RAGGED)
 @pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(1)])
 def test_records_with_another_number_of_fields_are_refused_with_their_line(opened, kind, tmp_path):
@@ -131,7 +123,6 @@ def test_records_with_another_number_of_fields_are_refused_with_their_line(opene
         opened(tmp_path / "a.csv")
 
 
-@pytest.mark.promise("F10")
 @settings(max_examples=60)
 @given(rows=TABLES, at=st.integers(0, 5), more=st.booleans(), size=st.integers(1, 9))
 def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(rows, at, more, size):
@@ -183,8 +174,6 @@ def test_an_escape_of_another_format_is_refused(opened, tmp_path):
             opened(data, csv_escape="\\")
 
 
-@pytest.mark.promise("S12")
-@pytest.mark.promise("I13")
 def test_the_header_of_many_columns_takes_no_more_than_a_moment(tmp_path):
     import time
 

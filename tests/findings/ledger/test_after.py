@@ -105,7 +105,6 @@ def test_the_fates_part_the_line_and_the_rows_that_are_needed_would_tell(before,
     assert fate_of(Measure(value=before), Measure(value=0.0, interval=(None, high)), n) == (None, None)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.4, 0.5, 0.7])
 @pytest.mark.parametrize("known", [0.0, 1.0])

@@ -243,7 +243,6 @@ def test_no_id_of_a_pair_is_shown(make_pages):
         assert "secret-id" not in text_of(page)
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("tail", ["", "/../../\0", "{{ 7 * 7 }}", pytest.param("x" * 10_000, id="long")])
 def test_hostile_names_are_texts(make_pages, tail):
     plain, text = other_pairs(3), f"{HOSTILE}{tail}"
@@ -260,7 +259,6 @@ def test_hostile_names_are_texts(make_pages, tail):
     assert html.escape("<img src=x") in content
 
 
-@pytest.mark.promise("D1")
 def test_the_same_tables_give_the_same_bytes(make_pages, made):
     out = make_pages(made)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
@@ -268,7 +266,6 @@ def test_the_same_tables_give_the_same_bytes(make_pages, made):
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-@pytest.mark.promise("S2")
 def test_nothing_is_asked_of_a_network(make_pages, made):
     out = make_pages(made)
     for page in (out / "index.html", out / "paper.html"):
