@@ -106,14 +106,8 @@ def log_targets(folder: Path) -> list[Target]:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("header.json", json.dumps(about))
         out.writestr("samples/a_epoch_1.json", json.dumps(sample))
-    helm = folder / "helm"
-    helm.mkdir()
-    means = [{"name": {"name": name, "split": "test"}, "count": 1, "mean": 0.5} for name in ("max_prob", "exact_match")]
-    stats = [{"instance_id": "a", "perturbation": None, "train_trial_index": 0, "stats": means}]
-    stats[0]["stats"][1]["mean"] = 1.0
-    (helm / "per_instance_stats.json").write_text(json.dumps(stats))
     targets = []
-    for tool, path in (("lm-eval", lm_eval), ("inspect", inspect), ("helm", helm / "per_instance_stats.json")):
+    for tool, path in (("lm-eval", lm_eval), ("inspect", inspect)):
         read = lambda tool=tool, path=path: read_log(tool, path)  # noqa: E731
         targets += [make(f"{tool}, {kind}", path, read, valid_import) for kind, make in FORMS.items()]
     targets.append(of_bytes("inspect archive", archive, lambda: read_log("inspect", archive), valid_import))

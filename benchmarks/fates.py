@@ -24,9 +24,10 @@ from scipy.stats import binomtest
 from _script import limit_threads, options, results, show, target
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.ledger import find, named_groups
-from miscal.findings.ledger.sizes import CORRECTED, FATES, REDUCED, WORSE
+from miscal.findings.ledger.sizes import CORRECTED, NOT_KNOWN, REDUCED, WORSE
 
 FIELDS = ("rows", "draw")
+FATES = (CORRECTED, REDUCED, WORSE, NOT_KNOWN)
 LEFT = (0.0, 0.5, 1.0, 1.5)
 MOST, MISSED_P, TOGETHER = 0.05, 0.01, 20
 

@@ -3,9 +3,8 @@
     python benchmarks/rankings.py [--draws 2000] [--csv benchmarks/notes]
 
 Tables of models by `miscal.evidence.rankings.rank`. Means: values on 15 to 300 questions that the models share, normal,
-or outcomes of 0 and 1 (up to 94 % of them 1) by `rate_influences`. Pass rates: judged answers of 4 models to 500
-questions, 40 % of which have verdicts. `ties called ties` is the share of tables in which no two models of equal means
-were told apart; `told apart` the share of pairs of unequal means that were.
+or outcomes of 0 and 1 (up to 94 % of them 1). `ties called ties` is the share of tables in which no two models of
+equal means were told apart; `told apart` the share of pairs of unequal means that were.
 
 Target: all intervals of a table hold, and all of its ranks, in 95 % of tables, by a binomial test at 1 %.
 """
@@ -20,8 +19,6 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from _script import limit_threads, options, show, target
-from miscal.evidence.judged_rows import JudgedRows
-from miscal.evidence.prediction_powered import rate_influences
 from miscal.evidence.rankings import rank
 
 MEANS = {
@@ -30,8 +27,6 @@ MEANS = {
     "6 models, two ties": [0.0, 0.0, 0.0, 0.3, 0.3, 0.6],
     "20 models, apart": [0.1 * k for k in range(20)],
 }
-LEVELS = {"4 equal models": [0.4] * 4, "4 models, one tie": [0.0, 0.5, 0.5, 1.2]}
-ANSWERED, LOOKED_AT = 500, 0.4
 
 
 def normal(rng: np.random.Generator, means: np.ndarray, questions: int) -> tuple:
@@ -47,24 +42,8 @@ def outcomes(rng: np.random.Generator, means: np.ndarray, questions: int) -> tup
     values = (rng.random((questions, len(means))) < expit(1.5 + means + hard)).astype(float)
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     truth = expit(1.5 + means[:, None] + nodes) @ weights / weights.sum()
-    question, model = np.indices(values.shape).reshape(2, -1)
-    rows = JudgedRows.of(np.full(values.size, 0.5), values.ravel(), cluster=question)
-    return (*rate_influences(rows, model), truth)
-
-
-def pass_rates(rng: np.random.Generator, means: np.ndarray, questions: int) -> tuple:
-    """Draw verdicts on the answers of all models to the same questions, of which some questions were looked at."""
-    models = len(means)
-    hard, x = rng.normal(size=(questions, 1)), rng.normal(size=(questions, models))
-    expected = expit(means + hard + x)
-    human = (rng.random(expected.shape) < expected).astype(float)
-    human[rng.random(questions) > LOOKED_AT] = np.nan
-    question, model = np.indices(expected.shape).reshape(2, -1)
-    rows = JudgedRows.of(expit(0.8 + hard + x).ravel(), human.ravel(), cluster=question)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    # the sum of two standard normal numbers
-    truth = expit(means[:, None] + np.sqrt(2) * nodes) @ weights / weights.sum()
-    return (*rate_influences(rows, model), truth)
+    mean = values.mean(0)
+    return mean, (values - mean) / questions, truth
 
 
 def held(make, means: list[float], questions: int, draws: int) -> dict[str, float]:
@@ -74,7 +53,7 @@ def held(make, means: list[float], questions: int, draws: int) -> dict[str, floa
     best, worst = 1 + better.sum(0), len(level) - better.sum(1)
     for draw in range(draws):
         estimate, influence, truth = make(np.random.default_rng((questions, draw)), level, questions)
-        one = rank(estimate, influence, shares=make is not normal, n_draws=499, random_state=draw)
+        one = rank(estimate, influence, n_draws=499, random_state=draw)
         gap = truth[:, None] - truth[None, :]
         found.append((
             ((one.low <= truth) & (truth <= one.high)).all(),
@@ -95,7 +74,7 @@ def main() -> None:
         (what, name, make, means, questions)
         for what, make, sizes in (("normal values", normal, (15, 30, 50, 300)), ("outcomes", outcomes, (30, 50, 300)))
         for name, means in MEANS.items() for questions in sizes
-    ] + [("pass rates", name, pass_rates, means, ANSWERED) for name, means in LEVELS.items()]  # fmt: skip
+    ]  # fmt: skip
     rows, missed = [], []
     least = binom.ppf(0.01, args.draws, 0.95) / args.draws
     for what, name, make, means, questions in cells:

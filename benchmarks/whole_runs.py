@@ -12,7 +12,7 @@ inputs are their one-hot and standardised columns. Outcomes follow the confidenc
     stated         f one of 0.1, 0.3, 0.5, 0.7, 0.9, y ~ Bernoulli(0.2 + 0.5 f)
 
 Of each run are counted: any finding; a claim of hidden miscalibration; its p-value and that of the total (where
-calibrated) below 0.05 and 0.01; a part or regime confirmed in its hidden part, and in its total where calibrated; an
+calibrated) below 0.05 and 0.01; a regime confirmed in its hidden part, and in its total where calibrated; an
 alarm; a correction with a higher log loss than the confidences as given, beyond chance. Target: none in over 5 %
 (p-values below 0.01: 1 %), beyond chance (binomial test at 1 %).
 """
@@ -75,7 +75,6 @@ def one_run(world: str, n: int, draw: int) -> dict:
 def claims(summary: Summary, *, calibrated: bool) -> dict:
     """Return everything that is false in these worlds; None where it may be true."""
     proof, regimes = summary.certificate, (*summary.regimes, *summary.hidden_regimes)
-    parts = [part.confirmed_parts for part in summary.subregimes]
     return {
         "finding": bool(summary.findings),
         "claim": proof.claims_hidden,
@@ -86,9 +85,7 @@ def claims(summary: Summary, *, calibrated: bool) -> dict:
         "p total < 0.05": proof.p_value_total < 0.05 if calibrated else None,
         "p total < 0.01": proof.p_value_total < 0.01 if calibrated else None,
         "regime hidden": any(one.confirmed.hidden for one in regimes),
-        "part hidden": any(one.hidden for one in parts),
         "regime total": any(one.confirmed.total for one in regimes) if calibrated else None,
-        "part total": any(one.total for one in parts) if calibrated else None,
         "gap": (summary.gap.p_value or 1.0) < 0.05 if calibrated else None,
         "alarm": bool(summary.alarms) if calibrated else None,
         "correction worse": _worse(summary),

@@ -3,9 +3,9 @@
     python scripts/golden.py write DIR [--only NAME,NAME] [--jobs 2]
     python scripts/golden.py compare BEFORE AFTER [--texts]
 
-Ten small runs of planted rows, each with what follows a run: a comparison, a monitor, an audit, corrected rows, choices
-of rows to label; a study and cells of a synthetic experiment. `write` leaves for each a folder of numbers (json and
-parquet) and of texts (what terminal, page and markdown say).
+Ten small runs of planted rows, each with what follows a run: a comparison, a monitor, an audit, corrected rows; a
+study and cells of a synthetic experiment. `write` leaves for each a folder of numbers (json and parquet) and of
+texts (what terminal, page and markdown say).
 
 `compare` counts numbers as equal within 1e-9 of their size (or of 1, for those below 1). It lists the files that
 differ, in which places and by how much, and ends with status 1 if a number does. --texts prints the differences of
@@ -226,12 +226,10 @@ def split(run: Commands) -> None:
 
 
 def judge(run: Commands) -> None:
-    """Scores of a judge, of which people looked at some; then the rows to label next."""
+    """Scores of a judge, of which people looked at some."""
     table = verdicts(800, 6)
     table.write_parquet("data.parquet")
     run("discover", "discover", "data.parquet", "--out", "run", "--judge", "judge", "--human", "human", *DISCOVER)
-    table.drop("human").write_parquet("data.pool.parquet")
-    run("label-next", "label-next", "run", "data.pool.parquet", "--labels", "20", "--out", "next.parquet")
 
 
 def classes(run: Commands) -> None:
@@ -273,7 +271,7 @@ def pair(run: Commands) -> None:
 
 
 def studies(run: Commands) -> None:
-    """Study two models on two sets, with an audit and a transfer; do two cells of a synthetic experiment."""
+    """Study two models on two sets, with an audit; do two cells of a synthetic experiment."""
     for number, dataset in enumerate(("one", "two")):
         for model, named in enumerate(("a", "bb")):
             answers(300, 20 + number, model).write_parquet(f"data.{dataset}.{named}.parquet")
@@ -281,7 +279,7 @@ def studies(run: Commands) -> None:
     inputs = {"features": "x_*", "metadata": "kind", "each": each}
     entries = [{"dataset": one, "data": f"data.{one}.{{model}}.parquet"} | inputs for one in ("one", "two")]
     audit = {"pairs": ["one.a"], "draws": 2, "seeds": 2, "null": "permuted"}
-    plan = {"method": "auto", "evidence": "test", "interpret": ["one.a"], "audit": audit, "transfer": True}
+    plan = {"method": "auto", "evidence": "test", "interpret": ["one.a"], "audit": audit}
     Path("data.plan.yaml").write_text(json.dumps(plan | {"pairs": entries}), encoding="utf-8")
     run("study", "study", "data.plan.yaml", "--out", "study", "--jobs", "1")
     few = ("--rows", "300", "--amplitudes", "0.2", "--frequencies", "2", "--jobs", "1")

@@ -88,6 +88,30 @@ def test_scoring_page(workplace):
     assert space["triples"].X.shape[0] == len(space["questions"])
 
 
+ORDER = {"France": 0, "Italy": 1, "Spain": 2, "Norway": 3}
+
+
+def test_recipes_page(tmp_path, monkeypatch):
+    golden = ROOT / "tests" / "data" / "importers" / "golden"
+    shutil.copytree(golden, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    space = run(ROOT / "docs" / "recipes.md")
+    softmax = (0.6652409557748219, 0.4683105308334812, 0.7053845126982412, 0.8668133321973349)
+    read = {
+        "helm": ((0.9, 0.5, 0.8, 0.25), (1, 0, 1, 0)),
+        "chosen": (softmax, (1, 0, 0, 0)),
+        "stated": ((0.9, 1.0, 0.75, 0.6), (1, 0, 1, 0)),
+        "uqlm": ((0.9, 0.5, 0.8, 0.25), (1, 0, 1, 0)),
+        "sure": ((0.9, 1.0, 0.75, 0.6), (1, 0, 1, 0)),
+    }
+    for name, (confidence, correct) in read.items():
+        table = space[name].sort(pl.col("text").str.extract("(France|Italy|Spain|Norway)").replace_strict(ORDER))
+        np.testing.assert_allclose(table["confidence"], confidence, atol=1e-12)
+        assert table["correct"].to_list() == list(correct), name
+        assert table["text"][0].startswith("Capital of France?")
+    assert space["judged"].select("judge", "human").rows() == [(0.9, 1), (0.7, 0), (0.8, 1), (0.3, None)]
+
+
 @pytest.mark.whole
 def test_page_of_several_classes(workplace, few_folds):
     space = run(ROOT / "docs" / "classes.md")
@@ -95,7 +119,7 @@ def test_page_of_several_classes(workplace, few_folds):
 
 
 def test_no_page_with_python_is_left_out():
-    tried = {"README.md", "front.md", "estimator.md", "python.md", "scoring.md", "classes.md"}
+    tried = {"README.md", "front.md", "estimator.md", "python.md", "scoring.md", "recipes.md", "classes.md"}
     assert {page.name for page in PAGES if blocks(page, "python")} == tried
 
 
@@ -135,7 +159,7 @@ def test_cheap_commands_run(workplace, answers_run, capsys):
             tried.add(tuple(arguments[2:]))
             assert main(["show", "run", *arguments[2:]]) == 0, arguments
             assert capsys.readouterr().out
-    assert {("--columns",), ("--verbose",)} <= tried
+    assert ("--columns",) in tried
 
 
 def anchors(page: Path) -> set[str]:
@@ -206,6 +230,15 @@ def test_every_room_is_on_the_floor_plan():
     order = [re.findall(r"\w+", layer) for layer in reversed(re.findall(r'"(.*?)"', layers.group(1)))]
     built = [room for layer in order for room in layer if (ROOT / "src" / "miscal" / room).is_dir()]
     assert rooms == built
+
+
+def test_the_page_of_promises_names_tests_that_are_there():
+    page = (ROOT / "benchmarks" / "notes" / "reliability.md").read_text()
+    promised = re.findall(r"^\| ([IFSCDV]\d+) \|.*\| (.*) \|$", page, re.MULTILINE)
+    assert len(promised) == 72
+    assert [row for row, tests in promised if ".py`" not in tests] == ["I18", "D4"]
+    named = re.findall(r"`(?:tests/)?((?:\w+/)*test_\w+\.py)`", page)
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
 
 
 @pytest.fixture(scope="module")

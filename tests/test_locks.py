@@ -19,7 +19,6 @@ def pins(name: str) -> dict[str, str]:
     return dict(line.split("==") for line in lines if not line.startswith("#"))
 
 
-@pytest.mark.promise("S8")
 @pytest.mark.parametrize("name", [f"requirements-core{v}.lock" for v in (*VERSIONS, "-oldest")])
 def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
     locked = pins(name)
@@ -28,7 +27,6 @@ def test_core_is_locked_within_its_bounds_and_without_what_extras_bring(name):
     assert not {"torch", "matplotlib", "transformers", "pyarrow", "pandas"} & set(locked)
 
 
-@pytest.mark.promise("S8")
 def test_the_oldest_versions_are_the_lower_bounds():
     locked = pins("requirements-core-oldest.lock")
     for need in ASKED:
@@ -36,7 +34,6 @@ def test_the_oldest_versions_are_the_lower_bounds():
         assert locked[canonicalize_name(need.name)] == lowest, need
 
 
-@pytest.mark.promise("S8")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_lock_of_the_tests_adds_to_that_of_core(version):
     every = pins(f"requirements{version}.lock")
@@ -60,7 +57,6 @@ def test_locks_of_tools_hold_the_versions_of_the_tests(name):
     assert not differing
 
 
-@pytest.mark.promise("S8")
 @pytest.mark.parametrize(("name", "safe"), [("transformers", "5.3"), ("torch", "2.6"), ("pyarrow", "14.0.1")])
 def test_no_version_with_a_known_hole_is_allowed(name, safe):
     """Each of the versions before ran code that came with a model or a file."""

@@ -63,7 +63,6 @@ EMPTY = {
 }
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("case", EMPTY)
 @pytest.mark.parametrize("name", ["worst_slice_gap", "hidden_miscalibration"])
 def test_slices_without_rows_are_refused(name, case):

@@ -27,7 +27,6 @@ def loaded_after(statement: str) -> set[str]:
     return {name.split(".")[0] for name in json.loads(told.stdout)}
 
 
-@pytest.mark.promise("D9")
 @pytest.mark.parametrize(
     "statement",
     ["import miscal", "import miscal; miscal.__version__, dir(miscal)", "import miscal.cli.app as a; a.build()"],
@@ -44,7 +43,6 @@ with contextlib.redirect_stdout(io.StringIO()):
 """
 
 
-@pytest.mark.promise("D9")
 def test_help_on_a_command_imports_neither_other_commands_nor_what_checks_arguments():
     program = f"{HELP}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -59,7 +57,6 @@ FIRST_USES = {
 }
 
 
-@pytest.mark.promise("D9")
 @pytest.mark.parametrize("use", FIRST_USES.values(), ids=FIRST_USES)
 def test_the_first_use_moves_no_random_state_of_python_or_numpy(use):
     program = f"""
@@ -134,12 +131,10 @@ def trees() -> dict[str, ast.Module]:
     return {str(path.relative_to(SOURCE)): ast.parse(path.read_text()) for path in FILES}
 
 
-@pytest.mark.promise("S4")
 def test_nothing_runs_what_a_file_brings(trees):
     assert {path: found for path, tree in trees.items() if (found := forbidden(tree))} == {}
 
 
-@pytest.mark.promise("S4")
 @pytest.mark.parametrize(
     "code",
     [
@@ -178,7 +173,6 @@ def _takes_patterns(name: str) -> bool:
     return "glob" in inspect.signature(getattr(pl, name)).parameters
 
 
-@pytest.mark.promise("F8")
 def test_no_name_of_a_file_is_taken_for_a_pattern(trees):
     others = dict(trees)
     tables = others.pop("base/tables.py")
@@ -187,7 +181,6 @@ def test_no_name_of_a_file_is_taken_for_a_pattern(trees):
     assert {path: found for path, tree in others.items() if (found := patterns(tree))} == {}
 
 
-@pytest.mark.promise("F8")
 @pytest.mark.parametrize(
     "code", ["pl.read_parquet(p)", "pl.scan_parquet(p, glob=False)", "pl.scan_csv(p)", "from polars import read_csv"]
 )

@@ -74,7 +74,6 @@ def rows(tmp_path):
     save_file({"x": X}, tmp_path / "x.safetensors")
 
 
-@pytest.mark.promise("D6")
 @pytest.mark.usefixtures("rows")
 def test_a_run_is_discovered_and_applied(torchless, tmp_path):
     torchless("-m", "miscal", "discover", *GIVEN, *QUICK, "--out", "run")

@@ -24,8 +24,8 @@ found.plot()
 plt.show()
 
 # %%
-# The residual that no reliability diagram shows, by the hour of departure. Above zero, more flights are late than the
-# model says.
+# The groups in which the model is off beyond what a reliability diagram shows. Above zero, more flights are late than
+# the model says.
 
-found.plot.field("hour")
+found.plot.findings()
 plt.show()

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
     from miscal.estimators.estimate import FieldEstimate
     from miscal.estimators.field import MiscalibrationField
     from miscal.estimators.honest import honest_field
-    from miscal.report.displays import (
-        DecisionDisplay,
-        FieldDisplay,
-        FindingsDisplay,
-        MapDisplay,
-        ReliabilityDisplay,
-    )
+    from miscal.report.displays import FindingsDisplay, ReliabilityDisplay
     from miscal.runs.classifier import LocalCalibratedClassifier
     from miscal.runs.compare.comparison import RunComparison, compare
     from miscal.runs.discover import discover
@@ -37,12 +31,9 @@ if TYPE_CHECKING:
     from miscal.runs.scan.command import Scan, scan
 
 __all__ = [
-    "DecisionDisplay",
-    "FieldDisplay",
     "FieldEstimate",
     "FindingsDisplay",
     "LocalCalibratedClassifier",
-    "MapDisplay",
     "MiscalError",
     "MiscalibrationField",
     "Monitoring",
@@ -63,12 +54,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DecisionDisplay": "report.displays",
-    "FieldDisplay": "report.displays",
     "FieldEstimate": "estimators.estimate",
     "FindingsDisplay": "report.displays",
     "LocalCalibratedClassifier": "runs.classifier",
-    "MapDisplay": "report.displays",
     "MiscalError": "base.errors",
     "MiscalibrationField": "estimators.field",
     "Monitoring": "runs.monitor.document",

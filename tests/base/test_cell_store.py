@@ -29,7 +29,6 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-@pytest.mark.promise("C3")
 @given(name=st.sampled_from(NAMES), ending=st.sampled_from(ENDINGS), kept=st.integers(-1, 8), data=st.data())
 def test_what_a_kill_or_damage_leaves_costs_one_cell_and_no_byte(name, ending, kept, data):
     with tempfile.TemporaryDirectory() as folder:

@@ -59,7 +59,6 @@ CARRIERS = {
 }
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("carrier", CARRIERS.values(), ids=CARRIERS)
 def test_confidence_does_not_depend_on_its_carrier(carrier):
     given_ = carrier(CONFIDENCE)
@@ -68,7 +67,6 @@ def test_confidence_does_not_depend_on_its_carrier(carrier):
     np.testing.assert_array_equal(out, CONFIDENCE)
 
 
-@pytest.mark.promise("I4")
 @pytest.mark.parametrize(
     "values",
     [
@@ -108,7 +106,6 @@ FEATURE_CARRIERS = {
 }
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("name", FEATURE_CARRIERS)
 def test_features_of_every_make_become_contiguous_float32(name):
     given_ = FEATURE_CARRIERS[name](MATRIX)
@@ -122,7 +119,6 @@ def test_features_of_every_make_become_contiguous_float32(name):
 BAD_NUMBERS = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf"), "None": None}
 
 
-@pytest.mark.promise("I1")
 @pytest.mark.parametrize("bad", BAD_NUMBERS.values(), ids=BAD_NUMBERS)
 @pytest.mark.parametrize("check", [check_confidence, check_correct])
 @pytest.mark.parametrize("carrier", ["list", "numpy", "pandas", "polars", "masked"])
@@ -140,7 +136,6 @@ def test_missing_or_infinite_is_refused_with_count_and_rows(bad, check, carrier)
         check(values, name="the column")
 
 
-@pytest.mark.promise("I1")
 @pytest.mark.parametrize("bad", BAD_NUMBERS.values(), ids=BAD_NUMBERS)
 @pytest.mark.parametrize("frame", [False, True])
 def test_features_missing_or_infinite_are_refused_with_rows_and_columns(bad, frame):
@@ -151,7 +146,6 @@ def test_features_missing_or_infinite_are_refused_with_rows_and_columns(bad, fra
         check_features(X)
 
 
-@pytest.mark.promise("I14")
 def test_float16_overflow_is_caught():
     with np.errstate(over="ignore"):
         X = np.array([[1e6, 1.0]]).astype(np.float16)
@@ -159,37 +153,31 @@ def test_float16_overflow_is_caught():
         check_features(X)
 
 
-@pytest.mark.promise("I1")
 def test_a_number_beyond_float32_is_refused_and_said_so():
     with pytest.raises(InputError, match="too large for float32"):
         check_features([[1e300, 0.0]])
 
 
-@pytest.mark.promise("I2")
 @pytest.mark.parametrize("bad", [-0.1, 1.1, -1e-5, 1 + 1e-5, 2.0, -1e300])
 def test_confidence_outside_the_unit_interval_is_refused(bad):
     with pytest.raises(InputError, match=r"must lie in \[0, 1\]; got 1 of 4 .*\(row 2\); correct them, or drop"):
         check_confidence([0.1, 0.2, bad, 0.3])
 
 
-@pytest.mark.promise("I2")
 def test_rounding_outside_the_unit_interval_is_clipped():
     np.testing.assert_array_equal(check_confidence([-1e-7, 1 + 1e-7, 0.5]), [0, 1, 0.5])
 
 
-@pytest.mark.promise("I3")
 def test_percentages_are_named_never_divided():
     with pytest.raises(InputError, match="look like percentages: divide by 100"):
         check_confidence([70, 85, 90, 100, 55.5])
 
 
-@pytest.mark.promise("I3")
 def test_a_few_stray_values_do_not_look_like_percentages():
     assert not looks_like_percentages(np.array([0.1] * 50 + [5.0] * 5))
     assert not looks_like_percentages(np.array([1.0] * 10))
 
 
-@pytest.mark.promise("I5")
 @pytest.mark.parametrize(
     ("values", "listed"),
     [
@@ -210,7 +198,6 @@ def test_outcomes_that_are_not_two_valued_are_refused_and_listed(values, listed)
             check_correct(carrier(values))
 
 
-@pytest.mark.promise("I5")
 def test_the_advice_for_other_outcomes_names_nothing_that_does_not_exist():
     with pytest.raises(InputError, match=r"'yes', 'no' .*Recode it as 0 and 1") as error:
         check_correct(["yes", "no"])
@@ -236,7 +223,6 @@ DTYPES = {
 }
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("case", DTYPES)
 @pytest.mark.parametrize("check", [check_confidence, check_correct, check_features])
 def test_what_does_not_convert_exactly_is_refused_naming_the_dtype(case, check):
@@ -245,7 +231,6 @@ def test_what_does_not_convert_exactly_is_refused_naming_the_dtype(case, check):
         check(values)
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("check", [check_confidence, check_correct])
 def test_vectors_must_be_one_dimensional_and_not_empty(check):
     for values in (np.zeros((3, 1)), np.zeros((1, 3)), np.float64(0.5), 0.5):
@@ -257,7 +242,6 @@ def test_vectors_must_be_one_dimensional_and_not_empty(check):
         check(pd.DataFrame({"a": [0.1]}))
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
 def test_features_need_rows_and_columns(shape):
     with pytest.raises(InputError, match=rf"0 \w+\(s\) \(shape=\({shape[0]}, {shape[1]}\)\)"):
@@ -266,7 +250,6 @@ def test_features_need_rows_and_columns(shape):
         check_features(np.zeros(3))
 
 
-@pytest.mark.promise("I7")
 @pytest.mark.parametrize("wrong", [1, 0, 4, 6])
 def test_lengths_that_differ_are_refused_with_both(wrong):
     for names in (("X", "confidence"), ("confidence", "correct"), ("X", "correct")):
@@ -291,7 +274,6 @@ def test_weights_are_checked(values, word):
         check_weight(values, 3)
 
 
-@pytest.mark.promise("I2")
 @settings(max_examples=100)
 @given(hnp.arrays(np.float64, st.integers(1, 50), elements=st.floats(allow_nan=True, allow_infinity=True)))
 def test_confidence_is_either_in_range_or_refused(values):
@@ -307,7 +289,6 @@ def test_confidence_is_either_in_range_or_refused(values):
     assert values.tobytes() == before
 
 
-@pytest.mark.promise("I15")
 @settings(max_examples=100)
 @given(
     hnp.arrays(
@@ -330,20 +311,17 @@ def test_features_are_finite_or_refused_and_never_changed(X):
     assert X.tobytes() == before
 
 
-@pytest.mark.promise("I4")
 @given(st.lists(st.booleans(), min_size=1, max_size=30))
 def test_outcomes_round_trip(values):
     np.testing.assert_array_equal(check_correct(values), np.array(values, float))
 
 
-@pytest.mark.promise("I7")
 def test_probabilities_of_both_classes_are_refused_with_the_column_that_is_meant():
     for check in (check_confidence, check_correct):
         with pytest.raises(InputError, match=re.escape("its shape is (3, 2): ") + r".*second column, p\[:, 1\]$"):
             check(np.full((3, 2), 0.5), name="p")
 
 
-@pytest.mark.promise("I7")
 def test_nothing_at_all_has_no_length():
     with pytest.raises(InputError, match=r"y is missing \(None\)"):
         check_lengths(y=None, weight=None)

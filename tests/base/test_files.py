@@ -8,7 +8,6 @@ from miscal.base.errors import FileError, InputError, LockedError, ResourceError
 from miscal.base.files import check_target, disk_errors, locked, replace_file
 
 
-@pytest.mark.promise("C4")
 def test_replaced_files_are_old_or_new(tmp_path, monkeypatch):
     path = tmp_path / "a.json"
     replace_file(path, b"old")
@@ -19,7 +18,6 @@ def test_replaced_files_are_old_or_new(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["a.json"]
 
 
-@pytest.mark.promise("C6")
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_folder_has_one_owner_until_the_block_ends_well_or_badly(tmp_path, inside):
     folder = tmp_path / "run"
@@ -38,7 +36,6 @@ def test_a_folder_has_one_owner_until_the_block_ends_well_or_badly(tmp_path, ins
     assert list(tmp_path.rglob("*")) == [folder]
 
 
-@pytest.mark.promise("C5")
 @pytest.mark.parametrize(("number", "kind"), [(28, ResourceError), (27, ResourceError), (13, FileError)])
 def test_errors_of_the_disk_are_ours_and_name_the_place(number, kind):
     with pytest.raises(kind, match="folder a: ") as error, disk_errors("folder a"):
@@ -48,7 +45,6 @@ def test_errors_of_the_disk_are_ours_and_name_the_place(number, kind):
         raise InputError("mine")
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize(
     ("out", "read", "holds"),
     [

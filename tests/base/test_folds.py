@@ -1,7 +1,6 @@
 """Laws of the folds: a group is never torn, unless most rows are its."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +14,6 @@ def dealt(sizes, n_folds, seed=0):
     return groups, assign_folds(groups, n_folds, np.random.default_rng(seed))
 
 
-@pytest.mark.promise("I9")
 @given(SIZES, st.integers(2, 10), st.integers(0, 100))
 def test_groups_stay_together_unless_they_hold_over_half_of_the_rows(sizes, n_folds, seed):
     groups, folds = dealt(sizes, n_folds, seed)
@@ -36,14 +34,12 @@ def test_one_group_of_all_rows_is_dealt_row_by_row():
     assert np.bincount(dealt([100], 5)[1]).tolist() == [20] * 5
 
 
-@pytest.mark.promise("I9")
 def test_equal_inputs_are_one_group_whatever_the_sign_of_their_zeros():
     X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
     assert row_groups(X).tolist() == [0, 0, 1, 0]
     assert row_groups(X, ["b", "a", "b", "c"]).tolist() == [1, 0, 1, 2]
 
 
-@pytest.mark.promise("I9")
 def test_inputs_of_one_hash_are_told_apart(monkeypatch):
     X = np.random.default_rng(0).integers(0, 4, (300, 3)).astype(float)
     whole = row_groups(X)

@@ -11,7 +11,6 @@ from miscal.base.precision import Standard, merged_columns, narrowed
 WITHIN = st.floats(-1e30, 1e30, allow_nan=False, allow_subnormal=False)
 
 
-@pytest.mark.promise("I10")
 @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=12), elements=WITHIN))
 def test_rows_that_differ_stay_different_and_equal_ones_equal(X):
     out = narrowed(X)

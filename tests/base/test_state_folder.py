@@ -29,14 +29,12 @@ def test_content_and_arrays_come_back_exactly(folder):
         assert tensors[name].tobytes() == array.tobytes()
 
 
-@pytest.mark.promise("D1")
 def test_the_same_values_give_the_same_bytes(folder, tmp_path):
     state_folder.save_state(tmp_path / "again", "test", CONTENT, dict(reversed(TENSORS.items())))
     for name in (state_folder.CONFIG, state_folder.TENSORS):
         assert (folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("name", [state_folder.CONFIG, state_folder.TENSORS])
 def test_no_flipped_bit_changes_what_is_loaded(folder, name):
     good = (folder / name).read_bytes()
@@ -53,7 +51,6 @@ def test_no_flipped_bit_changes_what_is_loaded(folder, name):
         assert all(np.array_equal(tensors[key], want[1][key]) for key in want[1])
 
 
-@pytest.mark.promise("F2")
 @settings(max_examples=100)
 @given(st.data())
 def test_truncated_files_are_damage(tmp_path_factory, data):
@@ -71,7 +68,6 @@ class Bomb:
         return (open, ("exploded", "w"))
 
 
-@pytest.mark.promise("S4", "S5")
 @pytest.mark.parametrize(
     "name", ["model.pkl", "pytorch_model.bin", "tensors.npz", state_folder.TENSORS, state_folder.CONFIG]
 )
@@ -83,7 +79,6 @@ def test_pickles_are_never_loaded(folder, name, monkeypatch, tmp_path):
     assert not (tmp_path / "exploded").exists()
 
 
-@pytest.mark.promise("S5", "S6")
 def test_links_out_of_the_folder_are_refused(folder, tmp_path):
     target = tmp_path / "elsewhere"
     (folder / state_folder.TENSORS).rename(target)
@@ -92,7 +87,6 @@ def test_links_out_of_the_folder_are_refused(folder, tmp_path):
         state_folder.load_state(folder, "test")
 
 
-@pytest.mark.promise("S5")
 def test_other_things_are_refused_by_name(folder, tmp_path):
     with pytest.raises(MismatchError, match="'test', not 'other'"):
         state_folder.load_state(folder, "other")
@@ -102,7 +96,6 @@ def test_other_things_are_refused_by_name(folder, tmp_path):
         state_folder.load_state(tmp_path, "test")
 
 
-@pytest.mark.promise("C16")
 @pytest.mark.parametrize(("change", "remedy"), [(-1, "newer miscal .* upgrade"), (1, "older miscal .* save the model")])
 def test_a_state_of_another_version_is_refused(folder, monkeypatch, change, remedy):
     monkeypatch.setattr(state_folder, "VERSION", state_folder.VERSION + change)

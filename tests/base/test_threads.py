@@ -22,7 +22,6 @@ def two_allowed():
         yield
 
 
-@pytest.mark.promise("D9")
 def test_the_limit_holds_inside_and_is_lifted_at_the_end(two_allowed):
     with one_thread():
         assert {library["num_threads"] for library in threadpool_info()} == {1}
@@ -32,14 +31,12 @@ def test_the_limit_holds_inside_and_is_lifted_at_the_end(two_allowed):
     assert {library["num_threads"] for library in threadpool_info()} == {2}
 
 
-@pytest.mark.promise("D9")
 def test_an_error_lifts_it_too(two_allowed):
     with pytest.raises(ZeroDivisionError), one_thread():
         1 / 0  # noqa: B018
     assert blas_threads() == {2}
 
 
-@pytest.mark.promise("D2", "D9")
 def test_python_calls_of_the_field_compute_on_one_thread_and_leave_the_limit_as_it_was(two_allowed, monkeypatch):
     from miscal.estimators.auto import estimator
     from miscal.estimators.auto.model import AutoModel
@@ -64,7 +61,6 @@ def test_python_calls_of_the_field_compute_on_one_thread_and_leave_the_limit_as_
     assert blas_threads() == {2}
 
 
-@pytest.mark.promise("D9")
 def test_threads_that_ignore_warnings_hear_none_and_leave_the_filters_as_they_were():
     before = list(warnings.filters)
 

@@ -37,7 +37,6 @@ def test_threads_compute_what_this_process_does(n, threads):
         assert sorted((ended.task.key, ended.result()) for ended in workers.run(squares(n))) == expected
 
 
-@pytest.mark.promise("C10")
 def test_processes_compute_what_this_process_does(processes):
     assert sorted((ended.task.key, ended.result()) for ended in processes.run(squares(5))) == [
         (k, k * k) for k in range(5)
@@ -113,7 +112,6 @@ def test_of_several_errors_that_of_the_first_task_is_raised_when_the_others_have
     assert list(InProcess().results(tasks[2:9])) == [(n, n) for n in range(2, 9)]
 
 
-@pytest.mark.promise("C10")
 def test_a_process_that_is_ended_costs_its_own_task_and_is_replaced(processes):
     ended = {
         one.task.key: one for one in processes.run([WorkItem("the lost one", os._exit, (9,), "lost"), *squares(4)])

@@ -6,7 +6,6 @@ from miscal.base.errors import FileError, InputError
 from miscal.base.yaml_text import parse_yaml
 
 
-@pytest.mark.promise("S10")
 @pytest.mark.parametrize(
     ("text", "key", "lines"),
     [

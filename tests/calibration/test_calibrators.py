@@ -66,7 +66,6 @@ def test_turning_events_round_turns_the_map_round(name, pairs):
     np.testing.assert_allclose(turned.predict(1 - grid), 1 - straight.predict(grid), atol=1e-5)
 
 
-@pytest.mark.promise("I10")
 @pytest.mark.parametrize("name", MAKERS)
 def test_order_of_rows_does_not_matter(name):
     y, f = distorted(500)
@@ -101,7 +100,6 @@ def test_state_rebuilds_the_map(name):
     np.testing.assert_array_equal(type(fitted).from_state(state).predict(GRID), fitted.predict(GRID))
 
 
-@pytest.mark.promise("I6")
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 @pytest.mark.parametrize("n", [1, 2, 50])
@@ -193,7 +191,6 @@ def test_beta_finds_a_beta_distortion():
     np.testing.assert_allclose(fitted.coefficients_, [2.0, 0.5, 0.3], atol=0.06)
 
 
-@pytest.mark.promise("V6")
 @pytest.mark.parametrize("seed", range(5))
 def test_plain_isotonic_is_scikit_learns(seed):
     rng = np.random.default_rng(seed)

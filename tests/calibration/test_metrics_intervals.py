@@ -32,14 +32,12 @@ def calibrated(n, seed):
     return (rng.random(n) < f).astype(float), f
 
 
-@pytest.mark.promise("V2")
 def test_floor_follows_the_cube_root():
     for n, expected in ((100, 0.066), (1000, 0.0305), (10_000, 0.01416)):
         floor = smece_null(np.random.default_rng(n).random(n), n_draws=200).mean()
         assert floor == pytest.approx(expected, rel=0.05)
 
 
-@pytest.mark.promise("V3")
 def test_p_values_are_uniform_for_a_calibrated_model():
     from scipy import stats
 
@@ -55,7 +53,6 @@ def test_p_value_is_small_for_a_wrong_model():
     assert measure_smece(1 - y, f, n_draws=199).p_value == pytest.approx(1 / 200)
 
 
-@pytest.mark.promise("V6")
 def test_batched_replicates_equal_the_loop_with_the_same_weights():
     from miscal.calibration.metrics.checked_rows import check_rows
     from miscal.calibration.metrics.confidence_cells import merge, simulate, smece_statistic
@@ -95,7 +92,6 @@ def test_replicates_of_a_million_rows_differ():
     assert 0.0025 < replicates.min() < replicates.max() < 0.006
 
 
-@pytest.mark.promise("D1")
 def test_seeds_reproduce_and_differ():
     y, f = calibrated(100, 0)
     assert smece_interval(y, f, random_state=3, n_draws=50) == smece_interval(y, f, random_state=3, n_draws=50)
@@ -107,7 +103,6 @@ def test_seeds_reproduce_and_differ():
         smece_bootstrap(y, f, n_draws=0)
 
 
-@pytest.mark.promise("I10")
 def test_order_of_rows_does_not_matter():
     y, f = calibrated(200, 0)
     order = np.random.default_rng(1).permutation(200)
@@ -117,7 +112,6 @@ def test_order_of_rows_does_not_matter():
     assert first.p_value == second.p_value
 
 
-@pytest.mark.promise("I6")
 @pytest.mark.parametrize(
     ("y", "f"),
     [
@@ -154,7 +148,6 @@ def test_upper_end_where_all_agree():
     assert 0.05 < high < 0.2
 
 
-@pytest.mark.promise("I8")
 def test_two_rows_prove_little():
     low, high = smece_interval([0, 0], [0.9, 0.9])
     assert low < 0.4
@@ -231,7 +224,6 @@ def test_intervals_known_before_are_those_found_again():
     assert reused == pytest.approx(again, abs=1e-9)
 
 
-@pytest.mark.promise("I12")
 def test_small_slices_do_not_count():
     y, f, regime = hidden(300, 2)
     regime = np.where(np.arange(300) < 29, "over", np.where(regime == "under", "under", "good"))
@@ -241,7 +233,6 @@ def test_small_slices_do_not_count():
     assert nothing.smece == pytest.approx(smece(y, f))
 
 
-@pytest.mark.promise("V3")
 @pytest.mark.slow
 def test_gap_p_values_are_uniform_for_a_calibrated_model(monkeypatch):
     from scipy import stats
@@ -309,7 +300,6 @@ def off_at_both_ends(rng, n):
     return y, f, np.where(under, "under", "over")
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.whole
 def test_intervals_of_gaps_cover_where_all_rows_are_off():
     """The worse of two slices looks worse than all rows, by noise alone."""
@@ -346,7 +336,6 @@ def coverage(name, n, n_simulations):
     return truth, *np.mean(found, axis=0)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("n", [300, 3000])
@@ -360,7 +349,6 @@ def test_intervals_cover(name, n):
         assert excluded <= 0.07
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", [*BELOW_ZERO, *SLIGHTLY_BELOW])

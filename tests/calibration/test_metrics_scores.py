@@ -81,7 +81,6 @@ def test_equal_mass_bins_are_equal_and_keep_ties_together():
     assert reliability_curve(tied > 0.5, tied, n_bins=15).n.tolist() == [40, 40, 40]
 
 
-@pytest.mark.promise("V6")
 def test_known_values():
     assert brier([1, 0, 1], [0.8, 0.3, 0.5]) == pytest.approx((0.04 + 0.09 + 0.25) / 3)
     assert log_loss([1, 0], [0.8, 0.3]) == pytest.approx(-(math.log(0.8) + math.log(0.7)) / 2)
@@ -90,7 +89,6 @@ def test_known_values():
     np.testing.assert_allclose(log_losses(np.array([1.0, 0.0]), np.array([0.25, 0.25])), -np.log([0.25, 0.75]))
 
 
-@pytest.mark.promise("V6")
 def test_wilson_against_statsmodels_values():
     low, high = wilson(np.array([0.0, 0.1, 0.5, 1.0]), np.array([10.0, 50.0, 100.0, 7.0]))
     np.testing.assert_allclose(low, [0.0, 0.0434752, 0.4038315, 0.6456698], atol=1e-6)
@@ -132,7 +130,6 @@ def test_equal_weights_and_zero_weights_change_nothing():
     assert padded.n == 25
 
 
-@pytest.mark.promise("I8")
 def test_one_row_has_no_interval():
     found = mean_interval([0.4])
     assert (found.value, found.interval, found.p_value, found.standard_error, found.n) == (0.4, None, None, None, 1)
@@ -152,7 +149,6 @@ def test_rows_of_vanishing_weight_leave_one_row(exponents, value, first):
     assert mean_interval([0, 1, 1], sample_weight=[1, 0.1, 0.1]).interval is not None
 
 
-@pytest.mark.promise("I6")
 def test_constant_values():
     assert mean_interval([0.5, 0.5]).p_value == 0.0
     assert mean_interval([0.0, 0.0]).p_value == 1.0
@@ -169,7 +165,6 @@ def test_paired_difference_has_the_sign_of_a_minus_b():
     assert paired_difference(b, a).value == pytest.approx(-0.4)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.parametrize(
     ("rate", "low", "high"), [(0.5, 0.3, 0.7), (0.9, 0.85, 0.95), (0.97, 0.9, 1.0), (0.02, 0.8, 0.9)]
 )

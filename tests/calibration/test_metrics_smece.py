@@ -77,7 +77,6 @@ def case(number):
     return y, f, weight / weight.sum()
 
 
-@pytest.mark.promise("V1")
 @pytest.mark.parametrize("block", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
 def test_dense_quadrature_of_200_cases(block):
     for number in range(20 * block, 20 * block + 20):
@@ -85,7 +84,6 @@ def test_dense_quadrature_of_200_cases(block):
         assert smece(y, f, sample_weight=weight) == pytest.approx(dense(f, weight * (y - f)), abs=1e-5), number
 
 
-@pytest.mark.promise("V1")
 @pytest.mark.parametrize("sigma", [0.003, 0.02, 0.1, 0.3, 0.7, 2.0])
 def test_fixed_bandwidth(sigma):
     for number in range(0, 40, 5):
@@ -94,7 +92,6 @@ def test_fixed_bandwidth(sigma):
         assert smece_at(y, f, sigma, weight) == pytest.approx(expected, abs=3e-6 + 2e-4 * expected)
 
 
-@pytest.mark.promise("V1")
 @pytest.mark.parametrize("n", [100, 1000, 10_000])
 def test_small_values_are_resolved(n):
     """Residuals that alternate at every point have an error far below what any fixed number of modes resolves."""
@@ -105,7 +102,6 @@ def test_small_values_are_resolved(n):
     assert smece_of_residuals(f, value) == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.promise("V1")
 def test_resolution_follows_the_estimate():
     """A million calibrated rows: distinct samples have distinct errors, all well below 0.004."""
     values = []
@@ -117,7 +113,6 @@ def test_resolution_follows_the_estimate():
     assert all(0.002 < value < 0.004 for value in values)
 
 
-@pytest.mark.promise("I6")
 def test_one_sign_is_the_mean_residual():
     rng = np.random.default_rng(0)
     f = rng.random(500)
@@ -127,14 +122,12 @@ def test_one_sign_is_the_mean_residual():
     assert smece([0, 1], [0.0, 1.0]) == 0.0
 
 
-@pytest.mark.promise("V1")
 def test_inverted_classifier():
     f = np.repeat([0.0, 1.0], 500)
     assert smece(1 - f, f) == pytest.approx(dense(f, (1 - 2 * f) / 1000), abs=1e-5)
     assert smece(1 - f, f) == pytest.approx(0.456, abs=1e-3)
 
 
-@pytest.mark.promise("V1")
 def test_two_opposite_mistakes_in_a_million():
     f = np.repeat([0.0, 1.0], 500_000)
     y = f.copy()
@@ -182,7 +175,6 @@ def arrays(data):
     return y, f, w
 
 
-@pytest.mark.promise("V1")
 @given(rows)
 def test_between_mean_and_mean_absolute_residual(data):
     y, f, w = arrays(data)
@@ -190,7 +182,6 @@ def test_between_mean_and_mean_absolute_residual(data):
     assert abs(w @ residual) - 1e-9 <= smece(y, f, sample_weight=w) <= w @ np.abs(residual) + 1e-9
 
 
-@pytest.mark.promise("V1")
 @given(rows)
 def test_weights_are_repetitions(data):
     y, f, w = arrays(data)
@@ -198,14 +189,12 @@ def test_weights_are_repetitions(data):
     assert smece(y, f, sample_weight=w) == pytest.approx(smece(np.repeat(y, times), np.repeat(f, times)), abs=5e-6)
 
 
-@pytest.mark.promise("V1")
 @given(rows, st.integers(2, 4))
 def test_duplication(data, times):
     y, f, _ = arrays(data)
     assert smece(np.tile(y, times), np.tile(f, times)) == pytest.approx(smece(y, f), abs=5e-6)
 
 
-@pytest.mark.promise("I10", "V1")
 @given(rows, st.randoms())
 def test_permutation(data, random):
     y, f, w = arrays(data)
@@ -215,14 +204,12 @@ def test_permutation(data, random):
     assert smece(y2, f2, sample_weight=w2) == pytest.approx(smece(y, f, sample_weight=w), abs=5e-6)
 
 
-@pytest.mark.promise("V1")
 @given(rows)
 def test_reflection(data):
     y, f, w = arrays(data)
     assert smece(1 - y, 1 - f, sample_weight=w) == pytest.approx(smece(y, f, sample_weight=w), abs=5e-6)
 
 
-@pytest.mark.promise("V1")
 @given(rows, st.floats(1e-3, 2), st.floats(1e-3, 2))
 def test_monotone_in_sigma(data, a, b):
     y, f, _ = arrays(data)
@@ -230,7 +217,6 @@ def test_monotone_in_sigma(data, a, b):
     assert smece_at(y, f, high) <= smece_at(y, f, low) * (1 + 1e-3) + 2e-6
 
 
-@pytest.mark.promise("V1")
 @given(rows)
 def test_the_value_is_the_fixed_point(data):
     y, f, _ = arrays(data)
@@ -257,7 +243,6 @@ def test_smaller_errors_need_more_cells():
     assert needed[-1] == cells_needed(SMALLEST_SIGMA)
 
 
-@pytest.mark.promise("V7")
 @given(st.integers(0, 10**6))
 def test_relplot_agrees_where_its_kernel_is_whole(seed):
     relplot = pytest.importorskip("relplot")
@@ -285,7 +270,6 @@ def test_zero_weight_rows_are_dropped():
     assert smece(y, f, sample_weight=w) == pytest.approx(smece([0, 1, 1], [0.9, 0.4, 0.4]), abs=5e-6)
 
 
-@pytest.mark.promise("I4")
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float32, np.uint8])
 def test_outcomes_of_every_type(dtype):
     rng = np.random.default_rng(3)
@@ -306,7 +290,6 @@ def test_derivative_by_bandwidth_is_that_of_the_error(seed):
     assert derivative == pytest.approx((above - below) / (2 * step), rel=0.05, abs=1e-3)
 
 
-@pytest.mark.promise("I15")
 def test_arguments_are_left_as_they_are():
     y, f = np.array([0.0, 1.0, 1.0]), np.array([0.2, 0.4, 1 + 1e-9])
     kept = y.copy(), f.copy()

@@ -62,7 +62,6 @@ def test_every_entry_is_under_its_own_name():
     assert list(global_scores(Y, F, n_draws=20)) == ["accuracy", "confidence", "smece", "ece", "brier", "log_loss"]
 
 
-@pytest.mark.promise("I8")
 def test_a_single_row_has_a_value_and_no_students_interval():
     found = global_scores([1], [0.75], n_draws=20)
     assert found["brier"].value == 0.0625

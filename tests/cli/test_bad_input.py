@@ -92,7 +92,6 @@ def test_bad_data_is_refused_in_one_line_and_leaves_nothing(case, tmp_path, caps
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
 
 
-@pytest.mark.promise("I7")
 def test_lengths_that_differ(tmp_path, capsys):
     planted().write_parquet(tmp_path / "data.parquet")
     np.save(tmp_path / "x.npy", np.zeros((599, 3), dtype=np.float32))
@@ -103,7 +102,6 @@ def test_lengths_that_differ(tmp_path, capsys):
     assert "599" in line
 
 
-@pytest.mark.promise("S4")
 def test_pickled_embeddings_are_refused(tmp_path, capsys):
     planted().write_parquet(tmp_path / "data.parquet")
     np.save(tmp_path / "x.npy", np.array([{"a": 1}] * 600, dtype=object), allow_pickle=True)
@@ -111,7 +109,6 @@ def test_pickled_embeddings_are_refused(tmp_path, capsys):
     refused(capsys, "discover", tmp_path / "data.parquet", *arguments)
 
 
-@pytest.mark.promise("F2")
 @pytest.mark.parametrize("ending", ["parquet", "jsonl", "csv"])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
 def test_truncated_files(ending, share, tmp_path, capsys):
@@ -125,7 +122,6 @@ def test_truncated_files(ending, share, tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.promise("F8")
 @pytest.mark.parametrize("name", ["nothing.parquet", "folder", "data.xlsx", "loop.parquet"])
 def test_files_that_cannot_be_read(name, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
@@ -154,7 +150,6 @@ def test_usage_errors_are_one_line_too(arguments, said, capsys):
     assert said in refused(capsys, *arguments)
 
 
-@pytest.mark.promise("F8", "C13")
 @pytest.mark.parametrize("out", ["/dev/null/run", "/proc/none/run", "data.parquet", ""])
 def test_folders_that_cannot_be_made_are_refused_before_any_work(out, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -163,7 +158,6 @@ def test_folders_that_cannot_be_made_are_refused_before_any_work(out, tmp_path, 
     assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
 
 
-@pytest.mark.promise("C4")
 def test_overwrite_never_removes_what_is_not_a_run(tmp_path, capsys):
     planted().write_parquet(tmp_path / "data.parquet")
     line = refused(capsys, "discover", tmp_path / "data.parquet", "--out", tmp_path, "--features", "x_*", "--overwrite")

@@ -195,7 +195,6 @@ def test_what_is_said_of_a_difference(name, calibrate):
     assert kept.str.ends_with("taken as blank").all(), kept
 
 
-@pytest.mark.promise("I17")
 def test_a_row_that_is_not_supported_gets_the_global_maps_value(calibrate, models):
     changed = rows()
     for change in (set_cells("kind", "art", (1,)), set_cells("age", None, (2,)), set_cells("confidence", None, (3,))):
@@ -467,7 +466,6 @@ BROKEN = {
 }
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_said_of_a_broken_file(name, calibrate, tmp_path):
     content, options, said = BROKEN[name]
@@ -478,7 +476,6 @@ def test_what_is_said_of_a_broken_file(name, calibrate, tmp_path):
     assert re.search(said, told.err), told.err
 
 
-@pytest.mark.promise("F5")
 def test_another_encoding_can_be_named(calibrate, tmp_path):
     for encoding in ("latin-1", "utf-16", "utf-8-sig"):
         (tmp_path / "a.csv").write_bytes(

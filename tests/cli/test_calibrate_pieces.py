@@ -27,7 +27,6 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(command, "_PIECE_ROWS", (16, 16))
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_pieces_make_no_difference(ending, calibrate, tmp_path, small_pieces, monkeypatch):
     from miscal.runs.correct import command
@@ -98,7 +97,6 @@ def test_parts_make_the_table_that_is_written_at_once(tmp_path, ending, name):
         assert [len(line) for line in csv.reader(io.StringIO(joined.decode(), newline=""))] == [3] * 7
 
 
-@pytest.mark.promise("C3")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models, tmp_path, ending, monkeypatch):
     from miscal.runs.correct import calibrate_file, command
@@ -135,7 +133,6 @@ def test_a_command_that_was_stopped_goes_on_and_ends_with_the_same_bytes(models,
     assert list(tmp_path.glob(".miscal-*")) == []
 
 
-@pytest.mark.promise("C7")
 def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
     from miscal.runs.correct import calibrate_file, command
 
@@ -156,7 +153,6 @@ def test_parts_of_another_command_are_not_taken(models, tmp_path, monkeypatch):
     assert calibrate_file(models["features"], tmp_path / "new.parquet", tmp_path / "a.csv").resumed == 0
 
 
-@pytest.mark.promise("C7")
 @pytest.mark.parametrize("replaced", ["rows", "embeddings", "kept"])
 def test_a_file_replaced_by_one_of_the_same_size_and_time_is_not_mixed_in(replaced, models, tmp_path, monkeypatch):
     from miscal.runs.correct import calibrate_file, command
@@ -202,7 +198,6 @@ def test_an_engine_that_is_not_installed_names_its_extra(calibrate, monkeypatch)
     assert 'pip install "miscal[ray]"' in told.err
 
 
-@pytest.mark.promise("C4")
 def test_a_failure_leaves_nothing_behind(models, tmp_path):
     from miscal.runs.correct import calibrate_file
 
@@ -212,7 +207,6 @@ def test_a_failure_leaves_nothing_behind(models, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["new.parquet"]
 
 
-@pytest.mark.promise("C3")
 @pytest.mark.slow
 def test_a_killed_command_goes_on(models, tmp_path):
     """A signal in the middle of a real run: what was done is kept, nothing is written, and it is said."""

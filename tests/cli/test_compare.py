@@ -66,7 +66,6 @@ def test_the_document_is_what_the_schema_says(compared):
     assert {group.description for group in pair.groups} & {"subject = law", "subject = sums"}
 
 
-@pytest.mark.promise("S2")
 def test_the_page_asks_for_nothing_from_outside(compared):
     _, out = compared
     page = (out / "compare.html").read_text()
@@ -76,7 +75,6 @@ def test_the_page_asks_for_nothing_from_outside(compared):
     assert "a is better calibrated than b" in page
 
 
-@pytest.mark.promise("D1")
 def test_the_same_command_gives_the_same_bytes(runs, compared):
     _, out = compared
     again = run("compare", runs / "a", runs / "b", "--out", out, "--overwrite", "--json")
@@ -115,7 +113,6 @@ def test_existing_folders_are_kept(runs, compared):
     assert json.loads((runs / "a" / "summary.json").read_text())["n"] == 600
 
 
-@pytest.mark.promise("C7")
 def test_changed_data_are_refused(runs, compared):
     data = runs / "long.parquet"
     before = data.read_bytes()

@@ -25,7 +25,7 @@ def traced(module, name):
         open("modules.txt", "a").write(" ".join(sys.modules) + "\\n")
         return function(*arguments, **options)
     setattr(module, name, run)
-traced("miscal.discovery.discover", "find_subregimes")
+traced("miscal.discovery.summarise", "contents_of")
 traced("miscal.discovery.layout", "lay_out")
 status = main(sys.argv[1:])
 open("modules.txt", "a").write(" ".join(sys.modules))
@@ -42,22 +42,20 @@ OF_THE_PAGE = {"jinja2", "markupsafe", "miscal.report.page", "miscal.report.map_
 """What nothing before the answer needs."""
 
 
-@pytest.mark.parametrize("verbose", [False, True])
-def test_the_answer_is_printed_before_parts_and_map_and_nothing_twice(table, tmp_path, verbose):
+def test_the_answer_is_printed_before_words_and_map_and_nothing_twice(table, tmp_path):
     table.head(150).write_parquet(tmp_path / "rows.parquet")
-    options = ["--features", "x_*", "--map", "pca", "--evidence", "test", *["--verbose"] * verbose]
+    options = ["--features", "x_*", "--map", "pca", "--evidence", "test"]
     told = subprocess.run(
         [sys.executable, "-c", TRACED, "discover", "rows.parquet", "--out", "run", *options],
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     before, *between, after = told.stdout.split("LATER\n")
-    assert len(between) == 3
+    assert len(between) == 2
     assert not any(between)
     summary = read_summary(tmp_path / "run")
     answer = opening_lines(summary.answer)
-    assert before.splitlines() == ([] if verbose else answer)
-    if not verbose:
-        assert [*answer, *after.splitlines()] == brief_lines(summary, Path("run"))
+    assert before.splitlines() == answer
+    assert [*answer, *after.splitlines()] == brief_lines(summary, Path("run"))
     first, *_, last = (set(line.split()) for line in (tmp_path / "modules.txt").read_text().splitlines())
     assert first & (UNUSED | OF_THE_PAGE) == set()
     assert last & UNUSED == set()

@@ -8,12 +8,9 @@ import polars as pl
 import pytest
 
 import miscal
-from miscal.cli.commands.label_next import plan_lines, verbose_lines
 from miscal.evidence.judged_rows import JudgedRows
 from miscal.evidence.prediction_powered import pass_rate
-from miscal.runs.label_next import LabelPlan, PlannedFinding, label_next
 
-from ..report.read_page import check_lines, check_terminal
 from .conftest import run
 
 pytestmark = pytest.mark.whole
@@ -31,6 +28,7 @@ def _table(n: int = 1500) -> pl.DataFrame:
     table = {
         "model": rng.choice(["A", "B"], n),
         "answer": answer,
+        "length": words,
         "judge": score,
         "human": human.tolist(),
         "would": would,
@@ -56,7 +54,7 @@ def discovered(files):
 def test_terminal_and_page_tell_of_people_and_judge(discovered, files):
     assert "People would approve" in discovered.out
     # whether the length is told as a part of its range or as a trend depends on how rows are dealt
-    assert re.search(r"On rows with (higher )?words in answer,? at", " ".join(discovered.out.split()))
+    assert re.search(r"On rows with (higher )?length,? at", " ".join(discovered.out.split()))
     page = (files / "run" / "report.html").read_text()
     assert 'id="judge"' in page
     assert "over-confident" not in page
@@ -77,8 +75,6 @@ def test_rates_are_near_what_people_would_say_and_narrower_than_labels_alone(dis
     assert lenient["judge"]["estimate"] > lenient["rate"]["interval"][1]
     models = [one for one in judge["groups"] if one["column"] == "model"]
     assert {one["value"] for one in models} == {"A", "B"}
-    # both answer alike
-    assert all(one["ranks"] == [1, 2] for one in models)
 
 
 def test_python_gives_the_same_numbers(discovered, files):
@@ -87,11 +83,11 @@ def test_python_gives_the_same_numbers(discovered, files):
     by_command = miscal.load(files / "run")
     assert found.summary.judge == by_command.summary.judge
     assert found.summary.findings == by_command.summary.findings
-    assert found.summary.data.columns.needed == ("judge", "model", "answer")
+    assert found.summary.data.columns.needed == ("judge", "model", "length")
 
 
 def test_new_scores_are_corrected_in_the_units_of_the_judge(discovered, files):
-    new = pl.DataFrame({"judge": [5, 5], "model": ["A", "A"], "answer": ["a " * 10, "a " * 55]})
+    new = pl.DataFrame({"judge": [5, 5], "model": ["A", "A"], "length": [10, 55]})
     corrected = miscal.load(files / "run").correct(new)["corrected"].to_list()
     assert max(corrected) < 1
     new.write_csv(files / "new.csv")
@@ -112,71 +108,3 @@ def test_a_scale_needs_a_split_that_is_named(files):
     ended = run("discover", files / "rows.parquet", "--out", files / "other", *options)
     assert ended.status == 2
     assert "name the test rows (--split COL)" in ended.err
-
-
-def test_labels_are_planned_with_probabilities_that_sum_to_their_number(discovered, files):
-    pool = files / "rows.parquet"
-    ended = run("label-next", files / "run", pool, "--labels", 60, "--out", files / "next.parquet")
-    assert ended.status == 0, ended
-    table = pl.read_parquet(files / "next.parquet")
-    blank = _table()["human"].is_null()
-    assert set(table["row"]) == set(np.flatnonzero(blank.to_numpy()))
-    assert table["labelling_probability"].sum() == pytest.approx(60)
-    assert table["chosen"].sum() == 60
-    long = _table()["answer"].str.count_matches(r"\S+").to_numpy()[table["row"].to_numpy()] > 42
-    assert table.filter(pl.Series(long))["finding"].is_not_null().all()
-    assert ended.out.startswith("Label 60 of ")
-    check_terminal(ended.out.splitlines())
-    again = run("label-next", files / "run", pool, "--out", files / "next.parquet")
-    assert again.status == 2
-    assert "already exists" in again.err
-
-
-def test_a_pool_without_rows_to_label_is_refused(discovered, files):
-    _table().filter(pl.col("human").is_not_null()).drop("would").write_parquet(files / "known.parquet")
-    ended = run("label-next", files / "run", files / "known.parquet", "--out", files / "no.csv")
-    assert ended.status == 2
-    assert "every row of the pool has a label" in ended.err
-
-
-@pytest.mark.slow
-def test_a_finding_by_a_word_of_the_texts_is_known_in_the_pool(tmp_path):
-    rng = np.random.default_rng(2)
-    about = rng.choice(["refund", "parcel", "invoice", "garden"], 300)
-    prompt = [f"a question of {word} number {row}" for row, word in enumerate(about)]
-    judge = rng.uniform(0.3, 0.9, 300)
-    human = rng.random(300) < np.where(about == "refund", 0.1, judge)
-    pl.DataFrame({"prompt": prompt, "judge": judge, "human": human}).write_parquet(tmp_path / "rows.parquet")
-    found = miscal.discover(tmp_path / "rows.parquet", text="prompt", judge="judge", human="human")
-    found.save(tmp_path / "run")
-    pool = [f"{word} of spring, case {row}" for row, word in enumerate(["refund", "garden"] * 50)]
-    pl.DataFrame({"prompt": pool, "judge": [0.6] * 100}).write_parquet(tmp_path / "pool.parquet")
-    plan = label_next(tmp_path / "run", tmp_path / "pool.parquet", labels=20)
-    holding = [one for one in plan.findings if "refund" in one.description]
-    assert [one.n for one in holding] == [50]
-    assert plan.texts == {row: pool[row] for row in plan.table.filter("chosen")["row"]}
-
-
-def test_the_texts_of_the_first_rows_to_label_are_printed():
-    plan = LabelPlan(
-        pl.DataFrame({"chosen": [True] * 7}), "judge", (), None, None, texts=dict.fromkeys(range(7), "a\n b")
-    )
-    lines = plan_lines(plan)
-    assert "to label    row 4: a b" in lines
-    assert "            and 2 more in the table" in lines
-
-
-@pytest.mark.parametrize(("chosen", "detectable"), [(7, None), (7, 0.084), (3, 0.3)])
-@pytest.mark.parametrize("findings", [0, 1, 40])
-def test_a_plan_says_in_three_lines_what_the_labels_will_show(chosen, detectable, findings):
-    table = pl.DataFrame({"chosen": [True] * chosen + [False] * 4})
-    found = tuple(PlannedFinding("a long name of rows " * 6, 40, k % chosen) for k in range(findings))
-    plan = LabelPlan(table, "judge", found, None, detectable, texts=dict.fromkeys(range(chosen), "text " * 80))
-    check_lines(plan.answer)
-    assert plan.answer.headline.startswith(f"Label {chosen} of {chosen + 4} rows")
-    assert ("is then found if it is off by" in plan.answer.headline) == (detectable is not None)
-    assert ("Most of a finding" in plan.answer.reason) == (findings > 0)
-    lines = plan_lines(plan)
-    check_terminal(lines)
-    assert ("32 more: --verbose" in lines) == (findings == 40)
-    assert len(verbose_lines(plan)) >= findings

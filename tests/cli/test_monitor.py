@@ -87,11 +87,9 @@ def test_a_broken_correction_ends_with_3_now_and_at_later_looks(watch):
     assert ended.out.startswith("The correction does not hold: outcomes are ")
     check_terminal(ended.out.splitlines())
     assert "miscal discover" in ended.out
-    later = watch(with_groups(60, 3), "--verbose")
-    assert (later.status, later.out.partition(":")[0]) == (3, "ALARM since look 2")
+    assert watch(with_groups(60, 3)).status == 3
 
 
-@pytest.mark.promise("S3")
 def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     watch(with_groups(200, 1), "--at", "2026-01-05")
     ended = watch(with_groups(150, 2), "--json", "--at", "=1+1")
@@ -112,7 +110,6 @@ def test_the_document_is_what_the_schema_says_and_the_table_agrees(watch):
     assert asked["gain"].rows.value.value == pytest.approx(sum(one.lost * one.rows for one in found.looks) / found.rows)
 
 
-@pytest.mark.promise("S1", "S2")
 def test_the_page_asks_for_nothing_from_outside_and_holds_no_markup_of_the_data(watch):
     watch(with_groups(60, 1), "--at", "<img src=x onerror=alert(1)>")
     page = (watch.folder / "monitor.html").read_text()
@@ -122,7 +119,6 @@ def test_the_page_asks_for_nothing_from_outside_and_holds_no_markup_of_the_data(
     assert "<img" not in page
 
 
-@pytest.mark.promise("D1")
 def test_the_same_looks_give_the_same_bytes(watch, made, tmp_path):
     rows = [with_groups(80, 1), with_groups(80, 2)]
     for one in rows:
@@ -164,13 +160,12 @@ def test_rows_that_were_counted_are_refused_and_nothing_changes(watch, tmp_path,
 
 def test_rows_that_return_rounded_are_told(watch):
     watch(with_groups(80, 1))
-    ended = watch(with_groups(80, 1).with_columns(pl.selectors.float().round(6)), "--verbose")
+    ended = watch(with_groups(80, 1).with_columns(pl.selectors.float().round(6)))
     told = " ".join(ended.out.split())
     assert "of 80 rows are equal to rows of earlier looks but for rounding (not to the last digit)" in told
     assert "but for rounding" not in watch(with_groups(80, 2)).out
 
 
-@pytest.mark.promise("I10")
 def test_an_id_identifies_a_row_whatever_else_it_holds(watch):
     def rows(seed, first, n=80):
         return with_groups(n, seed).with_columns(id=pl.int_range(first, first + n))
@@ -247,7 +242,6 @@ def test_invalid_rows_can_be_left_out_and_are_counted(watch):
     assert json.loads((watch.folder / "monitor.json").read_text())["looks"][0]["dropped"] == 6
 
 
-@pytest.mark.promise("C7")
 def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, made, tmp_path):
     watch(with_groups(80, 1))
     before = content(watch.folder)
@@ -272,7 +266,6 @@ def test_another_model_another_setting_and_a_damaged_state_are_refused(watch, ma
     assert watch(with_groups(80, 2)).status == 0
 
 
-@pytest.mark.promise("S6")
 def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tmp_path):
     watch(with_groups(80, 1))
     assert watch(with_groups(80, 1), "--out", tmp_path / "other").status == 0
@@ -284,7 +277,6 @@ def test_another_place_is_another_monitor_and_a_foreign_folder_is_kept(watch, tm
     assert os.listdir(tmp_path / "mine") == ["letter.txt"]
 
 
-@pytest.mark.promise("C16")
 def test_a_monitor_that_asked_other_questions_is_refused_in_one_line_that_says_how_to_begin_anew(watch):
     watch(with_groups(80, 1))
     state = watch.folder / "state"
@@ -304,9 +296,9 @@ def test_a_correction_that_is_worse_than_none_is_said_to_be_and_the_page_agrees(
     watch(with_groups(200, 1))
     # outcomes turned round: the correction, which is right, is now worse than none
     for seed in (3, 4):
-        ended = watch(with_groups(300, seed).with_columns((1 - pl.col("correct")).alias("correct")), "--verbose")
+        ended = watch(with_groups(300, seed).with_columns((1 - pl.col("correct")).alias("correct")))
     assert ended.status == 3
-    assert "it is worse than the raw confidences" in " ".join(ended.out.split())
+    assert "it is worse than the raw confidences" in " ".join((watch.folder / "monitor.html").read_text().split())
     page = (watch.folder / "monitor.html").read_text()
     found = Monitoring.model_validate_json((watch.folder / "monitor.json").read_text())
     for one in found.questions:
@@ -316,7 +308,8 @@ def test_a_correction_that_is_worse_than_none_is_said_to_be_and_the_page_agrees(
 
 
 def test_a_run_of_few_rows_says_what_it_cannot_know(watch):
-    assert "What cannot be known: the run has 240 rows" in " ".join(watch(with_groups(200, 1), "--verbose").out.split())
+    watch(with_groups(200, 1))
+    assert "What cannot be known: the run has 240 rows" in " ".join((watch.folder / "monitor.html").read_text().split())
 
 
 @pytest.mark.parametrize("group", ["who", "none"])
@@ -344,7 +337,6 @@ def test_a_run_folder_with_a_monitor_is_not_replaced(watch, made, tmp_path, caps
     assert "'monitor'" in capsys.readouterr().err
 
 
-@pytest.mark.promise("S6")
 def test_what_is_no_run_is_refused(tmp_path, capsys):
     with_groups(20, 1).write_parquet(tmp_path / "new.parquet")
     for run in (tmp_path, tmp_path / "none", tmp_path / "new.parquet"):
@@ -368,7 +360,6 @@ def test_without_the_data_of_the_run_findings_are_left_out_and_it_is_said(made, 
     assert sum(one.error for one in found.questions) == pytest.approx(found.alpha)
 
 
-@pytest.mark.promise("C6")
 def test_a_second_writer_is_refused_at_once(watch):
     watch(with_groups(60, 1))
     with files.locked(watch.folder):
@@ -387,7 +378,6 @@ def gone_on(folder, data):
     return False
 
 
-@pytest.mark.promise("C3")
 def test_a_kill_between_any_two_writes_leaves_the_old_or_the_new_monitor(watch, tmp_path, monkeypatch):
     """What lies on the disk before each operation is what a kill leaves there, and the same command goes on from it."""
     watch(with_groups(60, 1))

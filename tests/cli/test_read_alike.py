@@ -25,7 +25,6 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(pieces, "_TYPED_ROWS", 50)
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("words", [("true", "false"), ("True", "False"), ("TRUE", "FALSE"), ("tRUE", "FALSE")])
 @pytest.mark.parametrize("where", ["flag = true", "not flag", "flag and count > 2"])
 def test_truth_values_are_read_alike_in_any_case(words, where, calibrate, tmp_path, small_pieces):
@@ -39,7 +38,6 @@ def test_truth_values_are_read_alike_in_any_case(words, where, calibrate, tmp_pa
     np.testing.assert_array_equal(told.table["row"], triples.row)
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize(
     "values",
     [["TRUE", "False"], ["1", "2"], ["1", "2.5"], ["1", "x"], ["true", "1"], ["", "3"], ["nan", "1"], [" 5", "1"]],
@@ -60,7 +58,6 @@ def read_whole(path):
     return open_table(path).load(["a"])["a"]
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("word", ["TRUE", "True", "true"])
 def test_a_number_that_is_a_truth_value_is_corrected(word, calibrate, tmp_path):
     data = rows().with_columns(one=pl.lit(1.0))
@@ -71,7 +68,6 @@ def test_a_number_that_is_a_truth_value_is_corrected(word, calibrate, tmp_path):
     assert numbers.table.equals(words.table)
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 @pytest.mark.parametrize("expression", ["confidence > avg(confidence)", "row_number() over (order by age) > 5"])
 def test_conditions_on_other_rows_are_refused_everywhere(ending, expression, models, tmp_path, small_pieces):

@@ -36,7 +36,6 @@ def stop(process, number):
         process.send_signal(number)
 
 
-@pytest.mark.promise("C8")
 @pytest.mark.parametrize("number", STATUS)
 @pytest.mark.parametrize(
     "delay", [0.0, pytest.param(3.0, marks=pytest.mark.slow), pytest.param(15.0, marks=pytest.mark.slow)]
@@ -54,7 +53,6 @@ def test_a_signal_ends_the_run_and_leaves_nothing(number, delay, long_data, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("C8")
 def test_a_signal_keeps_the_run_that_was_to_be_replaced(long_data, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "report.html").write_text("old")
@@ -67,7 +65,6 @@ def test_a_signal_keeps_the_run_that_was_to_be_replaced(long_data, tmp_path):
     assert (tmp_path / "run" / "report.html").read_text() == "old"
 
 
-@pytest.mark.promise("C6", "C9")
 def test_a_second_run_on_the_same_folder_is_refused_at_once(long_data, tmp_path):
     arguments = ("discover", long_data, "--out", tmp_path / "run", "--features", "x_*")
     first = start(*arguments)
@@ -87,7 +84,6 @@ def test_a_second_run_on_the_same_folder_is_refused_at_once(long_data, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("C8")
 @pytest.mark.parametrize("number", STATUS)
 @pytest.mark.parametrize("module", ["miscal.base.errors", "miscal.cli.exit_status", "typer", "miscal.cli.app"])
 def test_a_signal_while_modules_are_imported_ends_in_one_line(module, number):

@@ -145,7 +145,6 @@ def test_a_text_is_encoded_the_same_whatever_is_beside_it():
         np.testing.assert_allclose(encoder.transform([TEXTS[i]])[0], whole[i], atol=1e-6)
 
 
-@pytest.mark.promise("D1")
 def test_the_seed_fixes_the_encoder():
     a, b = (TextTfidfSvd(seed=3).fit(TEXTS).transform(TEXTS) for _ in range(2))
     np.testing.assert_array_equal(a, b)
@@ -163,14 +162,12 @@ def test_texts_without_words_are_refused(texts):
         TextTfidfSvd("q").fit(texts)
 
 
-@pytest.mark.promise("I11")
 def test_identical_texts_are_one_dimension():
     X = TextTfidfSvd().fit(["one two"] * 50).transform(["one two"] * 50)
     assert X.shape == (50, 1)
     assert np.ptp(X) == 0
 
 
-@pytest.mark.promise("F5")
 @settings(max_examples=30)
 @given(st.lists(st.text(), min_size=1, max_size=20))
 def test_any_texts_give_finite_numbers_or_a_reason(texts):
@@ -239,7 +236,6 @@ def test_tf_idf_is_the_choice_where_no_sentence_model_is_there(monkeypatch):
         TextSentenceTransformer("q")
 
 
-@pytest.mark.promise("S4")
 def test_weights_that_are_not_safetensors_are_not_loaded(tmp_path):
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("needs the extra [embed]")

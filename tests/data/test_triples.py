@@ -43,7 +43,6 @@ def test_take_keeps_every_column_in_step():
     assert part.take([0]).row.tolist() == [7]
 
 
-@pytest.mark.promise("I7")
 def test_columns_of_other_lengths_are_refused():
     for more in ({"text": ["a"]}, {"group": [1]}, {"split": ["train"]}, {"metadata": {"m": np.zeros(3)}}):
         with pytest.raises(InputError, match="lengths differ"):
@@ -62,7 +61,6 @@ def test_single_rows_split_into_exact_shares(n):
     assert sum(counts.values()) == n
 
 
-@pytest.mark.promise("D1")
 def test_the_seed_fixes_the_split_and_another_changes_it():
     t = triples(np.arange(500))
     a, b, c = (split_rows(t, seed=s)[0] for s in (1, 1, 2))
@@ -77,7 +75,6 @@ def test_every_row_is_as_likely_to_be_tested_as_any_other():
     assert np.all(np.abs(tested - 0.1) < 5 * np.sqrt(0.09 / 600))
 
 
-@pytest.mark.promise("I9")
 @settings(max_examples=60)
 @given(st.data())
 def test_equal_inputs_and_groups_stay_on_one_side(data):
@@ -94,7 +91,6 @@ def test_equal_inputs_and_groups_stay_on_one_side(data):
         assert all(len(set(split[group == g])) == 1 for g in np.unique(group))
 
 
-@pytest.mark.promise("I9")
 def test_several_answers_to_each_of_few_questions_stay_on_one_side():
     x = np.repeat(np.arange(90), 8)  # each over 1 % of the rows
     split, warnings = split_rows(triples(x), seed=0)
@@ -102,7 +98,6 @@ def test_several_answers_to_each_of_few_questions_stay_on_one_side():
     assert not any("at random" in w for w in warnings)
 
 
-@pytest.mark.promise("I9")
 def test_an_input_over_one_percent_is_split_at_random_with_a_warning():
     x = np.concatenate([np.zeros(300), np.arange(1, 701)])
     split, warnings = split_rows(triples(x), seed=0)
@@ -111,14 +106,12 @@ def test_an_input_over_one_percent_is_split_at_random_with_a_warning():
     assert abs(shares(split)["test"] - 0.1) < 0.02
 
 
-@pytest.mark.promise("I9")
 def test_all_inputs_identical_still_splits_eighty_ten_ten():
     split, warnings = split_rows(triples(np.zeros((200, 3))), seed=0)
     assert shares(split) == {"train": 0.8, "val": 0.1, "test": 0.1}
     assert len(warnings) == 1
 
 
-@pytest.mark.promise("I9")
 def test_small_duplicates_are_counted():
     x = np.arange(1000)
     x[1] = x[0]
@@ -133,7 +126,6 @@ def test_three_groups_give_three_splits():
     assert any("cannot be 80/10/10" in w for w in warnings)
 
 
-@pytest.mark.promise("I9")
 def test_inputs_made_from_text_are_compared_by_text():
     X = np.zeros((300, 2), dtype=np.float32)
     t = Triples(
@@ -148,7 +140,6 @@ def test_inputs_made_from_text_are_compared_by_text():
     assert warnings[0].startswith("300 rows have the same input")
 
 
-@pytest.mark.promise("I9")
 def test_equality_of_inputs_is_by_value_of_each_number():
     assert input_ids(np.array([[0.0], [-0.0], [1e-30]])).tolist() == [0, 0, 1]
     assert input_ids(["a", "A", "a"]).tolist() == [0, 1, 0]
@@ -176,7 +167,6 @@ def test_a_missing_group_is_refused():
             check_group(np.array(["a", missing, "b"], dtype=object))
 
 
-@pytest.mark.promise("I8")
 def test_too_few_rows_are_refused_with_the_minimum():
     for n in (2, 5, 19, 50, 99):
         with pytest.raises(InputError, match=rf"too few rows: got {n}; at least 100"):
@@ -185,7 +175,6 @@ def test_too_few_rows_are_refused_with_the_minimum():
         check_trainable(np.arange(120) % 2.0, np.array(["train"] * 120))
 
 
-@pytest.mark.promise("I6")
 def test_one_class_is_refused():
     split, _ = split_rows(triples(np.arange(200)), seed=0)
     check_trainable(np.arange(200) % 2.0, split)

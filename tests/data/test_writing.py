@@ -14,7 +14,6 @@ from miscal.data import writing as tables
 STARTS = "=+-@\t\r\n\0\uff1d\uff0b\uff0d\uff20"
 
 
-@pytest.mark.promise("S3")
 @settings(max_examples=100)
 @given(st.lists(st.text(alphabet=STARTS + " 'a1\u3000\xa0", max_size=6), min_size=1, max_size=5))
 def test_no_text_starts_a_formula(texts):
@@ -25,7 +24,6 @@ def test_no_text_starts_a_formula(texts):
         assert re.sub("^'", "", after) == before or after == before
 
 
-@pytest.mark.promise("S3")
 @pytest.mark.parametrize("ending", tables.FORMATS)
 def test_tables_come_back(tmp_path, ending):
     table = pl.DataFrame(
@@ -37,7 +35,6 @@ def test_tables_come_back(tmp_path, ending):
     assert read(path).equals(table)
 
 
-@pytest.mark.promise("S3")
 def test_numbers_and_names(tmp_path):
     tables.write_table(pl.DataFrame({"=cmd()": ["=1"], "x": [-1.0]}), tmp_path / "a.csv")
     with open(tmp_path / "a.csv", newline="") as stream:
@@ -50,7 +47,6 @@ def test_other_endings_are_refused_with_the_allowed_ones(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.promise("S3")
 def test_several_text_columns_stay_apart():
     table = pl.DataFrame({"a": ["=1", "b"], "b": ["c", None], "x": [1, 2]})
     assert tables.defused(table).rows() == [("'=1", "c", 1), ("b", None, 2)]

@@ -102,7 +102,6 @@ def test_the_ranking_is_turned_with_the_confidence_and_knows_no_scale(seed):
     assert bent.interval == pytest.approx(ranked.interval)
 
 
-@pytest.mark.promise("I12")
 def test_few_answers_of_one_kind_are_not_ranked_and_separated_ones_are():
     f = np.linspace(0, 1, 100)
     assert ranking(LabelledRows.of((f < 0.09).astype(float), f)) is None
@@ -114,7 +113,6 @@ def test_equal_confidences_rank_nothing():
     assert ranking(LabelledRows.of(np.tile([0.0, 1.0], 50), np.full(100, 0.5))).interval == (0.5, 0.5)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("counts", [(20, 80), (50, 50), (500, 500)])

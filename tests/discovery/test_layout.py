@@ -22,7 +22,6 @@ def test_principal_components_keep_what_two_dimensions_can(n, d, seed):
     np.testing.assert_allclose((positions**2).sum(axis=0)[: len(variances)], variances, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.promise("I11")
 @pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 5), (60, 3)])
 def test_rows_that_are_all_equal_lie_on_one_point(shape):
     assert not lay_out(np.ones(shape, dtype=np.float32)).positions.any()
@@ -56,7 +55,6 @@ def test_counts_of_distinct_rows_choose_the_layout(n, different, method):
     assert lay_out(X).method == method
 
 
-@pytest.mark.promise("D7")
 def test_the_choice_looks_at_no_clock(monkeypatch):
     """Two layouts of the same rows are the same, whatever a clock says."""
     X = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)

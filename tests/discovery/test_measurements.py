@@ -32,7 +32,6 @@ def test_regimes_agree_with_their_rows():
         assert regime.smece.value == pytest.approx(metrics.smece(Y[rows], F[rows]))
 
 
-@pytest.mark.promise("I12")
 def test_an_empty_regime_is_null_not_zero():
     over, good, under = measurements.regime_numbers(ROWS, np.full(N, "good", dtype=object), seed=0)
     for empty in (over, under):
@@ -89,7 +88,6 @@ def test_the_histogram_counts_every_supported_row(values, epsilon):
     assert counts.edges[0] == -counts.edges[-1]
 
 
-@pytest.mark.promise("I12")
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1)), min_size=1, max_size=30))
 def test_correlation_is_in_range_or_undefined(pairs):
     a, b = np.array(pairs).T

@@ -12,7 +12,6 @@ from .test_statements import world
 pytestmark = [pytest.mark.usefixtures("few_folds"), pytest.mark.whole]
 
 N = 300
-PARTS = ["subregime", "hidden_subregime"]
 EMBEDDED = np.random.default_rng(1).normal(size=(N, 4)).astype(np.float32)
 
 
@@ -27,8 +26,7 @@ def found():
 
 
 def test_a_column_gives_the_same_field_as_metadata_and_as_a_feature(found):
-    # names of parts say what is metadata first
-    of_metadata, of_features, alone = (found[name].table.drop(PARTS) for name in ("metadata", "features", "without"))
+    of_metadata, of_features, alone = (found[name].table for name in ("metadata", "features", "without"))
     assert of_metadata.equals(of_features)
     assert not np.allclose(of_metadata["corrected"], alone["corrected"])
     descriptions = [[one.description for one in found[name].summary.findings] for name in ("metadata", "features")]
@@ -38,7 +36,7 @@ def test_a_column_gives_the_same_field_as_metadata_and_as_a_feature(found):
 
 def test_a_column_for_names_only_changes_no_number_of_the_field(found):
     named, alone = (found[name] for name in ("names only", "without"))
-    assert named.table.drop(PARTS).equals(alone.table.drop(PARTS))
+    assert named.table.equals(alone.table)
     assert any("kind" in one.description for one in named.summary.findings)
     assert named.summary.data.columns.names_only == ("kind",)
     assert (named.summary.data.columns.needed, named.summary.data.columns.embeddings) == (("confidence",), True)

@@ -32,7 +32,6 @@ def test_nothing_but_the_folder_is_left(tmp_path):
     assert sorted(os.listdir(tmp_path / "a" / "run")) == ["field.parquet", "manifest.json", "model", "summary.json"]
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit, OSError])
 def test_a_failure_leaves_nothing(tmp_path, failure):
     with pytest.raises(failure):
@@ -40,7 +39,6 @@ def test_a_failure_leaves_nothing(tmp_path, failure):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.promise("C4")
 def test_a_failure_keeps_the_run_it_was_to_replace(tmp_path):
     write_run(tmp_path / "run", b"old")
     with pytest.raises(RuntimeError):
@@ -49,7 +47,6 @@ def test_a_failure_keeps_the_run_it_was_to_replace(tmp_path):
     assert os.listdir(tmp_path) == ["run"]
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize(
     ("call", "nth"), [*(("rename", n) for n in range(3)), *(("fsync", n) for n in range(10)), ("replace", 0)]
 )
@@ -94,7 +91,6 @@ def test_an_existing_folder_is_refused_unless_overwrite(tmp_path):
     assert (tmp_path / "run" / "summary.json").read_bytes() == b"new"
 
 
-@pytest.mark.promise("C4")
 def test_overwrite_never_touches_what_is_not_a_run(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("years of work")
@@ -103,7 +99,6 @@ def test_overwrite_never_touches_what_is_not_a_run(tmp_path):
     assert (tmp_path / "home" / "thesis.tex").exists()
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize("when", ["while it ran", "at the last moment"])
 def test_a_monitor_that_began_meanwhile_is_kept(tmp_path, monkeypatch, when):
     write_run(tmp_path / "run", b"old")
@@ -128,14 +123,12 @@ def test_a_monitor_that_began_meanwhile_is_kept(tmp_path, monkeypatch, when):
     assert os.listdir(tmp_path) == ["run"]
 
 
-@pytest.mark.promise("F8")
 @pytest.mark.parametrize("name", ["with space", "naïve ☃", "x" * 255, "-dash", "new\nline"])
 def test_odd_names_work(tmp_path, name):
     write_run(tmp_path / name)
     check_seal(tmp_path / name)
 
 
-@pytest.mark.promise("F8", cases=5)
 def test_names_that_cannot_be_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -144,7 +137,6 @@ def test_names_that_cannot_be_are_refused(tmp_path):
             write_run(bad, overwrite=True)
 
 
-@pytest.mark.promise("C6", "C9")
 def test_a_second_owner_is_refused_at_once_and_a_dead_one_forgotten(tmp_path):
     out = tmp_path / "run"
     code = "from miscal.discovery.run_folder import run_folder\n"
@@ -159,7 +151,6 @@ def test_a_second_owner_is_refused_at_once_and_a_dead_one_forgotten(tmp_path):
     assert os.listdir(tmp_path) == ["run"]
 
 
-@pytest.mark.promise("C4")
 def test_a_kill_between_the_two_renames_is_mended(tmp_path, monkeypatch):
     write_run(tmp_path / "run", b"old")
     old = files._sibling(files.resolve(tmp_path / "run"), "old")
@@ -169,7 +160,6 @@ def test_a_kill_between_the_two_renames_is_mended(tmp_path, monkeypatch):
     assert (tmp_path / "run" / "summary.json").read_bytes() == b"old"
 
 
-@pytest.mark.promise("F3", cases=112)
 def test_every_flipped_bit_is_seen(tmp_path):
     write_run(tmp_path / "run", b"content")
     check_seal(tmp_path / "run")
@@ -188,7 +178,6 @@ def test_every_flipped_bit_is_seen(tmp_path):
         check_seal(tmp_path / "run")
 
 
-@pytest.mark.promise("S6")
 def test_what_is_not_a_run_is_refused(tmp_path):
     with pytest.raises(FileError, match="discover"):
         check_seal(tmp_path)

@@ -1,7 +1,6 @@
 """Runs of the pipeline with other rows and settings, each of them a run of its own beside a usual one."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,6 @@ from miscal.data.triples import Triples
 from miscal.discovery.run import read_run
 from miscal.estimators.registry import ESTIMATORS
 from miscal.report import write_run
-from miscal.report.printed import summary_lines
 
 from .ridge import RidgeField, discover, quick, triples  # noqa: F401 - a fixture
 
@@ -111,10 +109,8 @@ def test_structure_that_the_field_does_not_see_is_found_and_not_located(monkeypa
     assert proof.p_field == 1.0
     assert proof.p_value == proof.p_structure < 0.01
     assert proof.lower_bound_hidden.interval[0] == 0
-    assert "could not be located yet" in told.verdict or "the estimated field as a whole was not" in told.verdict
 
 
-@pytest.mark.promise("D1")
 def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
     again = discover(data, map_method="pca", seed=1)
     for name, result in {"one": found, "two": again}.items():
@@ -124,7 +120,6 @@ def test_the_same_rows_give_the_same_bytes(found, data, tmp_path):
     assert found.summary.model_copy(update={"timing": {}}) == again.summary.model_copy(update={"timing": {}})
 
 
-@pytest.mark.promise("I6", "I11")
 def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     rng = np.random.default_rng(0)
     flat = Triples.of(np.ones((200, 2)), confidence=np.full(200, 0.6), correct=rng.random(200) < 0.5)
@@ -133,7 +128,6 @@ def test_confidences_all_equal_and_inputs_all_equal_end_in_numbers():
     assert "NaN" not in found.to_json()
 
 
-@pytest.mark.promise("I12")
 def test_test_rows_of_one_outcome_are_warned_of(found, data):
     test = np.arange(len(data)) >= len(data) - 40
     correct = np.where(test, 1, data.correct)
@@ -173,9 +167,6 @@ def test_confidences_turned_round_raise_alarms(data, found):
     assert found.summary.alarms == ()
     turned = discover(replace(data, confidence=0.9 - 0.8 * data.correct), map_method="pca").summary
     assert any("ranks right answers below" in alarm for alarm in turned.alarms)
-    lines = summary_lines(turned, Path("run"))
-    assert lines[0].startswith("ALARM")
-    assert turned.alarms[0] in " ".join(line.strip() for line in lines)
 
 
 def test_the_fewest_rows_of_a_regime_are_a_setting_that_is_kept():

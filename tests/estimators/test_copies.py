@@ -37,7 +37,6 @@ def lower_limit(gain):
     return gain.mean() - 1.96 * gain.std(ddof=1) / np.sqrt(len(gain))
 
 
-@pytest.mark.promise("I9", cases=SEEDS)
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
@@ -45,7 +44,6 @@ def test_copies_of_noise_bring_no_gain(share):
     assert lower_limit(gains(share)) <= 0
 
 
-@pytest.mark.promise("I9", cases=SEEDS)
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_folds_that_part_copies_would_show_a_gain(monkeypatch):

@@ -54,7 +54,6 @@ def test_the_field_keeps_its_bounds_and_its_sums(fitted):
     assert np.isfinite(e.standard_error).all()
 
 
-@pytest.mark.promise("I17")
 def test_a_row_far_from_all_data_is_unsupported_and_gets_the_global_map(fitted):
     e = fitted.estimate([[1e5, -1e5]], [0.7])
     assert not e.supported[0]
@@ -62,7 +61,6 @@ def test_a_row_far_from_all_data_is_unsupported_and_gets_the_global_map(fitted):
     assert e.corrected[0] == pytest.approx(fitted.global_map_.predict(np.array([0.7]))[0])
 
 
-@pytest.mark.promise("D3")
 def test_predictions_do_not_depend_on_the_batch(fitted):
     X, _, f, _ = planted(50, seed=3)
     whole = fitted.predict(X, confidence=f)
@@ -98,7 +96,6 @@ def test_a_perfect_model_has_no_local_structure():
     assert field.settings_["score"] == 0
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("method", ["auto", "paper"])
 def test_the_smallest_run_allowed_leaves_its_folds_enough_rows(method):
     X, y, f, _ = planted(55)
@@ -107,7 +104,6 @@ def test_the_smallest_run_allowed_leaves_its_folds_enough_rows(method):
     assert np.isfinite(estimate.delta).all()
 
 
-@pytest.mark.promise("D2")
 def test_a_generator_gives_one_answer_whatever_the_processes():
     X, y, f, _ = planted(200)
     one, two = (
@@ -152,7 +148,6 @@ def test_a_field_that_is_claimed_is_the_one_that_is_tested():
     assert (e.ungated == e.hidden).all()
 
 
-@pytest.mark.promise("V4")
 def test_honest_values_never_see_their_own_outcome():
     X, y, f, _ = planted(300)
     options = {"n_folds": 3}
@@ -168,7 +163,6 @@ def test_honest_values_never_see_their_own_outcome():
     assert vars(field) == vars(MiscalibrationField(n_jobs=1))
 
 
-@pytest.mark.promise("D2")
 def test_fitting_side_by_side_is_fitting(monkeypatch):
     monkeypatch.setattr("miscal.estimators.honest._FOLDS_OF_FEW", 3)
     X, y, f, _ = planted(300)
@@ -179,7 +173,6 @@ def test_fitting_side_by_side_is_fitting(monkeypatch):
     assert honest.coordinates == pytest.approx(alone.transform(X), abs=1e-4)
 
 
-@pytest.mark.promise("D2")
 def test_threads_and_processes_give_the_same_estimates(monkeypatch):
     rng = np.random.default_rng(5)
     rows = Triples.of(rng.normal(size=(120, 2)), confidence=rng.random(120), correct=rng.integers(0, 2, 120))
@@ -190,7 +183,6 @@ def test_threads_and_processes_give_the_same_estimates(monkeypatch):
     assert found[0].delta == pytest.approx(found[1].delta, abs=1e-9)
 
 
-@pytest.mark.promise("D1")
 def test_the_same_seed_gives_the_same_field(fitted):
     X, y, f, _ = planted()
     again = clone(fitted).fit(X, y, confidence=f)
@@ -216,7 +208,6 @@ def test_a_saved_field_is_the_field(fitted, tmp_path):
     assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["config.json", "tensors.safetensors"]
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize("name", ["letter.txt", "input", "config.json.bak"])
 def test_a_folder_of_anything_else_is_never_replaced(fitted, tmp_path, name):
     fitted.save(tmp_path / "mine")
@@ -228,14 +219,12 @@ def test_a_folder_of_anything_else_is_never_replaced(fitted, tmp_path, name):
         fitted.save(tmp_path / "mine" / name)
 
 
-@pytest.mark.promise("C6")
 def test_a_folder_that_another_process_writes_is_refused(fitted, tmp_path):
     with locked(tmp_path / "field"), pytest.raises(LockedError, match="another miscal process"):
         fitted.save(tmp_path / "field")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("I13")
 def test_wide_inputs_with_one_informative_direction():
     X, y, f, _ = planted(1500, d=40)
     X[:, 0] *= 3
@@ -246,7 +235,6 @@ def test_wide_inputs_with_one_informative_direction():
     assert field.transform(fresh).shape[0] == 500
 
 
-@pytest.mark.promise("I11")
 @pytest.mark.parametrize("X", [np.zeros((200, 3)), np.ones((200, 1)), np.repeat(np.arange(4.0), 50)[:, None]])
 def test_inputs_that_are_all_alike_end_in_numbers(X):
     rng = np.random.default_rng(0)

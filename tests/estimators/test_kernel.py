@@ -30,7 +30,6 @@ def two_loops(query, bank, values, sigma, weight=None):
     return average / mass, mass
 
 
-@pytest.mark.promise("V6")
 @given(
     seed=st.integers(0, 10**6),
     d=st.integers(1, 5),
@@ -73,7 +72,6 @@ def test_single_precision_survives_a_far_origin_and_tiny_bandwidth():
     np.testing.assert_allclose(mass, expected_mass, rtol=1e-2)
 
 
-@pytest.mark.promise("I17")
 @given(seed=st.integers(0, 10**6), log_sigma=st.floats(-3, 3), log_scale=st.floats(-3, 3))
 def test_never_nan_and_between_the_extremes(seed, log_sigma, log_scale):
     query, bank = (rows(9, 3, seed + i, scale=10**log_scale).astype(np.float32) for i in (0, 1))
@@ -98,7 +96,6 @@ def test_huge_bandwidth_gives_the_mean_and_the_count():
     np.testing.assert_allclose(mass, 40)
 
 
-@pytest.mark.promise("I17")
 def test_far_query_has_no_mass_and_the_plain_mean():
     r = rows(40, 1, 2)[:, 0]
     average, mass = smooth(np.full((1, 3), 1e4), rows(40, 3, 1), r, 0.1)
@@ -106,7 +103,6 @@ def test_far_query_has_no_mass_and_the_plain_mean():
     assert average[0] == pytest.approx(r.mean())
 
 
-@pytest.mark.promise("I10")
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_sign_flip_row_order_and_repeats(seed):
@@ -171,7 +167,6 @@ def test_precision_follows_the_query(given_as, told_as):
     np.testing.assert_allclose(told[0], smooth(query.astype(given_as).astype(float), bank, r, 0.5)[0], atol=1e-5)
 
 
-@pytest.mark.promise("I15")
 def test_inputs_may_be_read_only_strided_or_reversed_and_stay_unchanged():
     bank, r = rows(9, 4, 1), rows(9, 1, 2)[:, 0]
     expected = smooth(bank[::-1].copy(), bank, r, 0.5)[0]

@@ -53,7 +53,6 @@ def test_a_row_alone_is_centred_by_what_was_learned(fields, tmp_path):
     assert again.predict(X, confidence=f).tobytes() == together.tobytes()
 
 
-@pytest.mark.promise("I10")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".npy"])
 def test_rows_that_differ_are_not_called_equal_in_any_file(ending, tmp_path):
     X, y, f = seconds(EPOCH)
@@ -88,7 +87,6 @@ def test_the_papers_method_refuses_what_it_would_merge():
         MiscalibrationField("paper").fit(np.column_stack([X - X.mean(), X]), y, confidence=f)
 
 
-@pytest.mark.promise("I11")
 def test_numbers_at_the_end_of_the_range_are_computed_with():
     X, y, f = seconds()
     huge = np.column_stack([X[:, 0], np.where(np.arange(N) % 2, 3e38, -3e38)]).astype(np.float32)

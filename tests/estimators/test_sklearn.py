@@ -55,7 +55,6 @@ STRICT = {"xfail_strict": True} if "xfail_strict" in signature(parametrize_with_
 """A check that is expected to fail must fail, where scikit-learn can ask for that: 1.6 cannot."""
 
 
-@pytest.mark.promise("I16")
 @parametrize_with_checks([Checked()], expected_failed_checks=lambda estimator: EXPECTED, **STRICT)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_checks(estimator, check):
@@ -68,7 +67,6 @@ def data(n=60):
     return X, (rng.random(n) < f).astype(int), f
 
 
-@pytest.mark.promise("I16")
 def test_a_grid_search_passes_the_confidence_on_and_scores_by_log_loss():
     X, y, f = data(80)
     field = MiscalibrationField(n_jobs=1)
@@ -81,7 +79,6 @@ def test_a_grid_search_passes_the_confidence_on_and_scores_by_log_loss():
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-@pytest.mark.promise("I16")
 def test_a_grid_search_that_could_not_pass_the_confidence_on_is_refused():
     X, y, f = data(80)
     with pytest.raises(TypeError, match="should have a 'score' method"):
@@ -91,7 +88,6 @@ def test_a_grid_search_that_could_not_pass_the_confidence_on_is_refused():
     assert "enable_metadata_routing=True" in str(caught.value.__cause__ or caught.value)
 
 
-@pytest.mark.promise("I16")
 def test_it_is_cloned_and_transforms_in_a_pipeline():
     X, y, f = data()
     pipeline = make_pipeline(StandardScaler(), clone(MiscalibrationField(random_state=3)))
@@ -100,14 +96,12 @@ def test_it_is_cloned_and_transforms_in_a_pipeline():
     np.testing.assert_array_equal(coordinates, pipeline.transform(X))
 
 
-@pytest.mark.promise("I16")
 def test_without_a_confidence_python_says_what_is_missing():
     X, y, _ = data()
     with pytest.raises(TypeError, match="confidence"):
         MiscalibrationField().fit(X, y)
 
 
-@pytest.mark.promise("I16")
 @pytest.mark.parametrize("package", ["pandas", "polars"])
 def test_columns_in_another_order_are_refused(package, tmp_path):
     frames = pytest.importorskip(package)

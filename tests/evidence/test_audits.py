@@ -46,7 +46,6 @@ def test_null_audit_counts_ties_and_never_says_zero():
     assert (found["sum"].mean, found["sum"].std, found["sum"].observed) == (0.0, 0.0, 5.0)
 
 
-@pytest.mark.promise("V3")
 def test_null_p_values_are_uniform_under_the_null():
     f = np.random.default_rng(0).uniform(0.2, 0.8, 50)
     draw = bernoulli_outcomes(f)
@@ -135,7 +134,6 @@ def test_thresholds_measure_the_slices_they_cut():
     assert rows[3].share_under == 0
 
 
-@pytest.mark.promise("I12")
 def test_thresholds_without_a_slice_have_no_gap():
     y, f, _ = planted(200)
     (row,) = threshold_sensitivity(y, f, lambda epsilon: cut(np.zeros(200), epsilon), epsilons=(0.05,))
@@ -159,7 +157,6 @@ def test_bootstrap_spreads_round_the_observed_gap_and_share():
     )
 
 
-@pytest.mark.promise("V6")
 def test_bootstrap_agrees_with_the_plain_loop():
     y, f, delta = planted(400)
     regime = cut(delta)
@@ -226,7 +223,6 @@ def test_the_mean_of_cut_off_gaps_is_that_of_the_positive_part():
     assert found.mean_clipped > max(0.0, found.mean) + positive.std() / 10
 
 
-@pytest.mark.promise("I12")
 def test_bootstrap_without_a_slice_says_so():
     y, f, _ = planted(100)
     found = slice_bootstrap(y, f, ["good"] * 100)

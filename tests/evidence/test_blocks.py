@@ -155,7 +155,6 @@ def test_rows_of_a_sure_block_do_not_silence_the_others():
     assert certify(np.where(block == 1, 1.0, y), f, field, block).hidden.p_value < 0.01
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("n", [200, 1_000])
@@ -169,7 +168,6 @@ def test_size_of_fields_learned_from_earlier_blocks(n):
         assert binomtest(sum(rejected), 600, 0.05, alternative="greater").pvalue > 0.01
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("n", [200, 1_000])

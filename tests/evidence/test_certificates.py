@@ -53,7 +53,6 @@ def test_count_tail_is_the_convolution(p, data):
     assert count_p_value(p, count) == pytest.approx(direct_tail(p, count), abs=1e-12)
 
 
-@pytest.mark.promise("V6")
 @pytest.mark.parametrize("n", [100, 2_001, 50_000])
 @pytest.mark.parametrize("p", [1e-5, 0.001, 0.3, 0.5])
 def test_count_tail_of_equal_probabilities_is_binomial(n, p):
@@ -89,7 +88,6 @@ def test_no_other_errors_of_the_same_size_explain_the_count_better(seed):
         assert count_p_value(spent, count) <= 0.05 + 1e-4
 
 
-@pytest.mark.promise("V6")
 def test_agreement_limit_of_equal_probabilities_is_clopper_pearson():
     from scipy.stats import beta
 
@@ -199,7 +197,6 @@ def test_planted_structure_is_certified_and_its_opposite_is_not():
     assert against.hidden.p_value > 0.9
 
 
-@pytest.mark.promise("I10")
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.integers(0, 2**32 - 1))
 def test_counted_rows_do_not_depend_on_sign_or_order(values, seed):
     rng = np.random.default_rng(seed)
@@ -232,7 +229,6 @@ def test_a_rare_regime_is_not_drowned_by_the_rows_around_it():
     assert np.mean([certify(*rare(1_000, seed)[0]).hidden.low > 0 for seed in range(20)]) >= 0.9
 
 
-@pytest.mark.promise("I10", "D1")
 def test_same_seed_same_certificate_and_order_of_rows_is_no_matter_for_the_total():
     test, fit = world(300, 3, 0.1)
     field = 0.1 * test[2]
@@ -254,7 +250,6 @@ def test_dictionary_has_the_shape_of_the_summary():
     assert all(type(proof[name]) is float for name in ("p_value", "p_value_total"))
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("outcome", [0.0, 1.0])
 def test_tiny_and_one_sided_tests_are_answered(n, outcome):
@@ -279,7 +274,6 @@ def null_world(name, n, rng):
     return f, 0.6 + 0.35 * (f > 0.999)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["calibrated", "distorted", "few values", "saturated"])
 @pytest.mark.parametrize("n", [80, 400])
@@ -305,7 +299,6 @@ def test_size_where_nothing_is_hidden(name, n, follows):
         assert np.mean(np.array(whole) <= 0.05) <= allowed
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 1_000])
 def test_limits_cover_what_is_hidden_in_few_rows(n):
@@ -316,7 +309,6 @@ def test_limits_cover_what_is_hidden_in_few_rows(n):
     assert np.mean(above) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 200)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("n", [80, 400, 6_000])
@@ -344,7 +336,6 @@ def test_limits_cover_what_is_hidden(n):
     assert min(covered) / repeats >= 0.95 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("tied", [False, True])
@@ -365,7 +356,6 @@ def test_size_of_many_rows_with_rare_outcomes_and_a_field_on_few_of_them(tied):
     assert np.mean(np.array(low) > 0) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_limits_cover_what_is_hidden_where_outcomes_are_rare():
@@ -383,7 +373,6 @@ def test_limits_cover_what_is_hidden_where_outcomes_are_rare():
     assert np.mean(found) > 0.9
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("n", [100, 300])
@@ -400,7 +389,6 @@ def test_size_where_nearly_all_outcomes_are_alike(n, sure):
     assert binomtest(int(np.sum(np.array(p) < 0.05)), repeats, 0.05, alternative="greater").pvalue > 0.01
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("drift", [0.0, 0.2, 0.35])

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from miscal.base.errors import InputError
 from miscal.evidence.judged_rows import FEWEST_LABELS, JudgedRows, effective_labels, share_interval
-from miscal.evidence.prediction_powered import judge_rate, pass_rate, pass_rates, rate_difference, rate_influences
+from miscal.evidence.prediction_powered import judge_rate, pass_rate, pass_rates, rate_difference
 
 
 def judged(seed, n=1_000, labels=150, *, level=0.5, slope=1.5, signal=True, answers=1, shared=0.0, chances=None):
@@ -154,27 +154,6 @@ def test_a_difference_is_antisymmetric_and_shared_questions_make_it_surer():
     apart = JudgedRows.of(rows.predicted, rows.human)
     unpaired = rate_difference(apart, first, ~first)
     assert one.high - one.low < unpaired.high - unpaired.low
-
-
-def test_influences_carry_the_variance_of_differences():
-    rows, _ = judged(6, n=2_000, labels=800, answers=2, shared=1.0)
-    model = np.arange(2_000) % 2
-    rates, influences = rate_influences(rows, model)
-    found = rate_difference(rows, model == 0, model == 1)
-    assert rates[0] - rates[1] == pytest.approx(found.estimate)
-    error = np.sqrt(np.sum((influences[:, 0] - influences[:, 1]) ** 2))
-    assert (found.high - found.low) / 3.92 == pytest.approx(error, rel=0.1)
-
-
-def test_a_model_that_never_fails_is_not_known_to_be_perfect():
-    model, human = np.arange(80) % 2, np.ones(80)
-    human[:8] = 0
-    rates, influences = rate_influences(JudgedRows.of(np.full(80, 0.5), human), model)
-    assert rates.tolist() == pytest.approx([0.9, 0.9])
-    perfect = rate_influences(JudgedRows.of(np.full(80, 0.5), np.ones(80)), model)[1]
-    assert (np.sum(perfect**2, axis=0) > 0.01**2).all()
-    assert perfect[:, 0] @ perfect[:, 1] == 0
-    assert (np.sum(influences**2, axis=0) > np.sum(perfect**2, axis=0)).all()
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miscal.evidence.judged_rows import JudgedRows, share_interval
-from miscal.evidence.prediction_powered import rate_influences
 from miscal.evidence.rankings import rank, student
 
 
@@ -77,22 +75,6 @@ def test_more_models_cost_more_and_one_model_costs_what_an_interval_costs():
     error = np.sqrt(np.sum(influence[:, 0] ** 2))
     assert (alone.high[0] - alone.low[0]) / error / 2 == pytest.approx(1.96, abs=0.12)
     assert (all_.high[0] - all_.low[0]) / error / 2 > 2.6
-
-
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=5))
-@settings(max_examples=25)
-def test_intervals_of_shares_are_wilsons_for_one_model_and_stay_in_the_unit_range(hits):
-    n = 40
-    human = (np.arange(n)[:, None] < hits).astype(float)
-    rows = JudgedRows.of(np.full(human.size, 0.5), human.ravel())
-    rates, influences = rate_influences(rows, np.tile(np.arange(len(hits)), n))
-    found = rank(rates, influences, shares=True, n_draws=999)
-    assert (found.low >= 0).all()
-    assert (found.high <= 1).all()
-    assert (found.high - found.low > 0.05).all()
-    if len(hits) == 1:
-        low, high = share_interval(rates[0], n)
-        assert (found.low[0], found.high[0]) == pytest.approx((low, high), abs=0.02)
 
 
 def test_few_questions_cost_what_they_cost_at_the_level_of_the_whole_table():

@@ -62,7 +62,6 @@ def rare(n, seed, share, tied, rate=1e-3):
     return f, y, field, rng
 
 
-@pytest.mark.promise("V3")
 @pytest.mark.parametrize("tied", [False, True])
 def test_null_p_values_are_not_too_small_where_outcomes_are_rare(tied):
     p = []

@@ -237,7 +237,6 @@ def unequal(kind, f, field, rng):
 
 
 @pytest.mark.slow
-@pytest.mark.promise("V3")
 @pytest.mark.parametrize("n", [100, 400])
 @pytest.mark.parametrize("kind", ["independent", "with the field", "with the confidence", "few rows"])
 def test_sizes_hold_with_weights(n, kind):
@@ -267,7 +266,6 @@ def test_sizes_hold_with_weights(n, kind):
 
 
 @pytest.mark.slow
-@pytest.mark.promise("V2")
 @pytest.mark.parametrize("n", [100, 1000])
 @pytest.mark.parametrize("with_sign", [False, True])
 def test_limits_lie_below_the_truth_with_weights(n, with_sign):

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miscal.base.errors import InputError
-from miscal.base.vocabulary import vocabulary
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.metrics import MIN_SLICE_ROWS, net_benefit, threshold_grid
-from miscal.findings.decisions import Thresholds, decide, decision_sentence, promise, started
+from miscal.findings.decisions import Thresholds, decide, promise
 from miscal.findings.ledger import find, named_groups
 
 N = 600
@@ -237,59 +236,3 @@ def test_the_grid_lies_in_the_range_of_the_confidences_however_rare_the_event(sc
 def test_thresholds_and_costs_that_make_no_sense_are_refused(threshold, cost, said):
     with pytest.raises(InputError, match=said):
         Thresholds.of(threshold, cost)
-
-
-def test_the_verdict_tells_of_a_broken_promise_alone_and_of_the_rows_acted_on_first():
-    rows, _ = drawn(10, 4000)
-    words = vocabulary("event")
-    assert decision_sentence(None, words) == ""
-    assert decision_sentence(started(decide(rows, rows.confidence, asked(0.5))), words) == ""
-    for side, told in ((rows.confidence >= 0.5, "that are acted on"), (rows.confidence < 0.5, "that are not acted on")):
-        off = replace(rows, correct=np.where(side, 0.0, rows.correct))
-        said = decision_sentence(started(decide(off, rows.confidence, asked(0.5))), words)
-        assert said.startswith(f"Of the {side.sum():,} rows {told} at a threshold of 50 %, 0 % have the event")
-        # a threshold that nobody asked for is no part of the verdict, whatever is broken there
-        unasked = started(decide(off, rows.confidence))
-        assert unasked.before.broken or unasked.before_below.broken
-        assert decision_sentence(unasked, words) == ""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["alone", "grouped", "weighted"])
-def test_intervals_hold_the_rate_of_the_rows_and_the_gain_in_at_least_95_of_100_draws(kind):
-    missed = {"promise": 0, "gain": 0}
-    for seed in range(600):
-        rng = np.random.default_rng(seed)
-        n = 400
-        unit = np.arange(n) // 4 if kind == "grouped" else np.arange(n)
-        f = rng.beta(2, 2, n)
-        # a part of what decides is shared within a group, so that outcomes of equal rate hang together
-        shared = rng.random(n)[unit] if kind == "grouped" else rng.random(n)
-        chance = np.clip(f - 0.2 * np.sin(6 * f), 0.01, 0.99)
-        y = (np.where(rng.random(n) < 0.4, shared, rng.random(n)) < chance).astype(float)
-        weight = rng.lognormal(0, 0.7, n) if kind == "weighted" else None
-        rows = LabelledRows.of(y, f, chance, group=unit if kind == "grouped" else None, weight=weight)
-        corrected = np.clip(f - 0.15, 0, 1)
-        [one] = decide(rows, corrected, asked(cost=(1, 1)), at={0.5: "cost"})
-        weight = np.ones(n) if weight is None else weight
-        inside = f >= 0.5
-        truth = np.average(chance[inside], weights=weight[inside])
-        missed["promise"] += not one.before.low <= truth <= one.before.high
-        gained = ((corrected >= 0.5).astype(float) - inside) * (2 * chance - 1)
-        low, high = one.net_benefit.gain.interval
-        missed["gain"] += not low <= np.average(gained, weights=weight) <= high
-    # 43 of 600 or more happen once in a hundred studies at 5 %
-    assert max(missed.values()) < 43
-
-
-@pytest.mark.slow
-def test_where_promises_are_kept_no_finding_and_no_threshold_is_accused_in_more_than_a_twentieth_of_runs():
-    accused = {"findings": 0, "thresholds": 0}
-    for seed in range(400):
-        rows, rng = drawn(seed, 1500)
-        members = [rng.random(1500) < 0.15 for _ in range(20)]
-        found = decide(rows, rows.confidence, members=members, candidates=20)
-        accused["findings"] += any(one.findings for one in found)
-        accused["thresholds"] += any(one.before.broken or one.before_below.broken for one in found)
-    # 30 of 400 or more happen once in a hundred studies at 5 %
-    assert max(accused.values()) < 30

@@ -20,7 +20,6 @@ def world(seed, n=300):
     return (rng.random(n) < f).astype(float), f, np.clip(f + rng.normal(scale=0.05, size=n), 0, 1), rng
 
 
-@pytest.mark.promise("I10")
 @given(st.integers(0, 2**32 - 1))
 def test_the_residual_is_the_sum_of_its_parts_and_the_order_of_rows_is_irrelevant(seed):
     y, f, expected, rng = world(seed)
@@ -98,7 +97,6 @@ def crossfitted(rng, n, folds=5):
     return y, f, expected, hidden
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 1_000])
 def test_regimes_of_crossfitted_fields_are_confirmed_in_one_draw_of_twenty_at_most(n):

@@ -38,7 +38,6 @@ def test_the_border_is_well_calibrated_in_double_precision():
     assert regimes_of(np.array([-0.05, 0.05, np.nextafter(0.05, 1)]), EPSILON).tolist() == ["good", "good", "under"]
 
 
-@pytest.mark.promise("V6")
 @given(st.integers(1, 60), st.floats(0, 1), st.data())
 def test_the_residual_agrees_with_the_binomial_test_of_scipy(n, confidence, data):
     hits = data.draw(st.integers(0, n))
@@ -69,12 +68,10 @@ def test_right_answers_of_a_sure_model_prove_nothing():
     assert binomial_residual(np.ones(10), np.full(10, 0.95)).p_value > 0.9
 
 
-@pytest.mark.promise("I12")
 def test_an_empty_slice_has_no_residual():
     assert binomial_residual(np.array([]), np.array([])) == MeasureAgainstNull(value=None)
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 30, 300])
 @pytest.mark.parametrize("spread", [0.1, 1.0])

@@ -8,7 +8,7 @@ import pytest
 
 import miscal
 from miscal import metrics
-from miscal.integrations import inspect_report, inspect_scores, stated_scores
+from miscal.integrations import inspect_report, stated_scores
 
 from .conftest import interpreter, run_tool
 
@@ -51,26 +51,6 @@ def test_logs_of_other_machines_are_refused():
         inspect_report.write_report("s3://bucket/log.eval")
 
 
-def found_on(table):
-    return miscal.discover(table, metadata="subject", evidence="test", n_jobs=1, progress=False)
-
-
-@pytest.fixture(scope="module")
-def answers():
-    rng = np.random.default_rng(0)
-    sure = rng.uniform(0.3, 0.7, 120)
-    return {"confidence": sure, "correct": rng.random(120) < sure, "subject": ["a", "b"] * 60}
-
-
-def test_only_samples_of_one_log_of_inspect_are_exported(answers, tmp_path):
-    bare, out = found_on(answers).save(tmp_path / "bare"), tmp_path / "scores.json"
-    with pytest.raises(miscal.MiscalError, match="no column 'sample_id'"):
-        inspect_scores.export_scores(bare, out)
-    with pytest.raises(miscal.MiscalError, match=r"must end in \.json"):
-        inspect_scores.export_scores(bare, tmp_path / "scores.csv")
-    assert not out.exists()
-
-
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory):
     python, folder = interpreter("inspect_ai", "MISCAL_INSPECT_PYTHON"), tmp_path_factory.mktemp("inspect")
@@ -92,27 +72,6 @@ def test_a_real_evaluation_has_the_values_of_miscal_and_a_page_beside_its_log(ev
     run = miscal.load(folder)
     assert (run.summary.n, run.summary.global_.accuracy.value) == (N, pytest.approx(right.mean()))
     assert run.summary.findings[0].columns == ("subject",)
-
-
-@pytest.mark.slow
-def test_corrected_confidences_go_back_into_a_new_log(evaluated, tmp_path):
-    log = Path(evaluated["subjects"]["location"])
-    before, run, scores = log.read_bytes(), log.with_name(f"{log.stem}-miscal"), tmp_path / "corrected.json"
-    assert inspect_scores.export_scores(run, scores) == N
-    python = interpreter("inspect_ai", "MISCAL_INSPECT_PYTHON")
-    run_tool(
-        python, "-c", "from inspect_ai._cli.main import main; main()", "score", log, "--scorer",
-        "inspect_ai/precomputed_scores", "-S", f"scores={scores}", "--action", "append", "--output-file",
-        tmp_path / "new.json", "--display", "none", cwd=tmp_path,
-    )  # fmt: skip
-    assert log.read_bytes() == before
-    field = miscal.load(run).frame("field", wide=True)
-    wanted = dict(zip(field["row"].to_list(), field["corrected"].to_list(), strict=True))
-    for sample in json.loads((tmp_path / "new.json").read_text())["samples"]:
-        first, added = sample["scores"]["says_how_sure"], sample["scores"]["precomputed_scores"]
-        assert added["value"] == first["value"]
-        assert added["metadata"]["confidence"] == pytest.approx(wanted[sample["id"]])
-        assert added["metadata"]["before"] == pytest.approx(first["metadata"]["confidence"] / 100)
 
 
 @pytest.mark.slow

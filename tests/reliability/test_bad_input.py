@@ -173,7 +173,6 @@ def test_good_input_passes(doors, name):
 # --- values -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("I1")
 @pytest.mark.parametrize(("letter", "name"), [(letter, name) for letter in "Xyf" for name in using(letter)])
 def test_values_that_are_not_finite(doors, name, letter):
     columns = dict(zip("Xyf", good(), strict=True))
@@ -182,14 +181,12 @@ def test_values_that_are_not_finite(doors, name, letter):
     refused(doors[name], *columns.values(), "2 of 200", "5, 7")
 
 
-@pytest.mark.promise("I2")
 @pytest.mark.parametrize("name", using("f"))
 def test_confidences_outside_the_unit_interval(doors, name):
     X, y, f = good()
     refused(doors[name], X, y, with_bad(f, 1 + 1e-5), "[0, 1]", "2 of 200", "5, 7")
 
 
-@pytest.mark.promise("I3")
 @pytest.mark.parametrize("name", using("f"))
 def test_confidences_in_percent(doors, name):
     X, y, f = good()
@@ -206,7 +203,6 @@ CODES = {
 }
 
 
-@pytest.mark.promise("I5")
 @pytest.mark.parametrize(
     ("name", "code"),
     # a file is read by rules of its own
@@ -223,7 +219,6 @@ def test_outcomes_of_another_code(doors, name, code):
 IN_MEMORY = [name for name in NAMES if not name.startswith("miscal ")]
 
 
-@pytest.mark.promise("I7")
 @pytest.mark.parametrize(
     ("letter", "name"), [(letter, name) for letter in "Xyf" for name in IN_MEMORY if letter in USES[name]]
 )
@@ -246,7 +241,6 @@ IN_ORDER = {
 
 # scikit-learn's own words on a frame where an array was fitted
 @pytest.mark.filterwarnings("ignore:X has feature names, but MiscalibrationField was fitted without")
-@pytest.mark.promise("I7")
 @pytest.mark.parametrize("name", [*IN_MEMORY, *IN_ORDER])
 def test_the_same_index_in_another_order_is_refused(doors, name):
     X, y, f = good()
@@ -263,20 +257,17 @@ def test_the_same_index_in_another_order_is_refused(doors, name):
         call(*columns.values())
 
 
-@pytest.mark.promise("I7")
 @pytest.mark.parametrize("name", [name for name in IN_MEMORY if "f" in USES[name] and name != "read_triples"])
 def test_probabilities_of_both_classes(doors, name):
     X, y, f = good()
     refused(doors[name], X, y, np.column_stack([1 - f, f]), "second column", "[:, 1]")
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("name", NAMES)
 def test_no_rows(doors, name):
     refused(doors[name], *(one[:0] for one in good()))
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_of_few_rows_are_numbers(name, n):
@@ -285,7 +276,6 @@ def test_metrics_of_few_rows_are_numbers(name, n):
     assert all(np.isfinite(one).all() for one in numbers_in(found))
 
 
-@pytest.mark.promise("I8")
 @pytest.mark.parametrize("n", [1, 19])
 @pytest.mark.parametrize("name", ["fit", "fit, paper", "miscal discover"])
 def test_too_few_rows_to_learn_from(doors, name, n):
@@ -310,7 +300,6 @@ def numbers_in(found):
 # --- types --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("I4")
 @pytest.mark.parametrize("name", METRICS)
 def test_outcomes_of_another_type_give_the_same_bits(name):
     _, y, f = good()
@@ -340,7 +329,6 @@ CARRIERS = {
 
 # scikit-learn's own words on a frame where an array was fitted
 @pytest.mark.filterwarnings("ignore:X has feature names, but MiscalibrationField was fitted without")
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize(
     ("name", "carrier"),
     [*(("estimate", one) for one in CARRIERS), *((name, "pandas") for name in ANSWERING if name != "estimate")],
@@ -352,7 +340,6 @@ def test_answers_do_not_depend_on_the_carrier(field, name, carrier):
     assert [part.tobytes() for part in one] == [part.tobytes() for part in other]
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_do_not_depend_on_the_carrier(name):
     _, y, f = good()
@@ -369,7 +356,6 @@ SMALL = {
 }
 
 
-@pytest.mark.promise("I14")
 @pytest.mark.parametrize("dtype", SMALL)
 def test_inputs_of_few_bits_are_computed_in_single_precision(field, dtype):
     X, _, f = good()
@@ -385,7 +371,6 @@ PAIRS = st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=2, max_size
 WITHOUT_DRAWS = ["smece", "ece", "brier", "log_loss", "reliability_curve", "worst_slice"]
 
 
-@pytest.mark.promise("I10")
 @pytest.mark.parametrize("name", WITHOUT_DRAWS)
 @settings(max_examples=70)
 @given(PAIRS, st.randoms(use_true_random=False))
@@ -403,7 +388,6 @@ def test_the_order_of_rows_is_no_matter(name, pairs, random):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-@pytest.mark.promise("I6")
 @pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("confidence", [0.0, 0.3, 1.0])
 def test_constant_rows_have_their_exact_error(outcome, confidence):
@@ -413,7 +397,6 @@ def test_constant_rows_have_their_exact_error(outcome, confidence):
     assert metrics.brier(y, f) == pytest.approx((outcome - confidence) ** 2, abs=1e-12)
 
 
-@pytest.mark.promise("I6")
 @pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("name", ["miscal discover", "read_triples"])
 def test_one_class_teaches_nothing_and_is_refused(doors, name, outcome):
@@ -422,7 +405,6 @@ def test_one_class_teaches_nothing_and_is_refused(doors, name, outcome):
         doors[name](X, np.full_like(y, outcome), f)
 
 
-@pytest.mark.promise("I17")
 @settings(max_examples=150)
 @given(st.floats(-30, 30), st.integers(0, 1000))
 def test_answers_are_finite_however_far_the_row(power, seed):

@@ -89,7 +89,6 @@ def lying_header(folder):
     return folder / "x.safetensors", "embeddings"
 
 
-@pytest.mark.promise("F7")
 @pytest.mark.parametrize("bomb", [numbers, texts, log, embeddings, lying_header], ids=lambda bomb: bomb.__name__)
 def test_what_unpacks_to_more_than_memory_is_refused(tmp_path, bomb):
     path, kind = bomb(tmp_path)
@@ -102,7 +101,6 @@ def test_what_unpacks_to_more_than_memory_is_refused(tmp_path, bomb):
     assert path.name in told.stdout
 
 
-@pytest.mark.promise("F7")
 @pytest.mark.parametrize("name", ["d.csv", "d.jsonl", "d.tsv"])
 @pytest.mark.parametrize("pack", ["gzip", "zip", "zstandard"])
 def test_compressed_text_is_not_unpacked(tmp_path, name, pack):

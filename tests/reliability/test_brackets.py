@@ -14,7 +14,6 @@ from miscal.report import write_run
 from ..cli.new_rows import rows
 
 
-@pytest.mark.promise("F8")
 @pytest.mark.parametrize(("name", "neighbour"), [("exp[1]", "exp1"), ("exp*", "exp2"), ("exp?", "exp3")])
 def test_a_table_is_read_by_its_exact_name(tmp_path, name, neighbour):
     for place, value in ((name, 1), (neighbour, 2)):
@@ -24,7 +23,6 @@ def test_a_table_is_read_by_its_exact_name(tmp_path, name, neighbour):
     assert read_parquet(path).rows() == scan_parquet(path).collect().rows() == [(1,)]
 
 
-@pytest.mark.promise("F8", cases=2)
 @pytest.mark.usefixtures("few_folds")
 def test_a_run_under_a_folder_with_brackets_is_drawn_and_reads_its_own_tables(tmp_path):
     for place in ("exp[1]", "exp1"):

@@ -152,7 +152,6 @@ OLD, NEW = b"old\n" * 100, b"new\n" * 100
 # --- single files -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("C4", cases=5)
 @faulty
 def test_a_file_that_is_replaced(tmp_path, monkeypatch, capsys, fault):
     each_fault(
@@ -164,7 +163,6 @@ def test_a_file_that_is_replaced(tmp_path, monkeypatch, capsys, fault):
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=5)
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 @faulty
 def test_a_table(tmp_path, monkeypatch, capsys, fault, ending):
@@ -181,7 +179,6 @@ def test_a_table(tmp_path, monkeypatch, capsys, fault, ending):
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=6)
 @faulty
 def test_what_is_imported(tmp_path, monkeypatch, capsys, fault):
     log = lines(tmp_path / "log" / "samples.jsonl", [sample(k, (-1.0, -2.0, -3.0, -0.5)) for k in range(4)])
@@ -196,7 +193,6 @@ def test_what_is_imported(tmp_path, monkeypatch, capsys, fault):
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=2)
 @faulty
 def test_a_cell_that_is_saved(tmp_path, monkeypatch, capsys, fault):
     """Of a study and of the paper's experiments: it is whole or not there, and the others stay."""
@@ -221,10 +217,9 @@ def found(answers_run):
 
 
 def said_otherwise(found):
-    return replace(found, summary=found.summary.model_copy(update={"verdict": "Another verdict."}))
+    return replace(found, summary=found.summary.model_copy(update={"warnings": ("Another warning.",)}))
 
 
-@pytest.mark.promise("C4", cases=20)
 @mostly_slow("no space", "Ctrl-C")
 def test_a_folder_of_files_that_is_replaced(tmp_path, monkeypatch, capsys, fault):
     def write(folder, content):
@@ -246,7 +241,6 @@ def test_a_folder_of_files_that_is_replaced(tmp_path, monkeypatch, capsys, fault
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=36)
 @mostly_slow()
 def test_the_run_of_a_discovery(tmp_path, monkeypatch, capsys, fault, found):
     (tmp_path / "old").mkdir()
@@ -266,7 +260,6 @@ def test_the_run_of_a_discovery(tmp_path, monkeypatch, capsys, fault, found):
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=5)
 @mostly_slow("no space")
 def test_a_report_that_is_drawn_again(tmp_path, monkeypatch, capsys, fault, found):
     write_run(found, tmp_path / "run")
@@ -295,7 +288,6 @@ class Audited:
         return json.dumps({"null": self.text})
 
 
-@pytest.mark.promise("C4", cases=15)
 @mostly_slow("no space")
 def test_an_audit_of_a_run_that_was_audited_before(tmp_path, monkeypatch, capsys, fault, found):
     write_run(found, tmp_path / "run", report=False)
@@ -318,7 +310,6 @@ def test_an_audit_of_a_run_that_was_audited_before(tmp_path, monkeypatch, capsys
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=11)
 @mostly_slow("no space", "Ctrl-C")
 def test_a_comparison(tmp_path, monkeypatch, capsys, fault):
     states = []
@@ -334,7 +325,6 @@ def test_a_comparison(tmp_path, monkeypatch, capsys, fault):
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=9)
 @pytest.mark.parametrize("before", ["nothing", "an empty folder", "a field"])
 @mostly_slow("no space", "Ctrl-C")
 def test_a_field_that_python_saves(tmp_path, monkeypatch, capsys, fault, before):
@@ -369,7 +359,6 @@ def model(tmp_path_factory):
     return fitted(tmp_path_factory.mktemp("model") / "field", features="age,count,one,kind")
 
 
-@pytest.mark.promise("C4", cases=39)
 @pytest.mark.parametrize("ending", [".parquet", *(pytest.param(x, marks=pytest.mark.slow) for x in (".csv", ".jsonl"))])
 @mostly_slow()
 def test_corrections_in_pieces(tmp_path, monkeypatch, capsys, fault, ending, model):
@@ -385,7 +374,6 @@ def test_corrections_in_pieces(tmp_path, monkeypatch, capsys, fault, ending, mod
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=35)
 @mostly_slow("no space")
 def test_scores_in_shards(tmp_path, monkeypatch, capsys, fault):
     """Shards that are finished stay; the folder is that of a whole run as soon as the command is run again."""
@@ -405,7 +393,6 @@ def test_scores_in_shards(tmp_path, monkeypatch, capsys, fault):
     )  # fmt: skip
 
 
-@pytest.mark.promise("C4", cases=20)
 @mostly_slow()
 def test_a_study(tmp_path, monkeypatch, capsys, fault, toy, data):  # noqa: F811 - fixtures
     monkeypatch.setattr(toys, "PAUSE", 0)

@@ -57,7 +57,6 @@ def pages_of(folder, payloads):
 
 
 @pytest.mark.slow
-@pytest.mark.promise("S1", cases=4 * len(PAYLOADS))
 def test_a_run_on_hostile_rows_adds_no_element_to_its_pages(tmp_path):
     """Texts, values, names of columns and of files, through keywords, names of parts, findings and looks."""
     hostile_ones = pages_of(tmp_path, [payload.strip() for payload in PAYLOADS])
@@ -72,7 +71,6 @@ def test_a_run_on_hostile_rows_adds_no_element_to_its_pages(tmp_path):
 # --- csv ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("S3")
 @settings(max_examples=500)
 @given(st.lists(st.text(alphabet=STARTS + " 'a1,\"\u3000\xa0;|", max_size=8), min_size=1, max_size=4, unique=True))
 def test_no_cell_and_no_header_of_a_csv_starts_a_formula(texts):
@@ -83,7 +81,6 @@ def test_no_cell_and_no_header_of_a_csv_starts_a_formula(texts):
             assert cell.startswith("'") or not re.match(rf"[\s\0]*[{re.escape(STARTS)}]", cell)
 
 
-@pytest.mark.promise("S3")
 @pytest.mark.parametrize("start", [*STARTS, " =", "\u3000@"])
 def test_tables_of_a_study_and_of_corrections(tmp_path, start):
     text = f"{start}HYPERLINK(1)"
@@ -122,7 +119,6 @@ FAILURES = {
 }
 
 
-@pytest.mark.promise("S9", cases=len(CANARIES))
 @pytest.mark.parametrize("debug", [False, True], ids=["plain", "debug"])
 @pytest.mark.parametrize("failure", FAILURES)
 def test_no_failure_tells_a_secret(tmp_path, monkeypatch, capfd, failure, debug):
@@ -140,7 +136,6 @@ def test_no_failure_tells_a_secret(tmp_path, monkeypatch, capfd, failure, debug)
 
 
 @pytest.mark.slow
-@pytest.mark.promise("S9", cases=len(CANARIES))
 def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path, monkeypatch):
     for name, value in CANARIES.items():
         monkeypatch.setenv(name, value)
@@ -152,7 +147,6 @@ def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path, monkeypatc
 # --- settings -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("S10")
 @pytest.mark.parametrize(
     "content",
     [
@@ -176,7 +170,6 @@ def test_a_plan_runs_nothing_and_knows_its_keys(tmp_path, monkeypatch, content):
     assert not (tmp_path / "pwned").exists()
 
 
-@pytest.mark.promise("S10")
 @pytest.mark.parametrize("value", ["[", "!!python/name:os.system", "2021-99-99"])
 def test_what_is_set_on_the_command_line_is_data_too(tmp_path, value):
     (tmp_path / "plan.yaml").write_text("pairs: ${PAIRS}\n")
@@ -190,7 +183,6 @@ LONG = 1_000_000
 TEXTS = {"one letter": "a", "blanks": " ", "marks": "\u0301", "brackets": "(", "formula": "\t", "lines": "\n"}
 
 
-@pytest.mark.promise("S12")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_million_characters_take_no_time(name):
@@ -204,7 +196,6 @@ def test_a_million_characters_take_no_time(name):
     assert defused(table.select("text")).height == 120
 
 
-@pytest.mark.promise("S12")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("pattern", ["a" + "*a" * 60 + "b", "*" * 5_000 + "b", "[a" * 500, "?" * 5_001])
 def test_patterns_of_columns_take_no_time(pattern):
@@ -213,7 +204,6 @@ def test_patterns_of_columns_take_no_time(pattern):
         read_triples(table, features=pattern)
 
 
-@pytest.mark.promise("S12")
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["x" * LONG, "x" * 1_000 + "\n" * LONG])
 def test_a_name_of_a_million_characters_is_cut_in_messages(name, capfd, tmp_path):
@@ -226,7 +216,6 @@ def test_a_name_of_a_million_characters_is_cut_in_messages(name, capfd, tmp_path
 # --- network ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("S11")
 @pytest.mark.parametrize("address", [("8.8.8.8", 443), ("2001:4860:4860::8888", 443)])
 def test_the_suite_can_reach_no_other_machine(address):
     with pytest.raises(OSError, match="the tests may not reach"):

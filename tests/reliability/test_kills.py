@@ -98,17 +98,14 @@ def killed_fits(tmp_path, kills, *arguments):
     assert left_over(tmp_path) == []
 
 
-@pytest.mark.promise("C2", cases=20)
 def test_a_discovery_that_replaces_a_run(tmp_path, data):
     killed_fits(tmp_path, 20, *discovering(tmp_path, data))
 
 
-@pytest.mark.promise("C2", cases=10)
 def test_the_training_of_the_paper(tmp_path, data):
     killed_fits(tmp_path, 10, "-c", PAPER, data, tmp_path / "run")
 
 
-@pytest.mark.promise("C3", cases=30)
 def test_an_audit(tmp_path, data):
     subprocess.run(**process(*discovering(tmp_path, data)), check=True)
     told = []
@@ -123,7 +120,6 @@ def test_an_audit(tmp_path, data):
     assert left_over(tmp_path) == []
 
 
-@pytest.mark.promise("C3", cases=20)
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 def test_corrections(tmp_path, ending):
     model = fitted(tmp_path / "model", features="age,count,one,kind")

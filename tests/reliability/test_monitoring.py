@@ -78,7 +78,6 @@ def test_the_run_has_what_is_to_be_kept(looked, made):
 # --- faults of the disk -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("C4", cases=24)
 @pytest.mark.parametrize("looks", [0, 1], ids=["the first look", "a later one"])
 @mostly_slow("no space")
 def test_a_look_whose_disk_fails(tmp_path, monkeypatch, capsys, fault, looks, looked, made):
@@ -90,7 +89,6 @@ def test_a_look_whose_disk_fails(tmp_path, monkeypatch, capsys, fault, looks, lo
     )  # fmt: skip
 
 
-@pytest.mark.promise("C13")
 @pytest.mark.parametrize("out", ["/dev/null/monitor", "/proc/none/monitor", "a file", ""])
 def test_a_place_that_cannot_be_written_is_refused_before_any_row_is_read(tmp_path, monkeypatch, capsys, looked, out):
     monkeypatch.chdir(tmp_path)
@@ -117,7 +115,6 @@ monitor(sys.argv[1], sys.argv[2])
 """
 
 
-@pytest.mark.promise("C3", cases=KILLS)
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_look_that_is_killed_counts_its_rows_once(tmp_path, looked, made):
@@ -184,7 +181,6 @@ def kept(folder):
     return state(out)
 
 
-@pytest.mark.promise("F2", "F3")
 @pytest.mark.parametrize("way", ["missing", "empty", "cut", "flipped"])
 @pytest.mark.parametrize("name", sorted(MONITOR_FILES - {"state"}))
 def test_what_is_shown_is_drawn_anew_from_the_state(tmp_path, looked, made, name, way):
@@ -216,7 +212,6 @@ def spoil(path, way):
         (path / "config.json").write_text(json.dumps(config))
 
 
-@pytest.mark.promise("S5", "S6", "C16")
 @pytest.mark.parametrize(
     ("way", "error"),
     [
@@ -275,7 +270,6 @@ ARRAYS = {
 }
 
 
-@pytest.mark.promise("S5")
 @pytest.mark.parametrize("name", [*CHANGES, *ARRAYS])
 def test_a_state_whose_checksums_were_renewed_is_refused_where_it_does_not_fit_together(tmp_path, looked, made, name):
     run = looked(2, tmp_path)
@@ -289,7 +283,6 @@ def test_a_state_whose_checksums_were_renewed_is_refused_where_it_does_not_fit_t
     assert state(tmp_path) == before
 
 
-@pytest.mark.promise("S5")
 def test_a_number_that_is_none_is_damage(tmp_path, looked):
     folder = looked(2, tmp_path) / "monitor"
     path = folder / "state" / "config.json"
@@ -317,7 +310,6 @@ for line in sys.stdin:
 RACES = 20
 
 
-@pytest.mark.promise("C6", cases=RACES)
 @pytest.mark.slow
 def test_two_looks_at_once_lose_no_row(tmp_path, looked, made):
     """Each is counted whole or refused at once; what was refused can be given again."""

@@ -36,7 +36,7 @@ def work(tmp_path_factory, answers_run):
     monitor(work / "run", work / "labelled.csv", out=work / "looks")
     (work / "mine").mkdir()
     (work / "mine" / "thesis.tex").write_text("years of work")
-    for name in ("foreign.csv", "foreign.parquet", "foreign.json", "foreign.html"):
+    for name in ("foreign.csv", "foreign.parquet", "foreign.sql", "foreign.html"):
         (work / name).write_text("years of work")
     for link, to in {"link.csv": "new.csv", "own.csv": "run/summary.json", "elsewhere": "mine"}.items():
         (work / link).symlink_to(work / to)
@@ -49,11 +49,8 @@ def command(*arguments):
 
 FILES = {
     "calibrate": (".csv", lambda work, *out: command("calibrate", work / "run", work / "new.csv", "--out", *out)),
-    "label-next": (
-        ".csv", lambda work, *out: command("label-next", work / "run", work / "new.csv", "--labels", "9", "--out", *out)
-    ),
     "import": (".parquet", lambda work, *out: command("import", "lm-eval", work / "log.jsonl", "--out", *out)),
-    "export": (".json", lambda work, *out: command("export", "inspect", work / "run", "--out", *out)),
+    "export": (".sql", lambda work, *out: command("export", "sql", work / "run", "--out", *out)),
     "report": (".html", lambda work, out, *more: miscal.load(work / "run").report(out)),
 }  # fmt: skip
 """What writes one file, and the ending of its name."""
@@ -96,7 +93,6 @@ KEPT_FOLDERS = {
 }
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize("case", KEPT_FILES)
 @pytest.mark.parametrize("door", FILES)
 def test_no_command_replaces_a_file_that_would_be_lost(work, capsys, door, case):
@@ -110,7 +106,6 @@ def test_no_command_replaces_a_file_that_would_be_lost(work, capsys, door, case)
     assert not list(work.rglob(".miscal-*"))
 
 
-@pytest.mark.promise("C4")
 @pytest.mark.parametrize(
     ("door", "case"),
     # scores may lie beside other files, of other names
@@ -126,7 +121,6 @@ def test_no_command_replaces_a_folder_that_would_be_lost(work, capsys, door, cas
     assert not list(work.rglob(".miscal-*"))
 
 
-@pytest.mark.promise("C4", "C5")
 @pytest.mark.parametrize("door", FILES)
 def test_a_file_is_written_into_a_missing_folder_and_again_when_the_disk_was_full(
     work, tmp_path, monkeypatch, capsys, door

@@ -10,7 +10,7 @@ import pytest
 from miscal.discovery.summary import SCHEMA_VERSION
 from miscal.discovery.tables import schema
 
-from .made_world import EPSILON, NAMES, TOPICS, curve, estimate, keywords, make_world, part_name, scores
+from .made_world import EPSILON, NAMES, TOPICS, curve, estimate, keywords, make_world, scores
 from .visits import browser, drawn, visit
 
 __all__ = ["browser", "drawn", "visit"]
@@ -98,57 +98,16 @@ def regime_entry(name: str, test: pl.DataFrame) -> dict:
     }
 
 
-def subregime_entry(name: str, parent: str, test: pl.DataFrame) -> dict:
-    part = test.filter((pl.col("topic") == name) & (pl.col("regime") == parent))
-    residual = (part["correct"] - part["confidence"]).to_numpy()
+def contents(name: str, test: pl.DataFrame) -> dict:
+    """What is told of a regime beside its numbers: a topic that is commoner in it, words, and typical rows."""
+    topic = next(topic for topic, regime in TOPICS.items() if regime == name)
+    shares = {"n": 300, "share": 0.96, "share_overall": 0.17, "lift": 5.8}
+    odds = {"odds_ratio": 31.4, "interval": [20.1, 44.0], "p_value": 1e-9}
     return {
-        "name": part_name(name),
-        "parent": parent,
-        "field": "total",
-        "n": part.height,
-        "share": part.height / test.height,
-        "accuracy": part["correct"].mean(),
-        "confidence": part["confidence"].mean(),
-        "confirmed": name != "word puzzles",
-        "n_fit": 9 * part.height,
-        "delta": part["delta"].mean(),
-        "residual": {**estimate(float(residual.mean()), 1.96 * residual.std() / part.height**0.5), "p_value": 0.0001},
-        "p_value": 0.0004,
-        "keywords": keywords(name)[:7],
-        "metadata": [
-            {
-                "column": "topic",
-                "value": f"= {name}",
-                "n": 300,
-                "share": 0.96,
-                "share_overall": 0.17,
-                "lift": 5.8,
-                "odds_ratio": 31.4,
-                "interval": [20.1, 44.0],
-                "p_value": 1e-9,
-            },
-            {
-                "column": "length",
-                "value": "> 290",
-                "n": 120,
-                "share": 0.31,
-                "share_overall": 0.25,
-                "lift": 1.2,
-                "odds_ratio": 1.4,
-                "interval": [1.1, 1.7],
-                "p_value": 0.021,
-            },
-        ],
-        "exemplars": part["row"].head(3).to_list(),
-        "visible": {**estimate(0.2 * float(residual.mean())), "p_value": 0.2},
-        "hidden": {**estimate(0.8 * float(residual.mean())), "p_value": 0.0001},
-        "confirmed_parts": {"total": name != "word puzzles", "visible": False, "hidden": name != "word puzzles"},
-        "telling": part.filter(pl.col("correct") == (parent == "under"))["row"].tail(3).to_list(),
+        "metadata": [{"column": "topic", "value": f"= {topic}", **shares, **odds}],
+        "keywords": keywords(topic)[:7],
+        "exemplars": test.filter(pl.col("regime") == name)["row"].head(3).to_list(),
     }
-
-
-def hidden_part(part: dict, topic: str) -> dict:
-    return {**part, "name": part_name(topic, "rather "), "field": "hidden"}
 
 
 def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
@@ -156,13 +115,7 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
     slices = {"all": test, **{name: test.filter(pl.col("regime") == name) for name in NAMES}}
     edges = np.linspace(-0.5, 0.5, 41)
     shares = {name: slices[name].height / test.height for name in NAMES}
-    parts = [
-        (name, parent)
-        for name, parent in TOPICS.items()
-        if parent != "good" and (slices[parent]["topic"] == name).any()
-    ]
     residual = float((test["correct"] - test["confidence"]).mean())
-    told = [subregime_entry(name, parent, test) for name, parent in parts]
     return {
         "schema_version": SCHEMA_VERSION,
         "n": world.height,
@@ -188,7 +141,10 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "correlation_with_confidence": -0.41,
             "structure": True,
         },
-        "regimes": [regime_entry(name, test) for name in NAMES],
+        "regimes": [
+            regime_entry(name, test) | (contents(name, test) if name in {*test["regime"]} - {"good"} else {})
+            for name in NAMES
+        ],
         # smECE is not measured where regimes are cut by the hidden field
         "hidden_regimes": [
             {**regime_entry(name, test), "smece": {"value": None, "interval": None, "floor": None, "p_value": None}}
@@ -210,11 +166,6 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
             "action": "Use the correction: log loss 0.640 to 0.520 on rows that it has not seen.",
         },
         "plain": PLAIN,
-        "verdict": "Hidden miscalibration was found, which no reliability diagram can show. On the "
-        f"{test.height:,} test rows, from which nothing was learned, its average size is at least 0.094 (one-sided "
-        "95 % confidence limit). Compared with rows of similar confidence, the model is right less often on "
-        '"topic = contract law" (by 0.20), more often on "topic = geography" (by 0.21) and less often on '
-        '"topic = chemistry" (by 0.12).',
         "warnings": ["214 rows share their input with another row; each such group was kept on one side of the split."],
         "correction": {
             method: {name: scores(part, shrink) for name, part in slices.items()}
@@ -242,7 +193,6 @@ def summarise(world: pl.DataFrame, epsilon: float = EPSILON) -> dict:
                 )
             ],
         },
-        "subregimes": [*told, *(hidden_part(part, name) for part, (name, _) in zip(told[:2], parts, strict=False))],
         "findings": [FINDING],
         "findings_method": METHOD,
         "timing": {"read": 0.21, "fit": 31.42, "audit": 4.2, "map": 2.9, "total": 38.73},
@@ -293,12 +243,7 @@ def null_summary(summary: dict) -> dict:
             "reason": "Of 1,234 groups tested, none differs from rows of equal confidence beyond chance.",
             "action": "There is nothing to correct. About 200 rows would show errors half as large.",
         },
-        "verdict": "No hidden miscalibration was found: on the rows used for learning, the inputs did not help to "
-        f"predict errors beyond what the confidence says. This test set of {summary['n_test']:,} rows would have "
-        "detected an average size of 0.041 or more with 80 % power, provided that the estimated field had the right "
-        "sign on every row.",
         "warnings": [],
-        "subregimes": [],
         "hidden_regimes": [],
         "findings": [],
         "selection": {"chosen": {}, "candidates": []},
@@ -320,12 +265,12 @@ class RunMaker:
     def __call__(self, n: int = 500, *, kind: str = "full", seed: int = 0, payload: str = "", edit=None) -> Path:
         world = make_world(n, seed, flat=kind == "empty")
         if kind == "empty":
-            world = world.with_columns(regime=pl.lit("good"), subregime=pl.lit(None, pl.String))
+            world = world.with_columns(regime=pl.lit("good"))
         summary = summarise(world)
         points = world.rename({"topic": "meta.topic", "length": "meta.length"}).drop("supported")
         if kind == "empty":
             summary, points = null_summary(summary), points.drop("text", "meta.topic", "meta.length")
-            points = points.with_columns(hidden_subregime=pl.lit(None, pl.String), hidden_regime=pl.lit("good"))
+            points = points.with_columns(hidden_regime=pl.lit("good"))
         if payload:
             summary, points = hostile(summary, points, payload)
         if edit:
@@ -337,7 +282,7 @@ class RunMaker:
         run = self.folder / f"run{len(list(self.folder.glob('run*')))}"
         run.mkdir(parents=True)
         world.select(
-            *("row", "split", "confidence", "correct", "delta", "mass", "regime", "subregime", "corrected"),
+            *("row", "split", "confidence", "correct", "delta", "mass", "regime", "corrected"),
             *("visible", "hidden", "supported"),
         ).write_parquet(run / "field.parquet")
         points.write_parquet(run / "map.parquet")
@@ -371,19 +316,14 @@ def hostile(summary: dict, points: pl.DataFrame, payload: str) -> tuple[dict, pl
     points = points.with_columns(
         pl.format("{} {}", pl.lit(payload), pl.col("text")).alias("text"),
         pl.lit(payload).alias("meta.topic"),
-        pl.when(pl.col("subregime").is_not_null()).then(pl.lit(payload)).alias("subregime"),
-        pl.when(pl.col("hidden_subregime").is_not_null()).then(pl.lit(payload)).alias("hidden_subregime"),
         pl.lit(payload).alias(f"meta.{payload}"),
     )
-    for card in summary["subregimes"]:
-        card.update(
-            name=payload,
-            keywords=[payload],
-            metadata=[{**item, "column": payload, "value": payload} for item in card["metadata"]],
-        )
+    for one in summary["regimes"]:
+        named = [{**item, "column": payload, "value": payload} for item in one.get("metadata", ())]
+        one.update(keywords=[payload], metadata=named)
     summary["findings"] = [{**FINDING, "description": payload, "columns": [payload], "aliases": [payload]}]
     lines = dict.fromkeys(("headline", "reason", "action"), payload)
-    summary.update(verdict=payload, warnings=[payload], alarms=[payload], answer=lines)
+    summary.update(warnings=[payload], alarms=[payload], answer=lines)
     summary["data"].update(path=f"dir/{payload}", x_source=payload)
     summary["data"]["columns"].update(confidence=payload, metadata=[payload])
     summary["settings"][payload] = payload

@@ -27,10 +27,6 @@ def keywords(topic: str) -> list[str]:
     return [word.lower() for word in WORDS[topic].split() if len(word) > 5]
 
 
-def part_name(topic: str, before: str = "") -> str:
-    return f"{before}topic = {topic} (5.8x): " + ", ".join(keywords(topic)[:3])
-
-
 def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
     """Rows with topics; the topic decides the sign of the field unless the world is flat."""
     rng = np.random.default_rng(seed)
@@ -58,18 +54,10 @@ def make_world(n: int, seed: int, flat: bool) -> pl.DataFrame:
             "delta": delta,
             "mass": rng.gamma(9, 8, n),
             "regime": regime,
-            "subregime": [
-                part_name(topic) if TOPICS[topic] == kind != "good" else None
-                for topic, kind in zip(topics, regime, strict=True)
-            ],
             "corrected": np.clip(confidence + 0.9 * delta, 0, 1),
             "visible": visible,
             "hidden": delta - visible,
             "hidden_regime": hidden_regime,
-            "hidden_subregime": [
-                part_name(topic, "rather ") if TOPICS[topic] == kind != "good" else None
-                for topic, kind in zip(topics, hidden_regime, strict=True)
-            ],
             "supported": np.ones(n, bool),
             "raw_1": raw[:, 0],
             "raw_2": raw[:, 1],

@@ -2,7 +2,6 @@
 
 import pytest
 
-from .conftest import all_evidence
 from .made_decisions import with_decisions
 from .visits import BROWSED, HOSTILE, Visit
 
@@ -21,63 +20,6 @@ def test_hover_shows_the_text(visit):
     assert not tip.is_visible()
 
 
-def test_brushing_fills_the_table_and_links_the_panes(visit):
-    seen = visit()
-    raw_before = seen.colours_drawn("raw")
-    assert seen.page.locator("#chosen-rows").is_hidden()
-    seen.drag(right=0.5)
-    sentence = seen.page.locator("#chosen .sentence").inner_text()
-    n = int(sentence.split()[0].replace(",", ""))
-    assert 0 < n < 400
-    assert seen.page.locator(".rows tbody tr").count() == min(n, 50)
-    assert len(seen.page.locator("#chosen-rows textarea").input_value().split(",")) == n
-    assert seen.colours_drawn("raw") != raw_before
-    facts = seen.page.locator("#chosen .facts").inner_text()
-    assert "accuracy" in facts
-    assert "mean residual" in facts
-    seen.page.get_by_role("button", name="Clear selection").click()
-    assert seen.page.locator("#chosen-rows").is_hidden()
-    assert seen.colours_drawn("raw") == raw_before
-
-
-def test_the_summary_of_the_selection_is_right(visit):
-    seen = visit()
-    seen.drag()
-    expected = seen.page.evaluate(
-        "() => { const m = JSON.parse(document.getElementById('map-data').textContent);"
-        "const mean = (a) => a.reduce((s, v) => s + v, 0) / a.length;"
-        "return [mean(m.correct), mean(m.confidence), mean(m.correct) - mean(m.confidence)]; }"
-    )
-    facts = seen.page.locator("#chosen .facts dd").all_inner_texts()
-    assert seen.page.locator("#chosen .sentence").inner_text().startswith("400 of 400 rows")
-    numbers = [float(text.replace("\u2212", "-").rstrip("points %\u202f")) for text in facts[:3]]
-    assert numbers == pytest.approx([100 * value for value in expected], abs=0.06)
-
-
-def test_lasso_shift_and_alt(visit):
-    seen = visit()
-    seen.open("atlas")
-    seen.page.get_by_role("button", name="Lasso").click()
-    box = seen.plane()
-    seen.page.mouse.move(box["x"] + 10, box["y"] + 10)
-    seen.page.mouse.down()
-    for x, y in ((0.95, 0.05), (0.95, 0.95), (0.05, 0.95)):
-        seen.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
-    seen.page.mouse.up()
-    first = seen.page.locator("#chosen-rows textarea").input_value()
-    assert len(first.split(",")) > 100
-    seen.page.get_by_role("button", name="Box").click()
-    seen.page.keyboard.down("Alt")
-    seen.drag(right=0.5)
-    seen.page.keyboard.up("Alt")
-    fewer = seen.page.locator("#chosen-rows textarea").input_value()
-    assert 0 < len(fewer.split(",")) < len(first.split(","))
-    seen.page.keyboard.down("Shift")
-    seen.drag()
-    seen.page.keyboard.up("Shift")
-    assert len(seen.page.locator("#chosen-rows textarea").input_value().split(",")) == 400
-
-
 def test_every_colouring_draws_and_names_itself(visit):
     seen = visit()
     seen.open("atlas")
@@ -93,42 +35,6 @@ def test_every_colouring_draws_and_names_itself(visit):
         drawn[name] = tuple(seen.colours_drawn())
         assert seen.page.locator("#legend").inner_text().strip()
     assert len(set(drawn.values())) == len(names)
-
-
-def test_the_legend_selects_and_a_card_shows_its_rows(visit):
-    seen = visit(n=1000)
-    seen.open("atlas")
-    seen.page.locator("#colour").select_option(label="Regime")
-    button = seen.page.locator("#legend button").filter(has_text="over-confident")
-    n = button.locator(".level-n").inner_text()
-    button.click()
-    assert seen.page.locator("#chosen .sentence").inner_text().startswith(f"{n} of 1,000 rows")
-    seen.open("subregimes")
-    seen.page.locator(".card .show").first.click()
-    assert "topic = contract law" in seen.page.locator("#chosen .sentence").inner_text()
-
-
-def test_search_selects_by_text(visit):
-    seen = visit()
-    seen.open("atlas")
-    seen.page.locator("#search").fill("RIVER")
-    rows = seen.page.locator(".rows tbody tr .wide").all_inner_texts()
-    assert rows
-    assert all("river" in text for text in rows)
-
-
-def test_the_table_sorts(visit):
-    seen = visit()
-    seen.drag()
-    read = lambda: [  # noqa: E731
-        float(text.split("\u202f")[0]) for text in seen.page.locator(".rows tbody td:nth-child(4)").all_inner_texts()
-    ]
-    confidence = seen.page.locator("#chosen-rows").get_by_role("button", name="Confidence", exact=True)
-    confidence.click()
-    assert read() == sorted(read())
-    confidence.click()
-    assert read() == sorted(read(), reverse=True)
-    assert seen.page.evaluate("document.activeElement.textContent") == "Confidence"
 
 
 def test_the_table_of_a_column_sorts_by_every_heading(visit):
@@ -161,26 +67,22 @@ def test_a_value_leads_to_its_finding(visit):
     assert seen.page.locator("#finding-1 + tr .facts").is_visible()
 
 
-def test_the_keyboard_alone_reads_and_selects(visit):
+def test_the_keyboard_alone_reads(visit):
     seen = visit()
     seen.plane()
     seen.page.locator("[data-pane=learned] .overlay").focus()
     seen.page.keyboard.press("ArrowRight")
     first = seen.page.locator("#spoken").text_content()
-    seen.page.keyboard.press("ArrowRight")
-    # a busy machine draws the next row a frame later
     changed = "said => !['', said].includes(document.querySelector('#spoken').textContent)"
+    for _ in range(3):  # the page may scroll late on a busy machine, which takes the row away
+        seen.page.keyboard.press("ArrowRight")
+        seen.page.wait_for_timeout(80)
     seen.wait(changed, first)
-    seen.page.keyboard.press("Enter")
-    assert seen.page.locator("#chosen .sentence").inner_text().startswith("1 of 400")
-    seen.page.keyboard.press("Escape")
-    assert seen.page.locator("#chosen-rows").is_hidden()
 
 
 def test_a_tap_reads_a_row_and_it_stays(visit):
     seen = visit(viewport={"width": 390, "height": 844}, has_touch=True)
     seen.open("atlas")
-    seen.page.get_by_role("button", name="Move").click()
     box, data = seen.plane(), seen.data()
     x, y = data["x"][0] / 4095, 1 - data["y"][0] / 4095
     seen.page.touchscreen.tap(box["x"] + 10 + x * (box["width"] - 20), box["y"] + 10 + y * (box["height"] - 20))
@@ -188,22 +90,9 @@ def test_a_tap_reads_a_row_and_it_stays(visit):
     assert data["text"][0] in seen.page.locator("#tip").inner_text()
 
 
-def test_zoom_changes_the_view_and_comes_back(visit):
-    seen = visit()
-    seen.plane()
-    before = seen.colours_drawn()
-    figure = seen.page.locator("[data-pane=learned]")
-    figure.get_by_role("button", name="Zoom in").click()
-    assert seen.colours_drawn() != before
-    figure.get_by_role("button", name="Reset to the whole map").click()
-    assert seen.colours_drawn() == before
-
-
-@pytest.mark.promise("S1")
 def test_hostile_texts_do_nothing(visit):
     plain, hostile = visit(payload="x"), visit(payload=HOSTILE)
     for seen in (plain, hostile):
-        seen.drag()
         seen.point_at_a_row()
         for label in seen.page.locator("#colour option").all_inner_texts()[:9]:
             seen.page.locator("#colour").select_option(index=0)
@@ -214,7 +103,6 @@ def test_hostile_texts_do_nothing(visit):
     assert hostile.page.evaluate("window.hit") is None
 
 
-@pytest.mark.promise("S2")
 def test_the_policy_stops_what_is_not_ours(browser, drawn):
     """The watch itself works: a foreign script and a request are refused and seen."""
     seen = Visit(browser, drawn(300))
@@ -260,23 +148,6 @@ def test_print_shows_the_drawing_instead_of_the_map(visit):
     assert seen.page.locator(".map-static").is_visible()
     assert seen.page.locator("#map-live").is_hidden()
     assert len(seen.page.pdf()) > 10_000
-
-
-def test_a_run_in_which_every_row_is_evaluated_speaks_of_no_test_set(visit):
-    def every_row(summary):
-        all_evidence(summary)
-        summary["verdict"] = "A verdict."
-
-    seen = visit(edit=every_row)
-    seen.drag()
-    assert "400 of 400 rows are selected" in seen.page.locator("#chosen .sentence").inner_text()
-
-
-def test_a_part_by_what_is_hidden_shows_its_rows(visit):
-    seen = visit(n=1000)
-    seen.open("subregimes")
-    seen.page.locator(".card .show[data-field=hidden]").first.click()
-    assert seen.page.locator("#chosen .sentence").inner_text().partition("(")[2].startswith("rather topic")
 
 
 def test_the_slider_shows_one_threshold_after_the_other(visit):

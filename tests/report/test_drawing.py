@@ -112,7 +112,6 @@ def test_many_numbers_stay_numbers_and_undefined_ones_are_null():
     assert values[1] == 0.1429
 
 
-@pytest.mark.promise("F9")
 @given(n=st.integers(0, 300), most=st.integers(1, 100))
 def test_a_sample_keeps_order_and_size(n, most):
     rows = sample(pl.DataFrame({"row": range(n)}), most)["row"].to_list()

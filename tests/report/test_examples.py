@@ -1,7 +1,5 @@
 """Examples tell rows apart: texts from where they differ, telling rows first, columns where there is no text."""
 
-import json
-
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,25 +41,6 @@ def test_texts_that_begin_alike_are_shown_where_they_differ(beginning, ends):
 def test_texts_that_share_little_stay_whole(texts):
     assert from_difference(texts) == texts
     assert shortened_texts(texts, HEAD + 2 * BACK) == texts
-
-
-def cards(page: str) -> list[str]:
-    return page.split("<article")[1:]
-
-
-def test_the_telling_rows_come_first_under_what_they_are(make_run):
-    run = make_run(3000)
-    page = render(run).read_text(encoding="utf-8")
-    field = pl.read_parquet(run / "field.parquet")
-    parts = json.loads((run / "summary.json").read_text())["subregimes"]
-    # hidden parts stand before those of the whole field
-    parts.sort(key=lambda part: part["field"] != "hidden")
-    for part, card in zip(parts, cards(page), strict=True):
-        over = part["parent"] == "over"
-        head, right = ("Wrong, the surest first", 0) if over else ("Right, the least sure first", 1)
-        places = [card.index(f"Row {row:,}: ") for row in part["telling"]]
-        assert card.index(head) < min(places) <= max(places) < card.index("Typical")
-        assert all(field["correct"][row] == right for row in part["telling"])
 
 
 def test_rows_without_texts_are_told_by_the_columns_in_which_they_stand_out(make_run):

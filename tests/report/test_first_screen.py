@@ -19,7 +19,7 @@ MOST_WORDS, MOST_ON_THE_PAGE = 200, 1500
 LINE = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 BEFORE = {
     *("findings", "notes", "verdict", "columns", "decisions", "over-time", "atlas", "corrections", "reliability"),
-    *("regimes", "subregimes", "histogram", "making", "glossary"),
+    *("regimes", "histogram", "making", "glossary"),
 }
 """Sections that the page had before it opened with an answer: alarms and warnings are notes now."""
 
@@ -172,7 +172,7 @@ def nothing_known(summary):
     for scores in summary["correction"].values():
         scores["all"].update(smece=None, log_loss=None, brier=None)
     summary["field"].update(std=None, std_hidden=None, std_visible=None)
-    summary.update(findings_method=None, findings=[], subregimes=[], hidden_regimes=[], warnings=[])
+    summary.update(findings_method=None, findings=[], hidden_regimes=[], warnings=[])
 
 
 @pytest.mark.parametrize("kind", ["full", "empty"])

@@ -121,7 +121,7 @@ def test_paper_holds_every_section_and_nothing_is_wider_than_it(browser, drawn, 
     page.emulate_media(media="print")
     if scripts:
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    for place in ("#answer h1", "#finding-1 + tr .facts", "#verdict .sentence >> nth=0", "#corrections table >> nth=0"):
+    for place in ("#answer h1", "#finding-1 + tr .facts", "#verdict .tiles", "#corrections table >> nth=0"):
         assert page.locator(place).is_visible(), place
     assert page.locator("#making dl").first.is_visible()
     assert page.locator(".doors").is_hidden()

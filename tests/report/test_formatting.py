@@ -43,7 +43,6 @@ def test_settings_of_any_kind_have_words(value):
         text.encode()
 
 
-@pytest.mark.promise("F5")
 @settings(max_examples=100)
 @given(text=st.text(st.characters(), max_size=200))
 def test_cleaned_text_can_be_written_and_parsed(text):
@@ -54,12 +53,10 @@ def test_cleaned_text_can_be_written_and_parsed(text):
     assert texts.clean(cleaned) == cleaned
 
 
-@pytest.mark.promise("F5")
 def test_lone_surrogates_and_nul_become_the_replacement_character():
     assert texts.clean("a\ud800b\x00c\n") == "a\ufffdb\ufffdc\n"
 
 
-@pytest.mark.promise("S12")
 @given(text=st.text(max_size=300), length=st.integers(1, 50))
 def test_short_texts_stay_and_long_ones_tell_their_length(text, length):
     cut = texts.short(text, length)
@@ -70,7 +67,6 @@ def test_short_texts_stay_and_long_ones_tell_their_length(text, length):
         assert f"{len(text):,} characters" in cut
 
 
-@pytest.mark.promise("S12")
 def test_a_million_characters_are_cut():
     assert len(texts.short("x" * 1_000_000, 80)) < 120
 

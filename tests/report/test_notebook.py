@@ -29,7 +29,6 @@ def test_it_stays_small_whatever_was_found(make_run, words):
     assert len(shown(make_run(600, edit=many(words))).encode()) < 60_000
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_add_no_element_and_nothing_runs_or_leads_away(make_run, payload):
     page, plain = (Page(shown(make_run(120, payload=text))) for text in (payload, "x"))

@@ -26,7 +26,6 @@ def paths(value, before=()):
         yield from paths(value[0], (*before, 0))
 
 
-@pytest.mark.promise("F3")
 def test_a_missing_key_is_a_typed_error_or_harmless(make_run):
     run = make_run(120)
     original = (run / "summary.json").read_text()
@@ -53,7 +52,6 @@ def test_the_missing_key_is_named(make_run):
         render(make_run(120, edit=lambda summary: summary["regimes"][0].pop("residual")))
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema_version": 5}', "\ufeff{}", "[" * 100_000])
 def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
     run = make_run(120)
@@ -62,13 +60,11 @@ def test_a_damaged_summary_is_a_corrupt_file(make_run, content):
         render(run)
 
 
-@pytest.mark.promise("C16")
 def test_a_newer_summary_is_refused(make_run):
     with pytest.raises(MismatchError, match="newer"):
         render(make_run(120, edit=lambda summary: summary.update(schema_version=99)))
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize("name", ["summary.json", "field.parquet", "map.parquet"])
 def test_a_missing_file_is_named(make_run, name):
     run = make_run(120)
@@ -77,7 +73,6 @@ def test_a_missing_file_is_named(make_run, name):
         render(run)
 
 
-@pytest.mark.promise("F2")
 @pytest.mark.parametrize("name", ["field.parquet", "map.parquet", "columns.parquet"])
 @pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
 def test_a_truncated_table_is_a_corrupt_file(make_run, name, kept):
@@ -88,7 +83,6 @@ def test_a_truncated_table_is_a_corrupt_file(make_run, name, kept):
         render(run)
 
 
-@pytest.mark.promise("F1")
 def test_a_missing_column_is_named(make_run):
     run = make_run(120)
     pl.read_parquet(run / "map.parquet").drop("learned_2").write_parquet(run / "map.parquet")
@@ -96,7 +90,6 @@ def test_a_missing_column_is_named(make_run):
         render(run)
 
 
-@pytest.mark.promise("F2")
 @pytest.mark.parametrize("condition", ["{", "{}", "[]", "null", '{"kind": "value"}', '{"kind": "no such kind"}'])
 def test_a_table_of_columns_without_conditions_is_a_corrupt_file(make_run, condition):
     run = make_run(120)
@@ -106,7 +99,6 @@ def test_a_table_of_columns_without_conditions_is_a_corrupt_file(make_run, condi
         render(run)
 
 
-@pytest.mark.promise("C4")
 def test_a_failed_run_leaves_the_old_page(make_run):
     run = make_run(120)
     before = render(run).read_bytes()
@@ -118,7 +110,6 @@ def test_a_failed_run_leaves_the_old_page(make_run):
     assert sorted(os.listdir(run)) == kept
 
 
-@pytest.mark.promise("C13")
 def test_an_unwritable_place_is_a_file_error(make_run):
     run = make_run(120)
     (run / "report.html").mkdir()

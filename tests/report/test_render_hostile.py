@@ -27,14 +27,12 @@ def check_embedding(value):
     assert json.loads(page.data[0]) == value
 
 
-@pytest.mark.promise("S1")
 @settings(max_examples=300)
 @given(TEXTS)
 def test_data_comes_back_from_the_page_and_ends_no_element(value):
     check_embedding(value)
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.slow
 @settings(max_examples=3000)
 @given(TEXTS)
@@ -54,14 +52,12 @@ def check_harmless(page, plain_tags):
     assert all(link.startswith("#") or link == "data:," for link in links)
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_in_every_sink_add_no_element(make_run, plain_tags, payload):
     page = Page(build(read_source(make_run(120, payload=payload))))
     check_harmless(page, plain_tags)
 
 
-@pytest.mark.promise("S1")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=st.text(st.sampled_from("<>&\"'`/=-!{}% scriptonea\u2028\u00e9\\"), min_size=1, max_size=40))
 def test_random_markup_in_every_sink_adds_no_element(make_run, plain_tags, payload):
@@ -69,7 +65,6 @@ def test_random_markup_in_every_sink_adds_no_element(make_run, plain_tags, paylo
     check_harmless(Page(build(read_source(make_run(120, payload=payload)))), plain_tags)
 
 
-@pytest.mark.promise("S12")
 def test_long_names_and_texts_are_cut_and_their_number_told(make_run):
     run = make_run(120, payload="y" * 100_000)
     page = render(run)
@@ -77,13 +72,11 @@ def test_long_names_and_texts_are_cut_and_their_number_told(make_run):
     assert "characters)" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.promise("F5")
 def test_lone_surrogates_are_shown_as_replacement_characters(make_run):
     run = make_run(120, edit=lambda summary: summary.update(warnings=["bad \ud800 byte \x00"]))
     assert "bad \ufffd byte \ufffd" in page_of(run).visible
 
 
-@pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_code(make_run):
     text = render(make_run(120)).read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
@@ -96,7 +89,6 @@ def test_the_policy_names_exactly_our_code(make_run):
     assert f"style-src '{digest(style)}'" in policy
 
 
-@pytest.mark.promise("S2")
 def test_the_page_names_no_other_place(make_run):
     text = render(make_run(120)).read_text(encoding="utf-8")
     assert not re.findall(r"""(?:https?:)?//[a-z]+\.|\bimport\s*\(|@import|url\(""", text)

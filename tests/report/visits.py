@@ -74,13 +74,6 @@ class Visit:
         canvas.scroll_into_view_if_needed()
         return canvas.bounding_box()
 
-    def drag(self, left=0.01, top=0.01, right=0.99, bottom=0.99, pane="learned"):
-        box = self.plane(pane)
-        self.page.mouse.move(box["x"] + left * box["width"], box["y"] + top * box["height"])
-        self.page.mouse.down()
-        self.page.mouse.move(box["x"] + right * box["width"], box["y"] + bottom * box["height"], steps=4)
-        self.page.mouse.up()
-
     def point_at_a_row(self):
         """Move to where the row nearest the middle of the learned pane is drawn, and give back its index."""
         box = self.plane()

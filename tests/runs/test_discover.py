@@ -139,7 +139,6 @@ def test_columns_may_be_named_by_numbers_as_pandas_names_them():
         assert list(got.metadata) == [str(at["asked"])]
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_a_column_without_a_name_is_read_and_plays_no_part(ending, tmp_path):
     """Pandas writes its index so."""
@@ -246,7 +245,7 @@ def test_what_cannot_be_meant_is_refused(call, said):
 
 # --- the options are those of the command -------------------------------------------------------------------------
 
-ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown", "verbose"}
+ONLY_OF_THE_COMMAND = {"data", "out", "overwrite", "json", "markdown"}
 ONLY_OF_PYTHON = {"data", "y", "n_jobs", "progress"}
 
 
@@ -325,7 +324,6 @@ def test_tables_are_frames_of_the_kind_that_came_in_with_its_index(found):
     assert found.field.index.equals(frame.index)
     np.testing.assert_array_equal(found.field["predicted"], frame["risk"])
     assert len(found.decisions) == len(found.summary.decisions)
-    assert found.verdict == found.summary.verdict
 
 
 def test_the_map_is_drawn_when_it_is_asked_for_and_is_the_one_that_is_saved(found, tmp_path, monkeypatch):
@@ -584,8 +582,7 @@ def test_the_drawings_of_a_run(found, tmp_path):
         axes = pyplot.subplots()[1]
         assert run.plot.findings(ax=axes).ax_ is axes
         assert set(run.plot.reliability(by="region").curves) == {"north", "south"}
-        drawn = [run.plot.map(), run.plot.field("region"), run.plot.decisions(), run.plot.reliability(corrected=True)]
-        assert all(one.alt_text for one in drawn)
+        assert run.plot.reliability(corrected=True).alt_text
         whole = run.plot()
         assert [one.number for one in whole.groups] == [*range(len(run.summary.findings) + 1)]
         assert run.summary.answer.reason in whole.alt_text

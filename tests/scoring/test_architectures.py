@@ -61,7 +61,6 @@ def test_predictions_are_far_from_flat(scorer):
     assert max(np.ptp(values) for values in log_probs) > 0.05
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("form", ["letter", "text"])
 @pytest.mark.parametrize("batch_tokens", [1, 300])
 def test_batch_size_order_and_padding_change_nothing(scorer, form, batch_tokens):

@@ -116,14 +116,12 @@ def test_options_of_the_other_engine_are_refused(monkeypatch):
         choose_batch_workers("local", workers=2)
 
 
-@pytest.mark.promise("C10")
 def test_processes_equal_this_process(tmp_path, llama_folder):
     spec = ModelSpec(str(llama_folder), dtype="float32", threads=1)
     here = run(spec, tmp_path / "here", InProcess())
     assert run(spec, tmp_path / "there", Processes(1)) == here
 
 
-@pytest.mark.promise("C12")
 @pytest.mark.slow
 def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
@@ -133,7 +131,6 @@ def test_a_killed_process_is_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "died").exists()
 
 
-@pytest.mark.promise("C10", "C12", cases=KILLED)
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_twenty_killed_processes_change_no_byte(tmp_path, monkeypatch):
@@ -141,7 +138,6 @@ def test_twenty_killed_processes_change_no_byte(tmp_path, monkeypatch):
     check_deaths(tmp_path, Processes(2))
 
 
-@pytest.mark.promise("C12")
 @pytest.mark.slow
 def test_a_batch_that_always_kills_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
@@ -168,7 +164,6 @@ def cluster():
     ray.shutdown()
 
 
-@pytest.mark.promise("C10")
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.filterwarnings("ignore")
@@ -177,7 +172,6 @@ def test_ray_equals_local_byte_for_byte(tmp_path, llama_folder, cluster):
     assert run(spec, tmp_path / "ray", Ray()) == run(spec, tmp_path / "local", InProcess())
 
 
-@pytest.mark.promise("C10")
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.filterwarnings("ignore")
@@ -190,7 +184,6 @@ def test_ray_survives_a_killed_worker(tmp_path, cluster):
     np.testing.assert_equal(len(expected), 3)
 
 
-@pytest.mark.promise("C10", cases=KILLED)
 @pytest.mark.slow
 @needs_ray
 @pytest.mark.filterwarnings("ignore")

@@ -1,12 +1,11 @@
 """Tokens: what a candidate adds, whatever the tokenizer does at the join; truncation; poisoned rows."""
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miscal.scoring import Question
 from miscal.scoring.candidates import encode, split_joint
-from miscal.scoring.questions import PreferencePair, pair_items, question_items, text_items
+from miscal.scoring.questions import PreferencePair, pair_items, question_items
 
 IDS = st.lists(st.integers(0, 3), max_size=6)
 
@@ -111,7 +110,6 @@ def test_truncation_keeps_the_leading_token_and_the_end_and_counts():
     assert whole.cut == 0
 
 
-@pytest.mark.promise("C15")
 def test_a_poisoned_row_is_marked_and_the_others_go_on():
     def fussy(texts):
         if any("bad" in text for text in texts):
@@ -130,4 +128,4 @@ def test_candidates_that_cannot_be_scored_are_marked():
     long = question_items([Question("q", "?", ("x" * 200, "y"), 0)], form="text")
     assert "longer than the 100 tokens" in encode(long, by_character, max_length=100, n_lead=1)[1][0]
     assert "adds no token" in encode([item_of()], lambda texts: [[7, 8]] * len(texts), max_length=99)[1][0]
-    assert "no tokens" in encode(text_items(["x"]), lambda texts: [[] for _ in texts], max_length=99)[1][0]
+    assert "no tokens" in encode([item_of()], lambda texts: [[] for _ in texts], max_length=99)[1][0]

@@ -93,7 +93,6 @@ def started(arguments):
     )
 
 
-@pytest.mark.promise("C8")
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
 )
@@ -113,7 +112,6 @@ def test_a_run_that_is_stopped_goes_on_with_the_same_command(arguments, number, 
     assert len(pl.read_parquet(tmp_path / "out" / "triples.parquet")) == 120
 
 
-@pytest.mark.promise("C8")
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("delay", [0.2, 0.0, 0.1, 1.0])

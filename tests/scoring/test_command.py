@@ -7,9 +7,8 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from safetensors.numpy import load_file
 
-from miscal.base.errors import FileError, InputError, MismatchError, MissingColumn
+from miscal.base.errors import FileError, InputError, MismatchError
 from miscal.scoring.command import run
 
 
@@ -46,7 +45,6 @@ def test_limit_form_and_prompt_are_settings(tmp_path, llama_folder, task_file):
         ({}, "n_rows"),
         ({"limit": 5, "seed": 1}, "seed"),
         ({"limit": 5, "form": "text"}, "form"),
-        ({"limit": 5, "layer": "middle"}, "hidden_state"),
         ({"limit": 5, "prompt_file": prompt}, "prompt"),
     ):
         with pytest.raises(MismatchError, match=key):
@@ -77,18 +75,6 @@ def test_a_limit_is_a_sample_of_the_whole_file_by_category(tmp_path, llama_folde
     assert run(**options, out=tmp_path / "out", seed=3).n_scored == 8
     with pytest.raises(MismatchError, match=r"task\.sample"):
         run(**options, out=tmp_path / "out", seed=4)
-    run(**options, out=tmp_path / "texts", seed=3, embed_only=True, text="question")
-    assert pl.read_parquet(tmp_path / "texts" / "triples.parquet")["category"].value_counts().height == 3
-
-
-def test_a_folder_that_took_the_first_rows_is_not_gone_on_with(tmp_path, llama_folder, sorted_task):
-    options = {"model": str(llama_folder), "task": sorted_task, "dtype": "float32", "out": tmp_path / "out"}
-    run(**options, limit=8)
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    del manifest["settings"]["task.sample"]
-    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(MismatchError, match=r"task\.sample was null and is"):
-        run(**options, limit=8)
 
 
 def test_preferences_from_a_file(tmp_path, llama_folder):
@@ -105,26 +91,6 @@ def test_preferences_from_a_file(tmp_path, llama_folder):
         run(**options, out=tmp_path / "other", form="text")
 
 
-def test_hidden_states_for_a_table_of_texts(tmp_path, llama_folder):
-    table = pl.DataFrame({"text": ["one", "two", "one"], "confidence": [0.5, 0.6, 0.7], "correct": [0, 1, 1]})
-    table.write_parquet(tmp_path / "data.parquet")
-    options = {
-        "model": str(llama_folder),
-        "task": str(tmp_path / "data.parquet"),
-        "embed_only": True,
-        "dtype": "float32",
-    }
-    done = run(**options, out=tmp_path / "out")
-    assert (done.n_scored, done.accuracy) == (3, None)
-    assert pl.read_parquet(tmp_path / "out" / "triples.parquet").equals(table)
-    states = load_file(tmp_path / "out" / "embeddings.safetensors")["x"]
-    np.testing.assert_allclose(states[0], states[2], atol=1e-4)
-    assert np.abs(states[0] - states[1]).max() > 1e-3
-    with pytest.raises(MissingColumn, match="prompt"):
-        run(**options, out=tmp_path / "other", text="prompt")
-
-
-@pytest.mark.promise("C15")
 def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folder):
     rows = [{"question": "" if k == 3 else f"{k}?", "choices": ["a", "b"], "answer_index": 0} for k in range(10)]
     pl.DataFrame(rows).write_parquet(tmp_path / "task.parquet")
@@ -143,9 +109,6 @@ def test_many_failures_are_an_error_after_the_rest_is_done(tmp_path, llama_folde
         {"dtype": "int8"},
         {"ray_address": "host:1"},
         {"task_revision": "main"},
-        {"form": "text", "embed_only": True},
-        {"prompt_file": "prompt.txt", "embed_only": True},
-        {"text": "topic"},
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(tmp_path, llama_folder, task_file, wrong):
@@ -190,7 +153,6 @@ def test_progress_is_shown_on_a_terminal_alone(tmp_path, llama_folder, task_file
         assert not said
 
 
-@pytest.mark.promise("S9")
 def test_secrets_of_the_environment_reach_no_output(tmp_path, llama_folder, task_file, monkeypatch, capfd):
     secret = "hf_" + "canary" * 5
     monkeypatch.setenv("HF_TOKEN", secret)

@@ -80,7 +80,6 @@ def test_discover_reads_them_in_single_precision(tmp_path):
     np.testing.assert_array_equal(X, score(FakeModel(), questions(120)).X.astype(np.float16).astype(np.float32))
 
 
-@pytest.mark.promise("C1", "D2")
 def test_a_broken_run_and_one_in_processes_leave_the_same_bytes(tmp_path):
     whole, broken, apart = (tmp_path / name for name in ("whole", "broken", "apart"))
     run(whole)
@@ -91,23 +90,10 @@ def test_a_broken_run_and_one_in_processes_leave_the_same_bytes(tmp_path):
     assert content(whole) == content(broken) == content(apart)
 
 
-@pytest.mark.promise("C7")
 def test_another_precision_is_another_run(tmp_path):
     run(tmp_path)
     with pytest.raises(MismatchError, match='embeddings_dtype was "float16" and is "float32"'):
         run(tmp_path, dtype="float32")
-
-
-@pytest.mark.promise("C16")
-def test_a_folder_of_an_earlier_version_is_one_of_single_precision(tmp_path):
-    run(tmp_path, dtype="float32")
-    path = tmp_path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    del manifest["settings"]["embeddings_dtype"], manifest["embeddings"]
-    path.write_text(json.dumps(manifest))
-    assert run(tmp_path, dtype="float32").n_new == 0
-    with pytest.raises(MismatchError, match='embeddings_dtype was "float32"'):
-        run(tmp_path)
 
 
 @pytest.mark.parametrize(("magnitude", "dtype"), [(65_504.0, "float16"), (65_505.0, "float32"), (1e9, "float32")])

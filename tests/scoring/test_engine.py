@@ -54,7 +54,6 @@ SHORTAGES = [
 ]
 
 
-@pytest.mark.promise("C11")
 @pytest.mark.parametrize("most_rows", [64, 32, 7, 1])
 @pytest.mark.parametrize("error", SHORTAGES, ids=str)
 def test_halving_changes_no_result_and_is_remembered(most_rows, error):
@@ -70,7 +69,6 @@ def test_halving_changes_no_result_and_is_remembered(most_rows, error):
     assert max(model.calls) <= most_rows
 
 
-@pytest.mark.promise("C11")
 def test_a_single_row_that_does_not_fit_is_an_error_that_says_so():
     with pytest.raises(ResourceError, match="single row of 5 tokens"):
         Runner(Cramped(0, MemoryError())).run([row_of(0, 5), row_of(1, 5)])
@@ -91,7 +89,6 @@ class Fussy(FakeModel):
         return super().evaluate(batch)
 
 
-@pytest.mark.promise("C15")
 def test_a_row_that_the_model_cannot_take_is_marked_and_its_neighbours_go_on():
     rows = [row_of(at, 5 + 30 * at) for at in range(4)]
     result, plain = Runner(Fussy()).run(rows), Runner(FakeModel()).run(rows)
@@ -123,7 +120,6 @@ def test_a_model_that_dies_on_the_way_ends_the_run():
         Runner(Dies()).run([row_of(at, 5 + 30 * at) for at in range(4)])
 
 
-@pytest.mark.promise("C15")
 def test_rows_with_numbers_that_are_not_finite_are_set_aside():
     class Broken(FakeModel):
         def evaluate(self, batch):

@@ -27,7 +27,6 @@ from miscal.base.errors import (
 )
 from miscal.scoring import FakeModel, Question
 from miscal.scoring.folder import score_folder
-from miscal.scoring.questions import text_items
 from miscal.scoring.scorer import as_items, score
 
 TASK = {"task": "test", "form": "letter"}
@@ -112,7 +111,6 @@ def test_rows_whose_best_candidates_tie_are_counted(tmp_path):
     assert run(tmp_path, model=Undecided()).manifest["ties"] == {"n": 2, "rows": [4, 7]}
 
 
-@pytest.mark.promise("D3")
 def test_batch_budget_changes_no_number(tmp_path, whole):
     run(tmp_path, batch_tokens=10_000)
     after = content(tmp_path)
@@ -120,7 +118,6 @@ def test_batch_budget_changes_no_number(tmp_path, whole):
     assert after["embeddings.safetensors"] == whole["embeddings.safetensors"]
 
 
-@pytest.mark.promise("C1")
 def test_a_broken_run_goes_on_where_it_was_and_leaves_the_same_bytes(tmp_path, whole):
     first = Stops(4, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -133,7 +130,6 @@ def test_a_broken_run_goes_on_where_it_was_and_leaves_the_same_bytes(tmp_path, w
     assert first.calls + second.calls == complete.calls + 1  # the batch that was broken off, and no other, twice
 
 
-@pytest.mark.promise("C1")
 def test_a_finished_run_is_not_computed_again(tmp_path, whole):
     run(tmp_path)
     again = Stops(0, RuntimeError())
@@ -143,7 +139,6 @@ def test_a_finished_run_is_not_computed_again(tmp_path, whole):
     assert content(tmp_path) == whole
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("name", ["triples.parquet", "embeddings.safetensors"])
 @pytest.mark.parametrize("damage", ["flip", "gone"])
 def test_a_finished_run_that_was_damaged_is_not_passed_off_as_whole(tmp_path, name, damage):
@@ -157,7 +152,6 @@ def test_a_finished_run_that_was_damaged_is_not_passed_off_as_whole(tmp_path, na
         run(tmp_path)
 
 
-@pytest.mark.promise("S6")
 @pytest.mark.parametrize("name", ["triples.parquet", "embeddings.safetensors", "shards/mine"])
 def test_files_of_something_else_are_left_alone(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -167,7 +161,6 @@ def test_files_of_something_else_are_left_alone(tmp_path, name):
     assert (tmp_path / name).read_text() == "mine"
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("text", ["3", "[]", "{}", '{"settings": {}}', "not json"])
 @pytest.mark.parametrize("name", ["manifest.json", "settings.json"])
 def test_a_manifest_that_is_not_ours_is_refused(tmp_path, name, text):
@@ -186,7 +179,6 @@ def test_a_run_that_never_got_to_its_first_batch_may_be_begun_otherwise(tmp_path
     assert content(tmp_path) == whole
 
 
-@pytest.mark.promise("C1")
 def test_what_a_run_killed_at_its_very_end_leaves_is_tidied(tmp_path, whole, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("miscal.scoring.folder.shutil.rmtree", lambda *given, **options: None)
@@ -197,7 +189,6 @@ def test_what_a_run_killed_at_its_very_end_leaves_is_tidied(tmp_path, whole, mon
     assert content(tmp_path) == whole
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("ending", [".parquet", ".safetensors", ".json"])
 @pytest.mark.parametrize("damage", ["flip", "cut", "gone"])
 def test_a_damaged_shard_is_computed_again(tmp_path, whole, ending, damage):
@@ -224,7 +215,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.promise("C7")
 @pytest.mark.parametrize("key", CHANGES)
 @pytest.mark.parametrize("finished", [False, True])
 def test_changed_settings_are_refused_by_name(tmp_path, key, finished):
@@ -240,7 +230,6 @@ def test_changed_settings_are_refused_by_name(tmp_path, key, finished):
         assert content(tmp_path) == before
 
 
-@pytest.mark.promise("C6", "C9")
 def test_a_second_owner_is_refused_and_a_dead_one_is_forgotten(tmp_path):
     code = "import sys, time\nfrom miscal.base.files import locked\n"
     code += "with locked(sys.argv[1], inside=True):\n    print('mine', flush=True)\n    time.sleep(60)\n"
@@ -252,7 +241,6 @@ def test_a_second_owner_is_refused_and_a_dead_one_is_forgotten(tmp_path):
     assert run(tmp_path).n_scored == 30
 
 
-@pytest.mark.promise("C13")
 def test_a_folder_that_is_no_folder_fails_before_anything_is_computed(tmp_path):
     path = tmp_path / "file"
     path.touch()
@@ -262,7 +250,6 @@ def test_a_folder_that_is_no_folder_fails_before_anything_is_computed(tmp_path):
     assert model.calls == 0
 
 
-@pytest.mark.promise("C4", "C5")
 @pytest.mark.parametrize("call", ["replace", "fsync"])
 def test_a_full_disk_at_any_write_is_said_and_survived(tmp_path, whole, monkeypatch, call):
     real, n, calls = getattr(os, call), 0, 0
@@ -289,7 +276,6 @@ def test_a_full_disk_at_any_write_is_said_and_survived(tmp_path, whole, monkeypa
     assert n > 10
 
 
-@pytest.mark.promise("C15")
 def test_poisoned_rows_are_named_and_the_others_go_on(tmp_path):
     bad = [Question("empty", " ", ("a", "b"), 0), Question("single", "?", ("a",), 0)]
     items = as_items([*questions(3), *bad, Question("last", "?", ("a", "b"), 1)])
@@ -310,18 +296,9 @@ def test_rows_left_out_in_memory_are_noted_and_the_others_keep_their_numbers():
     assert score(FakeModel(), questions(3)).notes == ()
 
 
-@pytest.mark.promise("C15")
 def test_nothing_to_score_is_an_error(tmp_path):
     with pytest.raises(InputError, match="empty question"):
         run(tmp_path, items=as_items([Question("empty", " ", ("a", "b"), 0)]))
-
-
-def test_hidden_states_alone_keep_the_table(tmp_path):
-    table = pl.DataFrame({"text": ["one", "", "three"], "confidence": [0.1, 0.2, 0.3]})
-    done = run(tmp_path, items=text_items(table["text"].to_list()), table=table)
-    assert done.n_failed == 1
-    assert pl.read_parquet(tmp_path / "triples.parquet").equals(table[[0, 2]])
-    assert load_file(tmp_path / "embeddings.safetensors")["x"].shape == (2, 16)
 
 
 def test_progress_adds_up_also_after_a_break(tmp_path):
@@ -379,12 +356,10 @@ def check_killed(tmp_path: Path, whole: dict[str, bytes], n_kills: int, seed: in
     return hits
 
 
-@pytest.mark.promise("C1")
 def test_kill_9_and_resume(tmp_path, whole):
     assert check_killed(tmp_path, whole, 2, 0) > 0
 
 
-@pytest.mark.promise("C1", cases=100)
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_hundred_kills(tmp_path, whole):

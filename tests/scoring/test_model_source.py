@@ -56,7 +56,6 @@ def evil(llama_folder, tmp_path):
 CODE = "import pathlib\npathlib.Path(__file__).with_name('RAN').touch()\n"
 
 
-@pytest.mark.promise("S7")
 @pytest.mark.parametrize(
     ("file", "change"),
     [
@@ -78,7 +77,6 @@ def test_a_checkpoint_that_asks_for_code_is_refused_and_its_code_does_not_run(ev
     assert not list(evil.rglob("RAN"))
 
 
-@pytest.mark.promise("S4", "S7")
 def test_pickled_weights_are_never_loaded(evil):
     (evil / "model.safetensors").unlink()
     torch.save({}, evil / "pytorch_model.bin")
@@ -86,7 +84,6 @@ def test_pickled_weights_are_never_loaded(evil):
         HuggingFaceModel(ModelSpec(str(evil), trust_remote_code=True))
 
 
-@pytest.mark.promise("F3")
 def test_damaged_weights_are_an_error_of_ours(evil):
     (evil / "model.safetensors").write_bytes(b"\x00" * 100)
     with pytest.raises(FileError, match="evil"):
@@ -102,14 +99,12 @@ def test_the_fingerprint_follows_the_weights(evil):
     assert fingerprint([path]) != before
 
 
-@pytest.mark.promise("S7")
 def test_code_is_found_at_any_depth():
     assert asks_for_code({"a": [{"b": {"auto_map": {"x": "y"}}}]}) == "auto_map"
     assert asks_for_code({"a": [{"b": 1}], "trust_remote_code": False}) is None
     assert asks_for_code({"attn_implementation": "sdpa"}) is None
 
 
-@pytest.mark.promise("S9")
 def test_secrets_are_blanked_out():
     assert "hunter2" not in redact(Path("https://user:hunter2@host/x"))
     said = redact("GET https://user:hunter2@host/x Authorization: Bearer abc.def hf_AbCdEf123456")
@@ -124,7 +119,6 @@ class TooMany(OSError):
         self.response = type("Response", (), {"status_code": status})()
 
 
-@pytest.mark.promise("C14")
 @pytest.mark.parametrize(("status", "calls"), [(429, 5), (503, 5), (401, 1), (404, 1)])
 def test_the_hub_is_asked_again_only_where_that_can_help(status, calls):
     asked = []
@@ -139,7 +133,6 @@ def test_the_hub_is_asked_again_only_where_that_can_help(status, calls):
     assert "hf_secret" not in str(caught.value)
 
 
-@pytest.mark.promise("C14")
 def test_a_hub_that_cannot_be_reached_is_an_error_of_ours():
     """In the words of the HTTP library, whose errors are no OSError."""
     errors = pytest.importorskip("huggingface_hub.errors")
@@ -154,7 +147,6 @@ def test_a_hub_that_cannot_be_reached_is_an_error_of_ours():
         retried(fail, "model x", pause=0)
 
 
-@pytest.mark.promise("C14")
 @pytest.mark.parametrize("kept", [True, False])
 def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
     hub = pytest.importorskip("huggingface_hub")
@@ -178,13 +170,11 @@ def test_without_the_hub_the_cache_is_asked(kept, monkeypatch, tmp_path):
             locate(ModelSpec("owner/name"))
 
 
-@pytest.mark.promise("C14")
 def test_faults_of_code_are_not_asked_again():
     with pytest.raises(KeyError):
         retried(lambda: {}["x"], "model x", pause=0)
 
 
-@pytest.mark.promise("C14")
 def test_a_second_attempt_that_works_is_enough():
     answers = [ConnectionError("reset"), "sha"]
 
@@ -217,7 +207,6 @@ def untied(tmp_path_factory):
 MATRIX = "model.layers.0.mlp.down_proj.weight"
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -5,7 +5,7 @@ import pytest
 
 from miscal.base.errors import InputError
 from miscal.scoring import PreferencePair, Question
-from miscal.scoring.questions import FORMS, chosen_first, pair_items, question_items, text_items
+from miscal.scoring.questions import FORMS, chosen_first, pair_items, question_items
 
 
 def test_letters_are_those_of_the_options_that_exist():
@@ -56,9 +56,3 @@ def test_gold_is_the_slot_of_the_chosen_response():
         slots = item.prompt.split("## Response A:\n")[1]
         assert slots.startswith(item.choices[0])
         assert item.rule == "first"
-
-
-def test_texts_ask_for_the_hidden_state_alone():
-    items = text_items(["a text", " "])
-    assert [item.candidates for item in items] == [(), ()]
-    assert [item.problem for item in items] == [None, "empty text"]

@@ -106,7 +106,6 @@ def changed_gguf(file: Path, out: Path, drop: str | None = None, add: str | None
     return out
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.slow
 def test_a_gguf_file_that_is_not_whole_is_refused(file, tmp_path):
     cut = changed_gguf(file, tmp_path / "cut.gguf", drop="blk.0.ffn_down.weight")

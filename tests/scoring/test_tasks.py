@@ -137,7 +137,6 @@ def test_unusable_tasks_are_refused_in_words(tmp_path):
         rows_to_questions([], "task")
 
 
-@pytest.mark.promise("C15")
 def test_an_unreadable_row_becomes_a_row_to_mark():
     rows = [
         {"question": "?", "choices": choices, "answer_index": 0}
@@ -153,7 +152,6 @@ def test_an_unreadable_row_becomes_a_row_to_mark():
     )
 
 
-@pytest.mark.promise("C15")
 @pytest.mark.parametrize("answer", ["x", None, 0.5, float("nan"), float("inf"), 10**400, -2, [1]])
 def test_an_answer_that_is_no_position_becomes_a_row_to_mark(answer):
     question = rows_to_questions([{"question": "?", "choices": ["a", "b"], "answer_index": answer}], "task")[0]
@@ -285,7 +283,6 @@ def medmcqa(commit: str) -> dict[str, list[dict]]:
     return {f"data/{split}.jsonl.gz": [MED | {"id": f"{commit}-{split}"}] for split in ("train", "validation")}
 
 
-@pytest.mark.promise("C14")
 def test_a_cached_data_set_works_without_a_network(offline):
     name = "openlifescienceai/medmcqa"
     with pytest.raises(FileError, match=r"openlifescienceai/medmcqa: it is not in the cache .*: fetch it once"):
@@ -303,7 +300,6 @@ def test_a_cached_data_set_works_without_a_network(offline):
         read_task("medmcqa", revision="ddd")
 
 
-@pytest.mark.promise("C14")
 def test_folders_of_a_cached_data_set_work_without_a_network(offline):
     files = {
         f"{folder}-base/{split}.jsonl.gz": [HH] for folder in ("harmless", "helpful") for split in ("train", "test")
@@ -312,7 +308,6 @@ def test_folders_of_a_cached_data_set_work_without_a_network(offline):
     assert [pair.metadata["subset"] for pair in read_task("hh-rlhf").questions] == ["harmless"] * 2 + ["helpful"] * 2
 
 
-@pytest.mark.promise("C14")
 def test_where_the_hub_cannot_be_reached_the_cache_is_asked(offline, monkeypatch):
     import huggingface_hub
 

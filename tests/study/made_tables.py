@@ -60,7 +60,6 @@ def tables(
             _audit(rows, rng, _key(labels) | {"method": method})
         _interpreted(rows, rng, _key(labels) | {"method": methods[-1]})
     _duels(rows, rng, done, methods)
-    _transfer(rows, rng, done, methods)
     _together(rows, rng, done, methods)
     for labels in broken:
         why = "mmlu.jsonl: no such file; give the path of the questions"
@@ -255,24 +254,6 @@ def _duels(rows, rng, pairs, methods) -> None:
         ends = {"saved_low": saved - 0.006, "saved_high": saved + 0.006}
         labels = {name: pair[name] for name in ("pair", "dataset", "model")}
         rows["duels"].append(labels | {"n": 1000} | losses | ends)
-
-
-def _transfer(rows, rng, pairs, methods) -> None:
-    for method, (a, b) in product(methods, combinations(pairs, 2)):
-        if a["dataset"] != b["dataset"]:
-            continue
-        for what in ("delta", "hidden"):
-            r = float(rng.uniform(-0.2, 0.8))
-            row = {"method": method, "dataset": a["dataset"], "pair_a": a["pair"], "pair_b": b["pair"],
-                   "n_shared": 1000, "what": what, "correlation": r, "low": r - 0.05, "high": r + 0.05,
-                   "sign_agreement": (1 + r) / 2}  # fmt: skip
-            rows["transfer_fields"].append(row)
-        for one, other in ((a, b), (b, a)):
-            saved = float(rng.normal(0.004, 0.006))
-            losses = {"log_loss_raw": 0.6, "log_loss_own": 0.585, "log_loss_transferred": 0.6 - saved}
-            ends = {"saved": saved, "saved_low": saved - 0.006, "saved_high": saved + 0.006}
-            row = {"method": method, "pair_from": one["pair"], "pair_to": other["pair"], "n": 1000}
-            rows["transfer_corrections"].append(row | losses | ends)
 
 
 def _together(rows, rng, pairs, methods) -> None:

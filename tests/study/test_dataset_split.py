@@ -47,7 +47,6 @@ def test_a_tenth_tests_and_the_order_of_pairs_does_not_matter(kind):
     assert draw_split([one, two], kind=kind, seed=2) != sides
 
 
-@pytest.mark.promise("D5")
 @pytest.mark.parametrize("kind", ["permutation", "grouped"])
 def test_what_was_dealt_stays_where_it_is(kind):
     first = draw_split([(keys(200), np.arange(200))], kind=kind, seed=0)

@@ -36,7 +36,7 @@ def finished(tmp_path_factory):
     for model in ("old", "newer"):
         risks(model).write_csv(folder / f"{model}.csv")
     plan = {
-        "evidence": "all", "transfer": True,
+        "evidence": "all",
         "pairs": [{
             "dataset": "wards", "outcome": "event", "data": f"{folder}/{{model}}.csv", "confidence": "risk",
             "correct": "status", "positive": "infected", "metadata": "ward", "features": "age,ward",
@@ -52,8 +52,8 @@ def test_a_study_of_events_has_no_word_of_answers(finished, capsys):
     printed = capsys.readouterr()
     assert words_of_answers(printed.out + printed.err) == []
     pages = sorted((finished / "out").rglob("*.html"))
-    # the study, its data set, and the two pairs
-    assert len(pages) == 4
+    # the study and the two pairs
+    assert len(pages) == 3
     for page in pages:
         text = told(page.read_text())
         assert words_of_answers(text) == [], page

@@ -22,7 +22,6 @@ def plan(*pairs, **settings):
     return read_plan({"pairs": list(pairs or [PAIR]), **settings})
 
 
-@pytest.mark.promise("S10")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -42,7 +41,6 @@ def plan(*pairs, **settings):
             "pair 1 of the plan: the key pair is missing|dataset is missing",
         ),
         ({"pairs": [PAIR, PAIR | {"model": "M"}]}, "two pairs of the plan have the id 'd.m'"),
-        ({"pairs": [PAIR | {"encoder": "minilm"}]}, "pair 'd.m': encoder says .*: name the file with embeddings"),
         ({"pairs": [PAIR | {"pair": "../up"}]}, "the id '../up' cannot name a folder"),
         ({"pairs": []}, "pairs must be a list"),
         ({}, "pairs must be a list"),
@@ -62,7 +60,6 @@ def test_what_is_not_allowed_is_named_with_what_is(content, said):
         read_plan(content)
 
 
-@pytest.mark.promise("S10")
 def test_a_file_that_is_no_plan_is_refused(tmp_path):
     with pytest.raises(FileError, match="does not exist; give a YAML file, or the name paper48"):
         read_plan(tmp_path / "no.yaml")
@@ -81,7 +78,6 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path):
         read_plan(bad)
 
 
-@pytest.mark.promise("F8")
 def test_a_name_with_a_null_byte_is_no_plan():
     with pytest.raises(FileError, match="cannot be read: embedded null byte"):
         read_plan("plan\0.yaml")
@@ -156,9 +152,7 @@ def test_a_plan_of_ones_own_judges_all_rows_by_method_auto():
 
 
 def test_a_plan_offers_what_scoring_and_reading_take():
-    left_out = {"out", "engine", "ray_address", "workers", "embed_only", "text"}
-    # a study asks for choices: open-ended questions are scored first, and named as data
-    left_out |= {"confidence_from", "answer", "samples", "temperature", "max_new_tokens", "verdict", "without_options"}
+    left_out = {"out", "engine", "ray_address", "workers"}
     assert set(ScoreOptions.model_fields) == set(inspect.signature(score).parameters) - left_out
     # the tables of a study count rows alike; what the probability is of is told by `outcome`
     apart = {"source", "split", "seed", "weight", "kind"}

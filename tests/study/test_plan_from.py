@@ -24,12 +24,12 @@ def file(tmp_path):
 
 
 def test_a_file_gives_a_pair_for_each_model_and_keeps_what_is_set(file, tmp_path):
-    found = read_plan(plan_from(file, "model", keys={"transfer": True, "names_only": "kind", "where": "x_0 > 0"}))
+    found = read_plan(plan_from(file, "model", keys={"interpret": "all", "names_only": "kind", "where": "x_0 > 0"}))
     assert [(pair.pair, pair.dataset, pair.model) for pair in found.pairs] == [
         ("quiz.a", "quiz", "a"), ("quiz.o-b", "quiz", "o'b"),
     ]  # fmt: skip
     assert found.pairs[1].where == "(model == 'o''b') and (x_0 > 0)"
-    assert (found.transfer, found.pairs[0].names_only, found.pairs[0].metadata) == (True, "kind", "auto")
+    assert (found.interpret, found.pairs[0].names_only, found.pairs[0].metadata) == ("all", "kind", "auto")
     assert {(pair.evidence, pair.method) for pair in found.pairs} == {("all", "auto")}
     assert read_plan(plan_from(file)).pairs == read_plan(plan_from(file, "model")).pairs
 

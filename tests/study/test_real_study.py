@@ -41,7 +41,7 @@ def test_an_engine_that_is_not_there_is_refused(data, tmp_path):
 def test_a_study_by_both_methods(data, tmp_path):
     out = tmp_path / "out"
     plan = {
-        "method": "both", "evidence": "test", "options": SMALL, "transfer": True, "interpret": ["one.a"],
+        "method": "both", "evidence": "test", "options": SMALL, "interpret": ["one.a"],
         "audit": {"pairs": ["one.a"], "draws": 2, "seeds": 2}, "pairs": [entry(data, metadata="kind")],
     }  # fmt: skip
     ended = ran(plan, out)
@@ -68,7 +68,6 @@ def test_a_study_by_both_methods(data, tmp_path):
     assert json.loads(again.stdout) == json.loads((out / "summary.json").read_text())
 
 
-@pytest.mark.promise("C10")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_all_engines_leave_the_same_tables(data, tmp_path):
@@ -86,7 +85,6 @@ def test_all_engines_leave_the_same_tables(data, tmp_path):
     assert untimed(tmp_path / "one") == untimed(tmp_path / "two") == untimed(tmp_path / "ray")
 
 
-@pytest.mark.promise("C2", "C3")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_study_killed_in_its_fits_goes_on(data, tmp_path):

@@ -18,7 +18,6 @@ COMMANDS = {
     "report": "report",
     "scan": "scan",
     "show": "show",
-    "label-next": "label_next",
     "score": "score",
     "import": "import_",
     "export": "export",

@@ -22,7 +22,6 @@ OutTable = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the run folder if it exists.")]
 OverwriteTable = Annotated[bool, typer.Option("--overwrite", help="Replace the table if it exists.")]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Print the long form: every sentence, number and warning.")]
 Engine = Literal["local", "ray"]
 
 

@@ -5,14 +5,13 @@ Lines are chosen by rule from the numbers of the summary: plain facts of all row
 
 from __future__ import annotations
 
-from miscal.base.json_values import clean_text
 from miscal.base.number_wording import lower_limit, round_up, spoken
 from miscal.base.shown import first_words
 from miscal.base.vocabulary import LESS_OR_MORE, Vocabulary, vocabulary
 from miscal.discovery.alarms import ONE_VALUE
 from miscal.discovery.summary import Summary
 from miscal.discovery.summary_parts import Answer
-from miscal.discovery.wording import confusion_sentence, verdict_of
+from miscal.discovery.wording import confusion_sentence
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings.conditions import Cut, Trend, phrase
 from miscal.findings.ledger import SLOPE, Finding
@@ -50,8 +49,8 @@ def answer_of(summary: Summary) -> Answer:
 
 
 def worded(summary: Summary) -> Summary:
-    """Return a summary with its sentences written from its values: the three lines, and the verdict."""
-    return summary.model_copy(update={"answer": answer_of(summary), "verdict": clean_text(verdict_of(summary))})
+    """Return a summary with its three lines written from its values."""
+    return summary.model_copy(update={"answer": answer_of(summary)})
 
 
 def promised(finding: Finding) -> bool:

@@ -23,9 +23,8 @@ from miscal.calibration.survey_design import average
 from miscal.data.splits import sample_size
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import fit_rows, prepare, unseen_columns
-from miscal.discovery.evidence import ALL, TEST, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
+from miscal.discovery.evidence import ALL, TIME, Evidence, evidence_of, refuse_learned_scale, refuse_time
 from miscal.discovery.findings import write_ledger
-from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
 from miscal.discovery.run import RunContent
@@ -36,11 +35,11 @@ from miscal.discovery.summary_parts import Answer
 from miscal.discovery.tables import columns_table, field_table, findings_table
 from miscal.estimators.estimate import regimes_of
 from miscal.estimators.registry import estimator_class, make_estimator, uses_device
-from miscal.findings import Subregimes, averages, default_epsilon, find_subregimes
+from miscal.findings import default_epsilon
 from miscal.findings.decisions import Thresholds
 from miscal.findings.ledger import ADJUSTMENTS, FAMILY_WISE, LEDGER_DEFAULTS
 
-QUICK = "quick: no field was learned; without quick there are parts of regimes, and the full correction"
+QUICK = "quick: no field was learned; without quick there are regimes of a field, and the full correction"
 """What a run without a field leaves out, and how to have it."""
 
 
@@ -113,8 +112,9 @@ def discover(
             device=device,
             evidence=evaluation,
         )
-        means = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
-        part.found = averages(*means, kind=triples.kind)
+        true, says = (average(values, triples.weight) for values in (triples.correct, triples.confidence))
+        words = vocabulary(triples.kind)
+        part.found = words.averages.format(probability=words.percent(says), rate=words.percent(true))
     # what follows is many small sums, which threads only slow down
     with one_thread():
         settings = replace(LEDGER_DEFAULTS, adjustment=adjustment)
@@ -138,11 +138,6 @@ def discover(
         if answered is not None:
             answered(first_answer(known))
         with clock.stage("measures"):
-            parts = [
-                _subregimes(fitted, triples, labels, by, seed)
-                for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
-            ]
-            rows = replace(rows, subregimes=parts[0], hidden_subregimes=parts[1])
             if device == "cuda" and not uses_device(method):
                 idle = f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it'
                 warnings = (*warnings, idle)
@@ -150,7 +145,8 @@ def discover(
                 rows, known, seed=seed, epsilon=epsilon, min_rows=min_rows, warnings=warnings, thresholds=thresholds
             )
             table = field_table(rows)
-            picture = Picture.of(rows, table, map_method, seed=seed)
+            examples = [row for regime in summary.regimes for row in regime.exemplars]
+            picture = Picture.of(rows, table, map_method, seed=seed, examples=examples)
     summary = summary.model_copy(update={"timing": clock.seconds})
     # in the order that the rows came in
     table = table[np.argsort(order)]
@@ -193,22 +189,3 @@ def _check_settings(
         raise InputError(f"min_rows must be a whole number of at least 1; got {min_rows!r}")
     if adjustment not in ADJUSTMENTS:
         raise InputError(f"adjustment must be one of {', '.join(ADJUSTMENTS)}; got {adjustment!r}")
-
-
-def _subregimes(rows: FittedRows, shown: Triples, regime: np.ndarray, by: str, seed: int) -> Subregimes:
-    estimate = rows.estimate
-    if not estimator_class(rows.model.method).learns_places:
-        return Subregimes((), np.full(len(rows.triples), None))
-    # The learned geometry has seen the outcomes of the rows it was learned from. Where these are evaluated, parts are
-    # cut on what their outcomes had no part in: the inputs and the honest field itself.
-    honest = np.column_stack([estimate.delta, estimate.hidden])
-    return find_subregimes(
-        shown,
-        rows.every,
-        estimate.coordinates if rows.evidence == TEST else honest,
-        regime,
-        cut_on=rows.teaches,
-        tested=rows.evaluated,
-        by=by,
-        random_state=seed,
-    )

@@ -17,7 +17,6 @@ from miscal.discovery.evidence import ALL, TEST, TIME, Evidence
 from miscal.estimators.estimate import FieldEstimate
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.honest import ChangedRows
-from miscal.findings import Subregime, Subregimes
 
 if TYPE_CHECKING:
     from miscal.findings.ledger import Ledger
@@ -122,7 +121,6 @@ class FittedRows:
     `evaluation_rows`: the evaluation rows, built from the others.
     `regime, hidden_regime`, object (n,): ``"over"``, ``"good"``, ``"under"``, or None where the field is not supported:
         cut on the field, and on its hidden part. These and the following are None until they are found.
-    `subregimes, hidden_subregimes`: named parts of each.
     `ledger`: the findings.
     """
 
@@ -142,8 +140,6 @@ class FittedRows:
     evaluation_rows: LabelledRows = None  # type: ignore[assignment]
     regime: np.ndarray | None = None
     hidden_regime: np.ndarray | None = None
-    subregimes: Subregimes | None = None
-    hidden_subregimes: Subregimes | None = None
     ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
@@ -170,11 +166,6 @@ class FittedRows:
             return self.sample
         split = self.triples.split
         return np.ones(len(self.triples), dtype=bool) if split is None else split != "test"
-
-    @property
-    def parts(self) -> tuple[Subregime, ...]:
-        """The parts of both fields, those of the whole field first."""
-        return self.subregimes.table + self.hidden_subregimes.table
 
     def labelled(self, inside: np.ndarray, estimate: FieldEstimate | None = None, **known: np.ndarray) -> LabelledRows:
         """Build the rows of a mask, and estimate from these how strongly the outcomes of a group hang together.

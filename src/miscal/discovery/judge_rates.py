@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from miscal.base.json_values import clean_text
 from miscal.base.vocabulary import JUDGE
 from miscal.data.judged import JudgeReading, UnjudgedRows
-from miscal.data.readers.outcomes import MODELS, scale_words
+from miscal.data.readers.outcomes import scale_words
 from miscal.data.triples import Triples
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScalePoint
 from miscal.evidence.judged_rows import JudgedRows, PassRate
-from miscal.evidence.prediction_powered import judge_rate, pass_rate, rate_influences
-from miscal.evidence.rankings import rank
+from miscal.evidence.prediction_powered import judge_rate, pass_rate
 from miscal.findings.conditions import Frame, Value
 from miscal.findings.ledger import SHIFT
 from miscal.findings.ledger.groups import frame_of_rows
@@ -44,10 +43,10 @@ class _Scored:
     frame: Frame
 
 
-def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
+def judge_numbers(found: FittedRows) -> JudgeNumbers | None:
     """Estimate pass rates of all rows, of the findings, and of the values of columns.
 
-    `found`: with its findings. `seed`: of the draws by which models are ranked. Returns None where no judge was named.
+    `found`: with its findings. Returns None where no judge was named.
     """
     reading = found.triples.judged
     if found.triples.kind != JUDGE or reading is None:
@@ -55,8 +54,6 @@ def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
     scored = _scored(found, reading)
     everything = np.full(len(scored.score), True)
     groups = [_rate(scored, inside, **about) for about, inside in _groups(found, scored)]
-    model = next((name for name in MODELS if name in scored.frame.columns), None)
-    groups = groups if model is None else _ranked(groups, model, scored, seed)
     scale: tuple[ScalePoint, ...] = ()
     if reading.scale is not None:
         words = scale_words(reading.scale)
@@ -67,7 +64,6 @@ def judge_numbers(found: FittedRows, *, seed: int) -> JudgeNumbers | None:
         n_unjudged=len(reading.unjudged),
         whole=_rate(scored, everything, name="all answers"),
         groups=tuple(groups),
-        model_column=model,
     )
 
 
@@ -116,28 +112,10 @@ def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[
         values = scored.frame.texts(column)
         known = sorted({value for value in values if value is not None})
         kind = scored.frame.columns[column].dtype.kind
-        if 2 <= len(known) <= MOST_VALUES and (kind in "Ob" or column in MODELS):
+        if 2 <= len(known) <= MOST_VALUES and kind in "Ob":
             for value in known:
                 about = {"column": clean_text(column), "value": clean_text(value)}
                 yield {"name": clean_text(Value(column, value, "text").words), **about}, values == value
-
-
-def _ranked(groups: list[GroupRate], model: str, scored: _Scored, seed: int) -> list[GroupRate]:
-    """Add the ranks of models whose rates have an interval, if there are two at least."""
-    of_model = {one.value: one for one in groups if one.column == model and one.rate.interval is not None}
-    if len(of_model) < 2:
-        return groups
-    # names as they are written
-    names = np.array([None if value is None else clean_text(value) for value in scored.frame.texts(model)], object)
-    inside = np.isin(names, list(of_model))
-    rates, influences = rate_influences(scored.rows.take(inside), names[inside].astype(str))
-    found = rank(rates, influences, shares=True, random_state=seed)
-    ranks = dict(zip(sorted(of_model), zip(found.best_rank, found.worst_rank, strict=True), strict=True))
-    return [
-        one.model_copy(update={"ranks": tuple(map(int, ranks[one.value]))})
-        if one.column == model and one.value in ranks else one
-        for one in groups
-    ]  # fmt: skip
 
 
 def _rate(scored: _Scored, inside: NDArray[np.bool_], **about: object) -> GroupRate:

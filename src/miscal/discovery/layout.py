@@ -50,8 +50,8 @@ TEXT_LENGTH = 400
 """Characters of a text or of a metadata value that the map keeps; the page has to stay below 10 MB."""
 
 MAP_COLUMNS = (
-    *("row", "split", "fold", "delta", "visible", "hidden", "mass", "regime", "subregime"),
-    *("hidden_regime", "hidden_subregime", "confidence", "correct", "corrected"),
+    *("row", "split", "fold", "delta", "visible", "hidden", "mass", "regime"),
+    *("hidden_regime", "confidence", "correct", "corrected"),
 )
 """Columns of the field that the map keeps."""
 
@@ -218,12 +218,16 @@ class Picture:
     n_total: int
 
     @classmethod
-    def of(cls, rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed: int) -> Picture:
-        """Choose what is shown of all rows of a run and of their `table`, by :func:`field_table`."""
+    def of(
+        cls, rows: FittedRows, table: pl.DataFrame, method: MapMethod, *, seed: int, examples: Sequence[int] = ()
+    ) -> Picture:
+        """Choose what is shown of all rows of a run and of their `table`, by :func:`field_table`.
+
+        `examples`: numbers of rows that the page shows beside those of findings.
+        """
         triples = rows.triples
         # the report takes the texts of examples from the map
-        examples = [row for part in rows.parts for row in (*part.exemplars, *part.telling)]
-        examples += [row for finding in rows.ledger.findings for row in finding.rows]
+        examples = [*examples, *(row for finding in rows.ledger.findings for row in finding.rows)]
         shown = np.union1d(shown_rows(len(triples), seed=seed), np.flatnonzero(np.isin(triples.row, examples)))
         return cls(
             rows=triples if len(shown) == len(triples) else triples.take(shown),

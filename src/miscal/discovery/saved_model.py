@@ -214,7 +214,7 @@ class SavedModel:
             ``reason``; of several classes also ``predicted`` and a column ``corrected_NAME`` for each of them. A frame
             of pandas keeps its index; of a file it is one of polars.
         """
-        opened = self.open(source, beside=(), **options)
+        opened = self.open(source, whole=True, **options)
         table = correct_rows(self.estimator.fitted, opened.read(opened.whole), self.classes)
         return (frames or FrameKind.of(source)).frame(table, table["row"].to_numpy())
 

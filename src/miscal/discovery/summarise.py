@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import metadata
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from miscal.discovery.fitted_rows import FittedRows, costs
 from miscal.discovery.judge_rates import judge_numbers
 from miscal.discovery.measurements import over_time
 from miscal.discovery.several_classes import ClassRun, class_numbers
-from miscal.discovery.summary import Columns, Data, PlaceNumbers, Regime, Selection, Summary
+from miscal.discovery.summary import Columns, Data, Regime, Selection, Summary
 from miscal.discovery.summary_parts import Answer
 from miscal.estimators.field import MiscalibrationField
 from miscal.estimators.registry import estimator_class
@@ -39,10 +39,9 @@ from miscal.evidence.kernel_score import SmoothedResiduals, smoothed_residuals
 from miscal.evidence.limits import NOTHING_CLAIMED
 from miscal.evidence.power import detectable_places
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
-from miscal.findings import Subregime, places
+from miscal.findings import contents_of
 from miscal.findings.decisions import Thresholds, decide
 
-Region = TypeVar("Region", Regime, Subregime)
 _MUCH_WEIGHT = 0.05
 """Share of all weight that one row may have without a warning. Not tuned."""
 _WHICH = {ALL: "", TEST: "test ", TIME: "later "}
@@ -87,20 +86,11 @@ def _smoothed(rows: FittedRows, seed: int) -> SmoothedResiduals | None:
 
 def gated_regimes(regimes: Iterable[Regime], proof: Certificate) -> tuple[Regime, ...]:
     """Return regimes of which the hidden part is confirmed only if the claim is located."""
-    return tuple(one if proof.located else _without_hidden(one, "confirmed") for one in regimes)
-
-
-def gated_parts(parts: Iterable[Subregime], proof: Certificate) -> tuple[Subregime, ...]:
-    """Return parts of which the hidden part is confirmed only if the claim is located."""
     if proof.located:
-        return tuple(parts)
-    gated = (_without_hidden(one, "confirmed_parts") for one in parts)
-    # a part of the hidden field's regimes is confirmed as a whole by what it hides
-    return tuple(one.model_copy(update={"confirmed": False}) if one.field == "hidden" else one for one in gated)
-
-
-def _without_hidden(region: Region, name: str) -> Region:
-    return region.model_copy(update={name: getattr(region, name).model_copy(update={"hidden": False})})
+        return tuple(regimes)
+    return tuple(
+        one.model_copy(update={"confirmed": one.confirmed.model_copy(update={"hidden": False})}) for one in regimes
+    )
 
 
 def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = None) -> dict[str, Any]:
@@ -134,7 +124,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
         "data": _data(triples),
         "columns": tuple(replace(one, cost_if_missing=cost.get(one.name)) for one in read),
         "classes": None if several is None else class_numbers(rows, several),
-        "judge": judge_numbers(rows, seed=seed),
+        "judge": judge_numbers(rows),
     }
 
 
@@ -169,6 +159,8 @@ def summarise(
     columns = plain(triples.source).get("columns", {})
     structure = bool(rows.model.structure_)
     regimes = gated_regimes(measurements.regime_numbers(tested, regime, seed=seed), claimed)
+    made_of = contents_of(triples, rows.estimate.delta, rows.regime, rows.evaluated, seed=seed)
+    regimes = tuple(one.model_copy(update=made_of.get(one.name, {})) for one in regimes)
     everyone = _everyone(triples)
     named = {f"{part}_column": columns.get(part) for part in ("correct", "confidence")}
     leaking = leak_alarms(known["columns"])
@@ -180,7 +172,6 @@ def summarise(
         seed=seed,
         evidence=rows.evidence,
         answer=Answer(headline="", reason="", action=""),
-        verdict="",
         alarms=(*leaking, *copy_alarms(copies(triples), len(triples)), *alarms(everyone, **named, kind=triples.kind)),
         warnings=tuple(
             plain(
@@ -198,9 +189,7 @@ def summarise(
         gap=measurements.gap(tested, regime, seed=seed, min_rows=min_rows, whole=whole, regimes=regimes),
         corrected_smece=measurements.smooth_ece(replace(tested, confidence=predictions["miscal"]), seed=seed),
         selection=Selection(chosen=plain(dict(model.settings_)), candidates=tuple(plain(list(model.selection_)))),
-        subregimes=gated_parts(rows.parts, claimed),
         accounted_for=rows.ledger.accounted,
-        places=_places(rows, regimes),
         decisions=decide(
             tested,
             predictions["miscal"],
@@ -222,23 +211,6 @@ def summarise(
 
 def _everyone(triples: Triples) -> LabelledRows:
     return labelled(triples.correct, triples.confidence, triples.group, triples.weight)
-
-
-def _places(rows: FittedRows, regimes: Sequence[Regime]) -> tuple[PlaceNumbers, ...]:
-    """Places of what is hidden: subregimes, or where none is confirmed, whole regimes."""
-    evaluated = rows.evaluated
-    regime = rows.regime[evaluated]
-    inside = [
-        parts.name[evaluated] == one.name for parts in (rows.subregimes, rows.hidden_subregimes) for one in parts.table
-    ]
-    whole = [(one.name, regime == one.name) for one in regimes if one.name != "good"]
-    found = places(rows.evaluation_rows, list(enumerate(inside)), whole)
-    return tuple(
-        PlaceNumbers(part=one.name, hidden=one.hidden)
-        if isinstance(one.name, int)
-        else PlaceNumbers(regime=one.name, hidden=one.hidden)
-        for one in found
-    )
 
 
 def _remarks(

@@ -19,8 +19,9 @@ from miscal.data.periods import PERIODS
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
-from miscal.findings import Confirmed, Subregime
+from miscal.findings import Confirmed
 from miscal.findings.decisions import Decision
+from miscal.findings.enrichment import Enriched
 from miscal.findings.ledger import Finding, FindingsMethod
 
 SCHEMA_VERSION = 6
@@ -88,6 +89,10 @@ class Regime(Part):
     """The evaluation rows of one regime (over, good or under); ``residual`` = ``visible`` + ``hidden``.
 
     `confirmed`: which of its parts are shown to differ from zero.
+    `metadata`: of over and under, values of columns that are more common there than elsewhere, the most telling first.
+    `keywords`: terms that set its texts apart, the weightiest first.
+    `exemplars`: row numbers of at most five typical rows: of those whose field is nearest its mean, with distinct
+        texts.
     """
 
     name: str
@@ -101,6 +106,9 @@ class Regime(Part):
     confirmed: Confirmed = Confirmed()
     smece: SmoothEce
     brier: Number
+    metadata: tuple[Enriched, ...] = ()
+    keywords: tuple[Text, ...] = ()
+    exemplars: tuple[NonNegativeInt, ...] = ()
 
 
 class GapNumbers(SmoothEce):
@@ -314,17 +322,6 @@ class MapInfo(Part):
     n_total: NonNegativeInt
 
 
-class PlaceNumbers(Part):
-    """A part or a regime that the verdict names; of a part, ``part`` is its place in ``subregimes``, from 0.
-
-    `regime`: its name, where it is a whole regime.
-    """
-
-    part: NonNegativeInt | None = None
-    regime: str | None = None
-    hidden: FiniteFloat
-
-
 class Summary(Document):
     """Everything a run found, as in ``summary.json``.
 
@@ -333,7 +330,6 @@ class Summary(Document):
     `n_train, n_val, n_test`: rows of each part of a split; null where all rows are evaluated.
     `n_sample`: rows that the field was learned from, where they are a random sample; else null.
     `plain`: what all rows show before anything is learned, which the headline says first.
-    `verdict`: the long form of `answer`, which `--verbose` prints.
     `alarms`: what should be checked before anything is concluded.
     `global`: all evaluation rows, before any correction; accuracy and confidence are always of all rows.
     `regimes`: the over-confident, well calibrated and under-confident rows, cut by the field.
@@ -344,10 +340,8 @@ class Summary(Document):
         learned from others.
     `corrected_smece`: smooth calibration error after miscal's correction.
     `gains`: for each other correction, what miscal's saves against it.
-    `subregimes`: coherent parts of the regimes.
     `accounted_for`: values of columns that differ by themselves, but not beyond what the findings say; `conditional` is
         what these leave of the difference.
-    `places`: parts and regimes that the verdict names where no finding is.
     `decisions`: what acting at each threshold leads to, by rising threshold.
     `map`: the maps stored beside; from Python null until they are drawn.
     `settings, timing`: what repeats the run, and seconds of each stage.
@@ -374,7 +368,6 @@ class Summary(Document):
     method: str
     evidence: str = "test"
     answer: Answer
-    verdict: str
     plain: PlainFacts
     alarms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -388,10 +381,8 @@ class Summary(Document):
     corrected_smece: SmoothEce
     gains: dict[str, Gain]
     selection: Selection
-    subregimes: tuple[Subregime, ...] = ()
     findings: tuple[Finding, ...] = ()
     accounted_for: tuple[Finding, ...] = ()
-    places: tuple[PlaceNumbers, ...] = ()
     findings_method: FindingsMethod | None = None
     decisions: tuple[Decision, ...] = ()
     units: Units | None = None

@@ -137,7 +137,7 @@ class GroupRate(Part):
 
     ``name`` says what the group is; ``column`` and ``value`` name it where it is a value of a column, ``finding`` is
     its place among the findings, from 1. ``rate`` is of prediction-powered inference, ``judge`` the mean of the judge's
-    scores. ``ranks`` are of models: the best and the worst rank that one may have, 1 the best; at 95 %, all hold.
+    scores.
     """
 
     name: Text
@@ -146,7 +146,6 @@ class GroupRate(Part):
     finding: NonNegativeInt | None = None
     rate: Rate
     judge: Rate
-    ranks: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
 
 class ScalePoint(Part):
@@ -163,7 +162,7 @@ class JudgeNumbers(Part):
     """The judge of a run.
 
     ``scale`` is empty where its scores are probabilities. ``n_unjudged`` rows have no verdict of people. ``groups`` are
-    the findings, and the values of columns with few of them; ``model_column`` says which model answered.
+    the findings, and the values of columns with few of them.
 
     `whole`: all rows.
     """
@@ -172,7 +171,6 @@ class JudgeNumbers(Part):
     n_unjudged: NonNegativeInt
     whole: GroupRate
     groups: tuple[GroupRate, ...] = ()
-    model_column: Text | None = None
 
 
 class Answer(Part):

@@ -15,7 +15,7 @@ import pydantic
 from miscal.base.document import Measure
 from miscal.base.errors import CorruptFile, command
 from miscal.base.folds import named_units
-from miscal.base.json_values import clean_text, interval, plain
+from miscal.base.json_values import interval, plain
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.summary_parts import ClassNumbers
@@ -45,8 +45,7 @@ def field_table(rows: FittedRows) -> pl.DataFrame:
     `delta`: the field, in [-1, 1]: negative where over-confident.
     `mass`: how many neighbours the estimate rests on.
     `regime`: over, good or under; null where `delta` is no local estimate but the global map's.
-    `subregime`: name of the part that the row is in.
-    `hidden_regime, hidden_subregime`: the same, cut by the hidden part of the field.
+    `hidden_regime`: the same, cut by the hidden part of the field.
     `corrected`: corrected confidence. Of several classes that of the class predicted, by the correction of all classes.
     `visible, hidden`: the two parts of `delta`.
     `supported`: whether enough of the rows learned from lie nearby to trust a local estimate.
@@ -65,19 +64,13 @@ def field_table(rows: FittedRows) -> pl.DataFrame:
             "delta": estimate.delta,
             "mass": pl.Series(estimate.mass, nan_to_null=True),
             "regime": pl.Series(rows.regime.tolist(), dtype=pl.String),
-            "subregime": _names(rows.subregimes.name),
             "hidden_regime": pl.Series(rows.hidden_regime.tolist(), dtype=pl.String),
-            "hidden_subregime": _names(rows.hidden_subregimes.name),
             "corrected": estimate.corrected,
             "visible": estimate.visible,
             "hidden": estimate.hidden,
             "supported": estimate.supported,
         }
     )
-
-
-def _names(names: np.ndarray) -> pl.Series:
-    return pl.Series([None if name is None else clean_text(name) for name in names], dtype=pl.String)
 
 
 def decisions_table(decisions: Sequence[Decision]) -> pl.DataFrame:

@@ -5,77 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from miscal.base.number_wording import percent
-from miscal.base.vocabulary import EVENT, LESS_OR_MORE, Vocabulary, vocabulary
-from miscal.discovery.summary import PlaceNumbers, Summary
-from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, JudgeNumbers, Rate
-from miscal.findings import Place, averages, verdict
-from miscal.findings.decisions import decision_sentence, started
-from miscal.findings.ledger import SHIFT, SLOPE
-from miscal.findings.ledger.sizes import CORRECTED, NOT_KNOWN, REDUCED, WORSE, holds_zero
-from miscal.findings.verdict import (
-    correction_sentence,
-    in_points,
-    interval_of_size,
-    slope_sentence,
-    slopes_left,
-    together_words,
-)
+from miscal.base.vocabulary import EVENT, Vocabulary, vocabulary
+from miscal.discovery.summary_parts import Confusion, JudgeNumbers, Rate
 
-_CORRECTION = {
-    CORRECTED: " The correction of all classes removes this.",
-    REDUCED: " The correction of all classes reduces this.",
-    WORSE: " The correction of all classes makes this worse.",
-    NOT_KNOWN: " Whether the correction of all classes removes this is not known.",
-}
-"""What the correction makes of the first finding of classes, by its fate."""
 LACKING = {
     "labels": "fewer than 20 answers have a verdict of people",
     "clusters": "counted by group and weight, the verdicts are worth fewer than 10 independent answers",
 }
 """Why a rate has no interval."""
-
-
-def verdict_of(summary: Summary) -> str:
-    """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
-    shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
-    groups = [
-        Place(one.phrase + together_words(one, summary.findings), one.before.value or 0.0, one.before.interval)
-        for one in sorted(shifts, key=lambda one: one.together_with is not None)
-    ]
-    along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
-    places = [_place(one, summary) for one in summary.places]
-    shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
-    structure, told = summary.field.structure, {"evidence": summary.evidence, "slopes": along, "kind": summary.kind}
-    hidden = verdict(summary.certificate, places, groups, structure=structure, **told)
-    said = shown, hidden, correction_of(summary), classes_sentence(summary.classes), decision_of(summary)
-    return " ".join(filter(None, said))
-
-
-def correction_of(summary: Summary) -> str:
-    """Write the part of the verdict that says what the correction makes of the findings; empty where there are none."""
-    fates = [one.fate for one in summary.findings if one.fate is not None]
-    if not fates:
-        return ""
-    off = [one for one in summary.findings if one.fate not in (None, CORRECTED) and not holds_zero(one.after)]
-    shifts, slopes = ([one for one in off if one.effect == effect] for effect in (SHIFT, SLOPE))
-    left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in shifts]
-    along = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
-    return correction_sentence(fates, left, summary.kind, slopes_left=along)
-
-
-def decision_of(summary: Summary) -> str:
-    """Write the last sentence of the verdict: which promise is broken at the threshold asked for; empty where none."""
-    return decision_sentence(started(summary.decisions), vocabulary(summary.kind))
-
-
-def _place(place: PlaceNumbers, summary: Summary) -> Place:
-    if place.part is None:
-        region = next(one for one in summary.regimes if one.name == place.regime)
-        name = f"the {percent(region.share)} of rows found {vocabulary(summary.kind).regime(region.name)}"
-    else:
-        region = summary.subregimes[place.part]
-        name = f'"{region.name}"'
-    return Place(name, place.hidden, None if region.hidden is None else region.hidden.interval)
 
 
 def words_of(name: str) -> Vocabulary:
@@ -116,29 +53,6 @@ def confusion_sentence(one: Confusion) -> str:
     )
 
 
-def classes_sentence(numbers: ClassNumbers | None) -> str:
-    """Write the sentence of the verdict about classes and confusions; empty where nothing was found."""
-    if numbers is None or not numbers.findings:
-        return ""
-    if numbers.confusions:
-        first, more = numbers.confusions[0], len(numbers.confusions) - 1
-        others = f" ({more} more confusion{'' if more == 1 else 's'} of this kind)" if more else ""
-        said = confusion_sentence(first)
-        left = _CORRECTION.get(first.fate, "")
-        return f"Class by class, {said}: no reliability diagram of {first.label} shows this{others}.{left}"
-    shifts = [(name, one) for name, one in numbers.findings if one.effect == SHIFT]
-    if not shifts:
-        return "Class by class, some groups differ in how far the share of a class rises with its probability."
-    name, one = min(shifts, key=lambda named: named[1].p_adjusted)
-    value = one.before.value or 0.0
-    between = interval_of_size(value, one.before.interval)
-    size = f"{in_points(abs(value))}{f', {between}' if between else ''}"
-    return (
-        f"Class by class, the label is {name} {LESS_OR_MORE[one.sign]} on {one.phrase} than on rows of equal "
-        f"probability of {name} (by {size}).{_CORRECTION.get(one.fate, '')}"
-    )
-
-
 def between(rate: Rate) -> str:
     """Write the interval of a rate, or say why there is none.
 
@@ -160,6 +74,7 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
 
     Examples
     --------
+    >>> from miscal.discovery.summary_parts import GroupRate
     >>> known = {"n_labelled": 200, "n": 2000}
     >>> rate, judge = Rate(estimate=0.61, interval=(0.57, 0.65), **known), Rate(estimate=0.74, **known)
     >>> whole = GroupRate(name="all answers", rate=rate, judge=judge)
@@ -175,44 +90,12 @@ def rate_sentence(numbers: JudgeNumbers) -> str:
     )
 
 
-def group_sentence(one: GroupRate) -> str:
-    """Say the same of a group.
-
-    Examples
-    --------
-    >>> known = {"n_labelled": 90, "n": 700}
-    >>> rate, judge = Rate(estimate=0.5, interval=(0.4, 0.6), **known), Rate(estimate=0.7, **known)
-    >>> group_sentence(GroupRate(name="model = B", rate=rate, judge=judge))
-    'model = B: people would approve 50 % (40 to 60 %) of 700, the judge says 70 %'
-    """
-    known = "no verdict of people" if one.rate.estimate is None else (
-        f"people would approve {percent(one.rate.estimate)} ({between(one.rate)}) of {one.rate.n:,}"
-    )  # fmt: skip
-    rank = f"; rank {ranks(one)}" if ranks(one) else ""
-    return f"{one.name}: {known}, the judge says {percent(one.judge.estimate or 0.0)}{rank}"
-
-
-def ranks(one: GroupRate) -> str:
-    """Say which ranks a model may have; empty where it has none.
-
-    Examples
-    --------
-    >>> known = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, n_labelled=9, n=9))
-    >>> ranks(GroupRate(name="model = A", ranks=(1, 3), **known)), ranks(GroupRate(name="model = B", **known))
-    ('1 to 3', '')
-    """
-    if one.ranks is None:
-        return ""
-    best, worst = one.ranks
-    return f"{best}" if best == worst else f"{best} to {worst}"
-
-
 def scale_sentence(numbers: JudgeNumbers) -> str:
     """Say what the scores stand for; empty where they are probabilities.
 
     Examples
     --------
-    >>> from miscal.discovery.summary_parts import ScalePoint
+    >>> from miscal.discovery.summary_parts import GroupRate, ScalePoint
     >>> points = ScalePoint(score="fail", approval=0.1), ScalePoint(score="pass", approval=0.7)
     >>> known = {"n_labelled": 9, "n": 9}
     >>> rates = dict.fromkeys(("rate", "judge"), Rate(estimate=0.5, **known))

@@ -190,29 +190,6 @@ def rate_difference(rows: JudgedRows, first: Mask, second: Mask) -> RateDifferen
     return RateDifference(difference, max(difference - below, -1.0), min(difference + above, 1.0), one, other)
 
 
-def rate_influences(rows: JudgedRows, groups: Any) -> tuple[Floats, Floats]:
-    """Return the pass rates of all groups, and what each cluster adds to their errors.
-
-    Takes groups (n,): group of each row, for instance the model.
-
-    Examples
-    --------
-    >>> rows = JudgedRows.of([0.9, 0.2] * 40, [1, 0] * 40, cluster=np.arange(80) // 2)
-    >>> rates, influences = rate_influences(rows, ["a", "b"] * 40)
-    >>> rates.tolist(), influences.shape
-    ([1.0, 0.0], (140, 2))
-    """
-    check_lengths(rows=rows, groups=groups)
-    values, number = np.unique(np.asarray(groups), return_inverse=True)
-    n_clusters = int(rows.cluster.max()) + 1
-    groups_of = [rows.take(number == at) for at in range(len(values))]
-    found = [_tuned(part, n_clusters) for part in groups_of]
-    seen = np.column_stack([one.influence for one in found])
-    stated = np.array([pass_rate(part).standard_error or 0.0 for part in groups_of])
-    unseen = np.sqrt(np.maximum(stated**2 - np.sum(seen**2, axis=0), 0.0) / _SPREAD_OVER)
-    return np.array([one.estimate for one in found]), np.vstack([seen, np.kron(np.diag(unseen), _ALIKE)])
-
-
 def _labels(rows: JudgedRows) -> float:
     """Independent labels that say as much as those of these rows."""
     some = rows.take(rows.labelled)

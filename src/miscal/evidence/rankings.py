@@ -81,16 +81,13 @@ def rank(
     influence: Floats,
     *,
     higher_is_better: bool = True,
-    shares: bool = False,
     n_draws: int = DRAWS,
     random_state: int | np.random.Generator = 0,
 ) -> Ranking:
     """Rank models.
 
-    Takes estimate (m,): one number for each model: a pass rate, a calibration error, a log loss; influence (c, m):
-    what each cluster adds to the error of each estimate; higher_is_better: false for losses and errors; shares:
-    whether estimates are shares, such as pass rates: their own intervals then have the form of Wilson's, within [0,
-    1] and longer towards 1/2, since errors of shares near 0 and 1 are skewed.
+    Takes estimate (m,): one number for each model: a rate, a calibration error, a log loss; influence (c, m):
+    what each cluster adds to the error of each estimate; higher_is_better: false for losses and errors.
 
     Examples
     --------
@@ -108,7 +105,7 @@ def rank(
     pair_error, pair_clusters = _of_differences(influence, first, second)
     all_at_once, paired = _largest(influence, first, second, error, pair_error, n_draws, rng)
     own = student(all_at_once, clusters)
-    low, high = _share_ends(estimate, error, own) if shares else (estimate - own * error, estimate + own * error)
+    low, high = estimate - own * error, estimate + own * error
     pair_margin = np.zeros((m, m))
     pair_margin[first, second] = pair_margin[second, first] = student(paired, pair_clusters) * pair_error
     difference = estimate[:, None] - estimate[None, :]
@@ -118,17 +115,6 @@ def rank(
         estimate, low, high, difference, below, above, ahead,
         1 + ahead.sum(0).astype(np.int64), m - ahead.sum(1).astype(np.int64),
     )  # fmt: skip
-
-
-def _share_ends(share: Floats, error: Floats, critical: Floats) -> tuple[Floats, Floats]:
-    """Wilson's intervals at critical values, by the rows at which its half-width at 95 % is 1.96 errors."""
-    z = float(ndtri((1 + CONFIDENCE_LEVEL) / 2))
-    # half^2 (1 + k)^2 = share (1 - share) k + k^2 / 4, of k = z^2 / n
-    half, variance = np.minimum((z * error) ** 2, 0.24), share * (1 - share)
-    a, b = 0.25 - half, variance - 2 * half
-    k = (critical / z) ** 2 * (np.sqrt(b**2 + 4 * a * half) - b) / (2 * a)
-    centre, margin = (share + k / 2) / (1 + k), np.sqrt(variance * k + k**2 / 4) / (1 + k)
-    return np.clip(np.minimum(centre - margin, share), 0, 1), np.clip(np.maximum(centre + margin, share), 0, 1)
 
 
 def _of_differences(influence: Floats, first: Ints, second: Ints) -> tuple[Floats, Floats]:

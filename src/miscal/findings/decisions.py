@@ -343,71 +343,6 @@ def _net_benefit(rows: LabelledRows, after: LabelledRows, threshold: float) -> N
     )
 
 
-def started(decisions: tuple[Decision, ...]) -> Decision | None:
-    """Return the decision that comes first; None of a run that has none."""
-    return next((one for one in decisions if one.start), None)
-
-
-def decision_sentence(decision: Decision | None, words: Vocabulary) -> str:
-    """Say for the verdict that a promise is broken at a threshold asked for; empty where none is, beyond chance.
-
-    `decision`: the one that comes first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from miscal.base.vocabulary import vocabulary
-    >>> from miscal.calibration.labelled_rows import LabelledRows
-    >>> from miscal.findings.decisions import Thresholds, decide
-    >>> y, sure = np.tile([1.0, 0.0], 100), np.repeat([0.9, 0.4], 100)
-    >>> found = decide(LabelledRows.of(y, sure), np.where(sure > 0.5, sure, 0.6), Thresholds.of([0.8]))
-    >>> print(decision_sentence(started(found), vocabulary("answer")))
-    Of the 100 answers that are accepted at a threshold of 80 %, 50 % are right (40 to 60); the model promised 90 %.
-    """
-    if decision is None or decision.source == "grid":
-        return ""
-    if decision.before.broken:
-        return _of_side(decision.before, decision.threshold, "", words)
-    if decision.before_below.broken:
-        return _of_side(decision.before_below, decision.threshold, "not ", words)
-    return ""
-
-
-def _of_side(before: Promise, threshold: float, no: str, words: Vocabulary) -> str:
-    return (
-        f"Of the {before.n:,} {words.cases} that are {no}{words.acted} at a threshold of {threshold_text(threshold)}, "
-        f"{observed(before, words)}; the model promised {rate(before.promised or 0.0)}."
-    )
-
-
-def acted_on(decision: Decision, words: Vocabulary) -> str:
-    """Say what becomes of the cases that are acted on at a threshold, before and after the correction.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from miscal.base.vocabulary import vocabulary
-    >>> from miscal.calibration.labelled_rows import LabelledRows
-    >>> from miscal.findings.decisions import Thresholds, decide
-    >>> y, sure = np.tile([1.0, 0.0], 100), np.repeat([0.9, 0.4], 100)
-    >>> found = decide(LabelledRows.of(y, sure), np.where(sure > 0.5, 0.5, sure), Thresholds.of([0.8]))
-    >>> print(acted_on(started(found), vocabulary("event")))
-    at 80 %, 100 rows are acted on, of which 50 % have the event (40 to 60); promised: 90 %. By corrected predicted
-    risk, no row is acted on
-    """
-    return (
-        f"at {threshold_text(decision.threshold)}, {_some(decision.before, words)}. By corrected {words.probability}, "
-        + _some(decision.after, words)
-    )
-
-
-def _some(one: Promise, words: Vocabulary) -> str:
-    if one.n == 0:
-        return f"no {words.case} is {words.acted}"
-    count = f"1 {words.case} is" if one.n == 1 else f"{one.n:,} {words.cases} are"
-    return f"{count} {words.acted}, of which {observed(one, words)}; promised: {rate(one.promised or 0.0)}"
-
-
 def gain_in_words(benefit: NetBenefit, threshold: float, words: Vocabulary) -> str:
     """Say what acting at a threshold is worth before and after the correction, in cases per 1,000.
 
@@ -426,11 +361,6 @@ def gain_in_words(benefit: NetBenefit, threshold: float, words: Vocabulary) -> s
     )
 
 
-def observed(one: Promise, words: Vocabulary) -> str:
-    """Say how often the outcome came true, with the interval: "50 % are right (40 to 60)"."""
-    return f"{rate(one.observed.value or 0.0)} {words.come_true} ({ends(one)})"
-
-
 def ends(one: Promise) -> str:
     """Write the interval of a rate without its unit: "40 to 60".
 
@@ -442,14 +372,3 @@ def ends(one: Promise) -> str:
     """
     low, high = (rate(end).removesuffix(" %") for end in (one.low, one.high))
     return f"{low} to {high}"
-
-
-def broken_promise(one: BrokenPromise, phrase: str, words: Vocabulary) -> str:
-    """Say what is observed of the rows of a finding on one side, and what was promised.
-
-    `phrase`: its rows, in the middle of a sentence: "rows with subject = law".
-    """
-    return (
-        f"of {phrase}, {one.before.n:,} are {'not ' if one.below else ''}{words.acted}, of which "
-        f"{observed(one.before, words)}; promised: {rate(one.before.promised or 0.0)}"
-    )

@@ -34,10 +34,6 @@ _NOTHING = MeasureAgainstNull(value=None)
 _PARTS = ("total", "visible", "hidden")
 
 
-Region = tuple[str | int, np.ndarray]
-"""A name or number, and which rows are in it: bool, shape (n,)."""
-
-
 class Confirmed(Part):
     """Whether a residual, its visible part and its hidden part each differ from zero, in the direction of the cut.
 
@@ -210,54 +206,3 @@ def _shuffled(rows: LabelledRows, inside: np.ndarray, stratum: np.ndarray) -> tu
         return excess, normal
     # the exact law knows nothing of a trend of E[y | f] within a stratum, the normal one nothing of rare outcomes
     return excess, max(normal, deflated(exact_p_value(rows.correct, member > 0, stratum), effect))
-
-
-@dataclass(frozen=True)
-class Place:
-    """A region to name in the verdict.
-
-    `name`: what the region is called, with quotation marks if it is a name; or its number, where it is named later.
-    `hidden`: how much more often its rows are right than rows of like confidence: negative where less often.
-    `interval`: 95 % interval of it.
-    """
-
-    name: str | int
-    hidden: float
-    interval: tuple[float, float] | None = None
-
-
-def places(rows: LabelledRows, parts: Sequence[Region], whole: Sequence[Region] = ()) -> list[Place]:
-    """Choose what the verdict names.
-
-    `rows`: their outcomes had no part in choosing the regions they are in. `parts`, str (n,): named parts of the data.
-    `whole`, str (n,): larger regions, named where no part is. Returns those parts that are right more or less often
-    than other rows of near-equal confidence (:func:`~miscal.findings.judging.hidden_residual`), at 0.05 after Holm's
-    adjustment over parts and larger regions together; if there is none, those larger regions. Those that carry most
-    (size times rows) come first. A region is left out if more than half of its rows are in stronger ones: it would tell
-    the same again.
-
-    Examples
-    --------
-    >>> typical, worse = np.arange(400) < 300, np.arange(400) >= 300
-    >>> y = np.r_[np.arange(300) % 5 < 3, np.zeros(100)]
-    >>> rows = LabelledRows(y, np.full(400, 0.9), np.full(400, 0.45))
-    >>> found = places(rows, [("typical", typical), ("worse", worse)])
-    >>> [(place.name, round(place.hidden, 2)) for place in found]
-    [('worse', -0.45), ('typical', 0.15)]
-    """
-    stratum, regions = strata_of(rows), [*parts, *whole]
-    residuals = [hidden_residual(rows, inside, stratum) for _, inside in regions]
-    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in residuals]))
-    kept = [
-        (at >= len(parts), -abs(one.value) * inside.sum(), Place(name, one.value), inside)
-        for at, ((name, inside), one, p_value) in enumerate(zip(regions, residuals, adjusted, strict=True))
-        if p_value < SETTINGS.significance
-    ]
-    kept.sort(key=lambda item: item[:2])
-    places, covered = [], np.zeros(len(rows), dtype=bool)
-    for larger, _, place, inside in kept:
-        # larger regions only where no part is named
-        if larger == kept[0][0] and 2 * np.sum(inside & covered) <= inside.sum():
-            places.append(place)
-            covered |= inside
-    return places

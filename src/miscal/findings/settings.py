@@ -36,14 +36,12 @@ def default_epsilon(kind: Kind, mean: float) -> float:
 class FindingsSettings:
     """Settings of what is said of a field.
 
-    "Not tuned" means: set once on the packaged demo and synthetic clouds, never varied systematically. The laws that
-    the values must keep (planted parts are found, one cloud stays one part, noise confirms nothing) are tests in
-    ``tests/findings``.
+    "Not tuned" means: set once on the packaged demo and synthetic clouds, never varied systematically.
 
     Examples
     --------
     >>> from dataclasses import replace
-    >>> replace(SETTINGS, max_parts=3).max_parts
+    >>> replace(SETTINGS, max_items=3).max_items
     3
     """
 
@@ -59,44 +57,11 @@ class FindingsSettings:
     """Rows of near-equal confidence that a part is compared with: more leave a trend in them (size), fewer leave less
     to compare (power). That of the certificates."""
 
-    # The geometry in which parts are cut.
-    coordinates_weight: float = 0.5
-    """Scale of the learned coordinates beside the inputs: parts that are miscalibrated alike (high) against parts with
-    a common subject (low). Not tuned."""
-    n_components: int = 8
-    """Leading components of the inputs: common subjects against dimensions of noise. Not tuned."""
-    component_rows: int = 5_000
-    """Rows that the components are fitted on (time against their noise). Not tuned."""
-    sample_rows: int = 10_000
-    """Rows that clusters are fitted on (time against their noise). Not tuned."""
-
-    # How many parts.
-    prediction_strength: float = 0.8
-    """Least prediction strength of a number of parts: fewer, surer parts against more. Tibshirani and Walther (2005)
-    recommend 0.8 to 0.9."""
-    halvings: int = 4
-    """Random halvings that it is averaged over (time against its noise). Not tuned."""
-    starts: int = 4
-    """Starts of k-means (time against poor optima). Not tuned."""
-    separation: float = 0.78
-    """Neighbouring parts with like fields stay apart from here on: halves of one cloud called parts (lower) against two
-    clouds called one (higher). Between 0.75, the halves of a uniform cloud, and 0.8, two normal clouds four standard
-    deviations apart (:func:`miscal.findings.parts.separation`)."""
-    delta_step: float = 0.03
-    """Difference of mean fields from which neighbouring parts are two in any case: about the standard error of a mean
-    residual of 250 rows. Not tuned."""
-    max_parts: int = 8
-    """Parts of a regime that a person still reads. Not tuned."""
-    min_rows: int = 50
-    """Least train and validation rows of a part: small parts against parts that no test could confirm. Not tuned."""
-    min_share: float = 0.01
-    """Least share of the train and validation rows of a part, for large data. Not tuned."""
-
-    # Metadata that are commoner in a part than elsewhere.
+    # Metadata that are commoner in a regime than elsewhere.
     max_items: int = 6
-    """Values shown of a part. Not tuned."""
+    """Values shown of a regime. Not tuned."""
     min_count: int = 5
-    """Rows that a value needs in a part to be shown, and hence in all to be tested. Not tuned."""
+    """Rows that a value needs in a regime to be shown, and hence in all to be tested. Not tuned."""
     numeric_values: int = 12
     """A numeric column with more distinct values is cut at its quartiles. Not tuned."""
     identifier_share: float = 0.5
@@ -110,45 +75,19 @@ class FindingsSettings:
     text_length: int = 2_000
     """Characters of a text that are counted. Not tuned."""
     max_keywords: int = 8
-    """Keywords of a part. Not tuned."""
+    """Keywords of a regime. Not tuned."""
     min_term_texts: int = 5
     """Texts of all that a keyword needs to be counted at all (memory against rare words). Not tuned."""
     min_term_rows: int = 3
-    """Rows of a part that a keyword needs. Not tuned."""
+    """Rows of a regime that a keyword needs. Not tuned."""
     min_term_share: float = 0.02
-    """Share of the part's rows that a keyword needs: typical words against rare ones. Not tuned."""
-
-    # Names.
-    clause_share: float = 0.4
-    """Least share of a part that the values in its name cover, or that its rule holds for. Not tuned."""
-    clause_lift: float = 2.0
-    """How many times as common as overall they must be there: true names (high) against any name (low). Less is asked
-    of large parts (:func:`miscal.findings.naming.needed_lift`). Looked at on the answers of two language models."""
-    value_share: float = 0.1
-    """Least share of the part of each value in its name. Not tuned."""
-    whole_share: float = 0.95
-    """Share of the part from which its name does not say that some rows are different. Not tuned."""
-    word_share: float = 0.3
-    """Least share of a part's rows that have one of the words in its name: true names (high) against any name (low).
-    Looked at on the answers of two language models."""
-    word_lift: float = 3.0
-    """How many times as common as outside each of these words must be, and so the share of rows with one. As above."""
-    max_words: int = 4
-    """Words in a name. Not tuned."""
-    max_values: int = 3
-    """Values in a name: precise names against short ones. Not tuned."""
-    nearly_best: float = 0.85
-    """Of columns that tell at least this share of what the best tells, the user's first is named. Not tuned."""
-    max_named_features: int = 30
-    """With more features than this, names do not mention any: embeddings have none that mean something."""
-    rule_depth: int = 2
-    """Thresholds on features in a name: precise against short. Not tuned."""
+    """Share of the regime's rows that a keyword needs: typical words against rare ones. Not tuned."""
 
     # Exemplars.
     n_exemplars: int = 5
-    """Exemplars of a part. Not tuned."""
+    """Exemplars of a regime. Not tuned."""
     exemplar_pool: int = 500
-    """Rows nearest the centre that they are chosen from (typical against different). Not tuned."""
+    """Rows nearest the mean field that they are chosen from (typical against different). Not tuned."""
     text_start: int = 80
     """Texts begin alike if so many first characters are the same. Not tuned."""
 

@@ -71,7 +71,7 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
     """
     place = check_target(out, overwrite=overwrite)
     if place.suffix.lower() != ".sql":
-        raise InputError(f"{argument('out')} must end with .sql; got {str(out)!r}")
+        raise InputError(f"{argument('out')} must end in .sql; got {str(out)!r}")
     model = load_model(run_dir)
     if isinstance(field := model.estimator.fitted, ShiftField):
         text, found = expression(model, dialect), Exported(len(field.shifts_))

@@ -142,7 +142,7 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
         said.append(("alarm", f"so far apart, something else may stand in {named or 'what was given'}: check it"))
     notes = [("note", one) for one in summary.warnings if one not in summary.alarms]
     if more := max(0, len(notes) - (MOST_WARNINGS - len(said))):
-        notes = [*notes[: MOST_WARNINGS - len(said) - 1], ("note", f"{more + 1} more: --verbose")]
+        notes = [*notes[: MOST_WARNINGS - len(said) - 1], ("note", f"{more + 1} more: see the page")]
     return [*said, *notes]
 
 

@@ -209,8 +209,6 @@ def for_program(regimes: Mapping[str, str], terms: Vocabulary) -> dict[str, Any]
             {"key": key, "name": name, "low": ends[key][0], "high": ends[key][1]} for key, name in FIELD_NAMES.items()
         ],
         "probability": terms.probability,
-        "rate": terms.rate,
-        "outcome": terms.outcome,
         "outcomes": [terms.other, terms.one],
         "told": terms.told,
         "field": FIELD,

@@ -82,7 +82,7 @@ def atlas(source: Source) -> str:
     total = max(shown, info.n_total if info else 0)
     if not shown:
         return "The run left no rows to show"
-    return f"{count(shown)} of {count(total)} rows to point at, colour and select"
+    return f"{count(shown)} of {count(total)} rows to point at and colour"
 
 
 def corrections(source: Source) -> str:
@@ -109,14 +109,6 @@ def regimes(source: Source) -> str:
     names = source.regime_names
     shares = [f"{names.get(one.name, one.name)} {percent(one.share)}" for one in source.summary.regimes if one.n]
     return ", ".join(shares) or "No rows to measure"
-
-
-def subregimes(source: Source) -> str:
-    """Count the parts."""
-    parts = source.summary.subregimes
-    if not parts:
-        return "No group of similar rows is large enough to name"
-    return f"{len(parts)} group{'' if len(parts) == 1 else 's'} of similar rows, with keywords and examples"
 
 
 def histogram(source: Source) -> str:

@@ -29,8 +29,8 @@ MARK = b"<title>miscal report: "
 """By this the page of a run is known."""
 
 PROGRAMS = (
-    *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "selection.js", "pane.js", "gestures.js"),
-    *("tooltip.js", "legend.js", "order.js", "sort.js", "table.js", "folds.js", "main.js"),
+    *("decisions.js", "data.js", "numbers.js", "element.js", "colours.js", "pane.js"),
+    *("tooltip.js", "legend.js", "order.js", "sort.js", "folds.js", "main.js"),
 )
 
 

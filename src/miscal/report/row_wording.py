@@ -20,24 +20,12 @@ REPEATS = 0.95
 MOST_NEEDED = 10
 
 
-_FOR_ALL = "These candidates were compared for the saved correction, which learned from all rows."
-# measured by benchmarks/deal.py
-_DEAL = (
-    "How rows are dealt moves a single corrected value: in a planted table another seed moved it by 6 points with 500 "
-    "rows and by 5 with 2,000 (root mean square; one in twenty by more than 12 and 10), and the saved correction's by "
-    "3 and 2."
-)
-
-
 @dataclass(frozen=True)
 class RowWords:
     """The evaluation rows, in words.
 
     `row` and `rows` are one and several of them, `n` their number, `kind` and `of` such as ``" on test rows"`` and ``"
-    of test rows"``, empty where they are all rows. Sentences: `basis` says what the numbers of the page rest on,
-    `unseen` in which sense nothing was learned from the outcomes counted, `directions` how the directions of errors
-    were predicted, `corrected` what the corrections compared were learned from, `candidates` what candidates were
-    compared for.
+    of test rows"``, empty where they are all rows; `basis` says what the numbers of the page rest on.
     """
 
     row: str
@@ -46,177 +34,37 @@ class RowWords:
     kind: str
     of: str
     basis: str
-    unseen: tuple[str, str]
-    directions: str
-    corrected: str
-    candidates: str
 
 
 def row_words(summary: Summary) -> RowWords:
     """Return what the evaluation rows of a run are called, by its evidence: ``"all"``, ``"test"`` or ``"time"``."""
-    return {"all": _all_rows, "time": _later_rows}.get(summary.evidence, _test_rows)(summary)
+    n, some, judged = {
+        "all": (summary.n, "", "each judged by a fit that never saw its outcome"),
+        "time": (later_rows(summary), "later ", "each judged by a fit that had seen only earlier rows"),
+    }.get(summary.evidence, (summary.n_test or 0, "test ", "from which nothing was learned"))
+    rows, terms = f"{some}rows", vocabulary(summary.kind)
+    whole = f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows; "
+    sample = "" if summary.n_sample is None else f" The field was learned from {count(summary.n_sample)} of them."
+    basis = f"Unless stated otherwise, every number on this page is of {count(n)} {rows}, {judged}.{sample}"
+    if some:
+        basis = f"{whole}unless stated otherwise, every other number on this page is of {count(n)} {rows}, {judged}."
+    units, weights = summary.units, summary.weights
+    if units is not None and units.source != "rows":
+        basis += f" Intervals and p-values count by {units.unit}: {count(units.n_units)} units."
+    if weights is not None:
+        basis += f" Means are as precise as those of {weights.n_effective:,.0f} rows of equal weight."
+    return RowWords(f"{some}row", rows, n, some and f" on {rows}", some and f" of {rows}", basis)
 
 
 def later_rows(summary: Summary) -> int:
     """Count the evaluation rows where each is judged by earlier ones: those of every block of time but the first."""
-    return sum(block.n for block in summary.over_time.blocks[1:])
-
-
-def sampled(n_sample: int, n: int) -> str:
-    """Say that a field was learned from a sample.
-
-    Examples
-    --------
-    >>> sampled(50_000, 10_000_000)
-    'The field was learned from 50,000 of 10,000,000 rows, drawn at random; all rows are evaluated.'
-    """
-    return f"The field was learned from {n_sample:,} of {n:,} rows, drawn at random; all rows are evaluated."
-
-
-def counted_by(summary: Summary) -> str:
-    """Say what is counted once, where it is no single row, and what that changes.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> day = {"unit": "day of seen", "source": "column", "n_units": 92, "widening": 2.31, "factor": 1.0, "others": ()}
-    >>> units = SimpleNamespace(**day)
-    >>> counted_by(SimpleNamespace(units=units))
-    'Counted by day of seen: 92 units, intervals 2.3 times as wide as by rows.'
-    >>> other = SimpleNamespace(column="ptratio", widening=1.8)
-    >>> counted_by(SimpleNamespace(units=SimpleNamespace(**day | {"source": "rows", "others": [other]})))
-    '--group ptratio would widen intervals 1.8 times.'
-    >>> counted_by(SimpleNamespace(units=None))
-    ''
-    """
-    units = summary.units
-    if units is None:
-        return ""
-    others = would_widen(units)
-    others = f"{others}." if others else ""
-    if units.source == "rows":
-        return others
-    found = {"near copies": " (equal and nearly equal inputs are one)", "equal inputs": " (equal inputs are one)"}
-    coarser = (
-        f", a factor of {units.factor:.1f} of it because the outcomes of a {units.coarser} hang together, too"
-        if units.factor > 1
-        else ""
-    )
-    return (
-        f"Counted by {units.unit}{found.get(units.source, '')}: {units.n_units:,} units, intervals "
-        f"{units.widening:.1f} times as wide as by rows{coarser}. {others}"
-    ).rstrip()
+    return 0 if summary.over_time is None else sum(block.n for block in summary.over_time.blocks[1:])
 
 
 def would_widen(units: Units, most: int = 2) -> str:
     """Say what else hangs together, and is what findings are for; empty where nothing does."""
     known = [f"{shlex.quote(one.column)} would widen intervals {one.widening:.1f} times" for one in units.others]
     return f"--group {', and --group '.join(known[:most])}" if known else ""
-
-
-def weighed(summary: Summary) -> str:
-    """Say how unequally rows count; empty where no weights were named.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> weights = SimpleNamespace(column="w", n_effective=812.4, largest=0.004)
-    >>> weighed(SimpleNamespace(weights=weights))
-    'Rows count by their weight (w) in every mean and share; means are as precise as those of 812 rows of equal weight.'
-    >>> weighed(SimpleNamespace(weights=None))
-    ''
-    """
-    weights = summary.weights
-    if weights is None:
-        return ""
-    named = "" if weights.column is None else f" ({weights.column})"
-    return (
-        f"Rows count by their weight{named} in every mean and share; means are as precise as those of "
-        f"{weights.n_effective:,.0f} rows of equal weight."
-    )
-
-
-def _all_rows(summary: Summary) -> RowWords:
-    cut = "The rows were cut into folds, and the field at the rows of each fold was learned from the other folds. "
-    saved = "The saved correction was fitted on all rows; its figures here are the cross-fitted ones."
-    if summary.n_sample is not None:
-        cut = (
-            "The rows of the sample were cut into folds, and the field at the rows of each fold was learned from the "
-            "other folds; the field at all other rows was learned from the whole sample, of which they are no part. "
-        )
-        saved = f"{sampled(summary.n_sample, summary.n)} The saved correction is that field's."
-    return RowWords(
-        row="row",
-        rows="rows",
-        n=summary.n,
-        kind="",
-        of="",
-        basis=f"Unless stated otherwise, every number on this page is of all {count(summary.n)} rows, "
-        f"and every value of a row comes from a fit that never saw its outcome. {saved}{_and_design(summary)}",
-        unseen=(
-            "Cross-fitting",
-            f"{cut}So every row is evaluated, and no value of a row was learned from its own outcome.",
-        ),
-        directions="For each row, a field that had not seen its outcome predicted in which direction the model errs.",
-        corrected="All corrections are cross-fitted: each row is corrected by one that was learned from other rows, "
-        f"and from fewer of them than the saved correction. {_DEAL}",
-        candidates=_FOR_ALL,
-    )
-
-
-def _later_rows(summary: Summary) -> RowWords:
-    n, blocks, terms = later_rows(summary), summary.over_time.blocks, vocabulary(summary.kind)
-    first = f"the first {count(blocks[0].n)} rows, to {blocks[0].last}"
-    return RowWords(
-        row="later row",
-        rows="later rows",
-        n=n,
-        kind=" on later rows",
-        of=" of later rows",
-        basis=f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows. "
-        f"Unless stated otherwise, every other number on this page is of {count(n)} rows, each judged by a field that "
-        f"had seen only earlier rows. The rows were cut into {len(blocks)} blocks in the order of time, and {first}, "
-        f"only teach. The saved correction was fitted on all rows.{_and_design(summary)}",
-        unseen=(
-            "Later rows",
-            f"The rows were cut into {len(blocks)} blocks in the order of time, and the field at the rows of each "
-            "block was learned from the blocks before it. So every row but those of the first block is evaluated, and "
-            "no value of a row was learned from its own outcome or from any later one.",
-        ),
-        directions="For each row, a field that had seen only earlier rows predicted in which direction the model errs.",
-        corrected="Each row is corrected by what was learned of earlier rows; the saved correction has learned from "
-        "more.",
-        candidates=_FOR_ALL,
-    )
-
-
-def _test_rows(summary: Summary) -> RowWords:
-    n, terms = summary.n_test or 0, vocabulary(summary.kind)
-    return RowWords(
-        row="test row",
-        rows="test rows",
-        n=n,
-        kind=" on test rows",
-        of=" of test rows",
-        basis=f"{terms.rate.capitalize()} and {terms.probability} are averages over all {count(summary.n)} rows. "
-        f"Unless stated otherwise, every other number on this page was measured on the {count(n)} test rows, from "
-        "which nothing was learned."
-        f"{_and_design(summary)}",
-        unseen=(
-            "Test rows",
-            "Rows that were set aside: nothing was fitted to their outcomes or chosen by them. Unless stated "
-            "otherwise, only numbers from test rows count as evidence.",
-        ),
-        directions="Before the outcomes of the test rows were used, the field predicted in which direction the model "
-        "errs on each of them.",
-        corrected="No correction has learned from the test rows.",
-        candidates="These candidates were compared before the test rows were used.",
-    )
-
-
-def _and_design(summary: Summary) -> str:
-    notes = [one for one in (counted_by(summary), weighed(summary)) if one]
-    return f" {' '.join(notes)} Every interval and p-value allows for {'both' if notes[1:] else 'it'}." if notes else ""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _FINDING: Types = {
 _FIELD = {
     **{"row": "row", "confidence": "predicted", "correct": "happened"},
     **{"corrected": "corrected_out_of_fold", "delta": "delta_out_of_fold"},
-    **{name: name for name in ("visible", "hidden", "regime", "subregime", "hidden_regime", "supported")},
+    **{name: name for name in ("visible", "hidden", "regime", "hidden_regime", "supported")},
 }
 _COLUMNS = {
     **{"column": "column", "value": "value", "n": "rows", "confidence": "predicted", "accuracy": "happened"},

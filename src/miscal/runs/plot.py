@@ -10,14 +10,7 @@ from miscal.base.arrays import column_of, did_you_mean
 from miscal.base.errors import InputError
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import with_features
-from miscal.report.displays import (
-    DecisionDisplay,
-    FieldDisplay,
-    FindingsDisplay,
-    MapDisplay,
-    OverviewDisplay,
-    ReliabilityDisplay,
-)
+from miscal.report.displays import FindingsDisplay, OverviewDisplay, ReliabilityDisplay
 
 
 class RunPlot:
@@ -33,8 +26,8 @@ class RunPlot:
     >>> rng = np.random.default_rng(0)
     >>> X, f = rng.normal(size=(300, 2)), rng.uniform(0.3, 0.9, 300)
     >>> found = miscal.discover(X, rng.random(300) < f, confidence=f, evidence="test", n_jobs=1)
-    >>> found.plot.map(colour="hidden").alt_text[:50]
-    'Map of 300 rows in the learned geometry, coloured '
+    >>> found.plot.reliability().alt_text[:30]
+    'Reliability diagram: accuracy '
     """
 
     def __init__(self, content: RunContent) -> None:
@@ -86,28 +79,6 @@ class RunPlot:
     def findings(self, *, ax: Any = None) -> FindingsDisplay:
         """Draw the findings: how far each is off beyond what a reliability diagram shows."""
         return FindingsDisplay.from_summary(self._content.summary, ax=ax)
-
-    def field(self, column: str, *, ax: Any = None) -> FieldDisplay:
-        """Draw the hidden residual by the values of a named column."""
-        return FieldDisplay.from_tables(self._content.tables, column, kind=self._content.summary.kind, ax=ax)
-
-    def decisions(self, *, ax: Any = None) -> DecisionDisplay:
-        """Draw what acting at each threshold leads to."""
-        return DecisionDisplay.from_summary(self._content.summary, ax=ax)
-
-    def map(self, *, colour: str = "hidden", pane: str = "learned", ax: Any = None) -> MapDisplay:
-        """Draw the rows on a plane.
-
-        Parameters
-        ----------
-        colour : str, default "hidden"
-            "hidden", "delta", "visible", "regime", "confidence", "corrected", "correct", or a column of the run.
-        pane : {"learned", "raw"}, default "learned"
-            The geometry that was learned, or that of the inputs.
-        ax : matplotlib.axes.Axes, optional
-        """
-        kind = self._content.summary.kind
-        return MapDisplay(self._content.map, colour=colour, pane=pane, kind=kind).plot(ax)
 
     def _column(self, name: str) -> np.ndarray:
         table = self._content.table

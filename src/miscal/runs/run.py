@@ -97,11 +97,6 @@ class Run(ShowsItself):
         return self._content.summary
 
     @property
-    def verdict(self) -> str:
-        """What any reliability diagram shows, and what none shows, in a few sentences."""
-        return self.summary.verdict
-
-    @property
     def findings(self) -> Any:
         """The findings, the strongest first: what each promised, what happened, what is hidden of it.
 

@@ -26,10 +26,6 @@ class Encoded:
         Tokens removed from the start of a prompt that was too long.
     moved : bool
         True if joining prompt and candidate changed the last tokens of the prompt: the context then ends earlier.
-    id, text : str
-        Of the item.
-    written : int
-        Tokens that all texts which a model writes may have together.
     """
 
     row: int
@@ -37,15 +33,12 @@ class Encoded:
     added: tuple[tuple[int, ...], ...]
     cut: int
     moved: bool
-    id: str = ""
-    text: str = ""
-    written: int = 0
 
     @property
     def cost(self) -> int:
-        """Positions the model computes for this row at most, padding and questions about an answer aside."""
+        """Positions the model computes for this row at most, padding aside."""
         single = all(len(ids) == 1 for ids in self.added)
-        return len(self.context) + self.written + (0 if single else sum(len(ids) for ids in self.added))
+        return len(self.context) + (0 if single else sum(len(ids) for ids in self.added))
 
 
 def shared_length(first: Sequence[int] | str, second: Sequence[int] | str) -> int:
@@ -103,8 +96,6 @@ def _encode(item: Item, prompt: list[int], joints: list[list[int]], max_length: 
         added=tuple(tuple(ids) for ids in added),
         cut=len(context) - len(kept),
         moved=len(context) < len(prompt),
-        id=item.id,
-        text=item.text,
     )
 
 

@@ -13,24 +13,19 @@ from typing import Any
 
 import polars as pl
 
-from miscal.base.errors import InputError, MissingColumn
+from miscal.base.errors import InputError
 from miscal.base.number_wording import decimal, percent
-from miscal.base.options import given, takes
+from miscal.base.options import takes
 from miscal.base.tables import read_parquet
-from miscal.scoring.answer_confidences import SOURCES
 from miscal.scoring.folder import TRIPLES, Progress, ScoredFolder, score_folder
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.open_ended import confidence_sources, open_ended
 from miscal.scoring.options import ScoringOptions
-from miscal.scoring.questions import DEFAULTS, Item, read_template, text_items
+from miscal.scoring.questions import DEFAULTS, Item, read_template
 from miscal.scoring.scorer import as_items, choose_batch_workers, default_batch_tokens
-from miscal.scoring.tasks import Task, read_table, read_task, without_options
+from miscal.scoring.tasks import Task, read_task
 
 ALLOWED_FAILURES = 0.01
 """Share of rows that may fail before a finished run counts as an error."""
-
-OF_ANSWERS = ("answer", "samples", "temperature", "max_new_tokens", "verdict", "without_options")
-"""Options of open-ended questions."""
 
 STRATA = ("category", "subject", "subject_name", "subset")
 """Columns that sort the rows of a benchmark into categories; the first that a task has is taken."""
@@ -40,9 +35,8 @@ STRATA = ("category", "subject", "subject_name", "subset")
 class ScoringSummary:
     """What is said of a finished run.
 
-    ``accuracy``, ``confidence`` and ``candidate_mass`` are means over the scored rows that have them, None where none
-    has; ``confidences``, of open-ended questions, the mean of each column of confidences. ``notes`` say what is left
-    out and what differs from what was asked for. ``questions_per_second`` counts the rows computed by this call over
+    ``accuracy``, ``confidence`` and ``candidate_mass`` are means over the scored rows. ``notes`` say what is left out
+     and what differs from what was asked for. ``questions_per_second`` counts the rows computed by this call over
     its seconds, loading the model included; 0 where all were there before.
     """
 
@@ -50,10 +44,9 @@ class ScoringSummary:
     n_scored: int
     n_failed: int
     n_truncated: int
-    accuracy: float | None
-    confidence: float | None
-    candidate_mass: float | None
-    confidences: Mapping[str, float | None]
+    accuracy: float
+    confidence: float
+    candidate_mass: float
     notes: tuple[str, ...]
     seconds: float
     questions_per_second: float
@@ -64,31 +57,20 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
     """Score a task into a folder; an unfinished run there is resumed.
 
     The arguments are the options of ``miscal score``, and None stands for a default. `task` is what
-    `miscal.scoring.tasks.read_task` reads; with `embed_only` it is a table, whose column `text` is given to the model
-    and whose other columns stay as they are. If more than 1 % of the rows failed, an `InputError` says so; the folder
+    `miscal.scoring.tasks.read_task` reads. If more than 1 % of the rows failed, an `InputError` says so; the folder
     is finished then all the same.
     """
     how = ScoringOptions(**options)
-    sources = confidence_sources(how.confidence_from)
-    _refuse_idle(how, sources)
-    asking = open_ended(sources, how) if sources else None
-    spec = ModelSpec(model, how.revision, how.dtype, how.device, how.trust_remote_code, how.threads, how.layer)
+    for name in ("limit", "threads", "batch_tokens", "workers"):
+        if (value := getattr(how, name)) is not None and value < 1:
+            raise InputError(f"{name} must be at least 1; got {value}")
+    spec = ModelSpec(model, how.revision, how.dtype, how.device, how.trust_remote_code, how.threads)
     workers = choose_batch_workers(how.engine, ray_address=how.ray_address, workers=how.workers, device=how.device)
-    table = note = None
-    if how.embed_only:
-        table, items, about, sample = _texts(task, how)
-        form = "letter"
-    else:
-        found = read_task(task, revision=how.task_revision)
-        found = without_options(found) if how.without_options else found
-        note, asked = found.note, found.questions
-        columns = {name: [question.metadata[name] for question in asked] for name in asked[0].metadata}
-        rows, sample = draw([question.id for question in asked], columns, how.limit, how.seed)
-        found = replace(found, questions=tuple(asked[row] for row in rows))
-        _refuse_other_kind(found, sources)
-        form, items, about = _questions(found, how)
-        if asking:
-            form, about = "open", {**about, "form": "open", **asking.describe()}
+    found = read_task(task, revision=how.task_revision)
+    note, asked = found.note, found.questions
+    columns = {name: [question.metadata[name] for question in asked] for name in asked[0].metadata}
+    rows, sample = draw([question.id for question in asked], columns, how.limit, how.seed)
+    form, items, about = _questions(replace(found, questions=tuple(asked[row] for row in rows)), how)
     about |= {"limit": how.limit, "sample": asdict(sample) if sample else None}
     began = time.monotonic()
     with _bar() as progress:
@@ -100,9 +82,7 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
             form=form,
             batch_tokens=how.batch_tokens or default_batch_tokens(how.device),
             workers=workers,
-            table=table,
             embeddings_dtype=how.embeddings_dtype,
-            asking=asking,
             progress=progress,
         )
     if done.n_failed > ALLOWED_FAILURES * (total := done.n_scored + done.n_failed):
@@ -120,55 +100,10 @@ def run(*, model: str, task: str, out: str | Path, **options: Any) -> ScoringSum
         )
     notes.append(done.manifest.get("embeddings", {}).get("note"))
     notes += [f"the tokenizer warns: {warning}" for warning in done.manifest.get("warnings", ())]
-    if asking:
-        notes += asking.notes(done.manifest["answers"], done.n_scored, done.folder)
-    return _summary(done, time.monotonic() - began, how.embed_only, tuple(filter(None, notes)), sources or ())
-
-
-def _refuse_idle(how: ScoringOptions, sources: tuple[str, ...] | None) -> None:
-    """Refuse options that would change nothing, rather than ignore them in silence."""
-    for name in ("limit", "threads", "batch_tokens", "workers"):
-        if (value := getattr(how, name)) is not None and value < 1:
-            raise InputError(f"{name} must be at least 1; got {value}")
-    named = given(how)
-    if how.embed_only and (idle := [name for name in ("form", "prompt_file") if name in named]):
-        raise InputError(
-            f"{', '.join(idle)} cannot be given with embed_only, which takes the texts as they are: leave it out"
-        )
-    if "text" in named and not how.embed_only:
-        raise InputError(
-            f"text names the column for embed_only, so it cannot be given alone; got {how.text!r}: leave it out, or "
-            "add --embed-only"
-        )
-    if sources and how.embed_only:
-        raise InputError("confidence_from cannot be given with embed_only, which asks no questions: leave it out")
-    if not sources and (idle := [name for name in OF_ANSWERS if name in named]):
-        raise InputError(
-            f"{', '.join(idle)} can be given for open-ended questions only: leave it out, or name a confidence of an "
-            f"answer that the model writes, e.g. --confidence-from {next(iter(SOURCES))}"
-        )
-
-
-def _refuse_other_kind(task: Task, sources: tuple[str, ...] | None) -> None:
-    """Refuse a confidence that the task has no questions for."""
-    if sources and task.kind != "open":
-        what = "multiple-choice questions" if task.kind == "choice" else "preference pairs"
-        mend = "; to ask them without their options, add --without-options" if task.kind == "choice" else ""
-        raise InputError(
-            f"task {task.name} holds {what}, but confidence_from {', '.join(sources)} needs open-ended questions "
-            f"(columns question and answer, or answers){mend}"
-        )
-    if not sources and task.kind == "open":
-        raise InputError(
-            f"task {task.name} holds open-ended questions, which have no letters to weigh: name where their confidence "
-            f"comes from, --confidence-from {','.join(SOURCES)} or some of these, or give multiple-choice questions "
-            "(columns question, choices, answer_index)"
-        )
+    return _summary(done, time.monotonic() - began, tuple(filter(None, notes)))
 
 
 def _questions(task: Task, how: ScoringOptions) -> tuple[str, list[Item], dict[str, Any]]:
-    if how.form and task.kind == "open":
-        raise InputError(f"form is what candidates are, which open-ended questions do not have; got {how.form!r}")
     form = how.form or task.form
     template = read_template(how.prompt_file, task.kind) if how.prompt_file else task.template or DEFAULTS[task.kind]
     items = as_items(task.questions, form=form, template=template, seed=how.seed)
@@ -176,30 +111,9 @@ def _questions(task: Task, how: ScoringOptions) -> tuple[str, list[Item], dict[s
     return form, items, about
 
 
-def _texts(task: str, how: ScoringOptions) -> tuple[pl.DataFrame, list[Item], dict[str, Any], Sample | None]:
-    table, column = read_table(Path(task)), how.text
-    if column not in table.columns:
-        raise MissingColumn(
-            f"{task} has no column {column!r}; its columns are {', '.join(table.columns)}. Name another with --text"
-        )
-    if table[column].dtype != pl.String:
-        raise InputError(f"{task}: column {column!r} must hold text; got {table[column].dtype}")
-    rows, sample = draw([str(row) for row in range(len(table))], table.to_dict(), how.limit, how.seed)
-    table = table[rows]
-    texts = table[column].fill_null("").to_list()
-    return table, text_items(texts), {"task": task, "form": "embed", "text": column}, sample
-
-
-def _summary(
-    done: ScoredFolder, seconds: float, embed_only: bool, notes: tuple[str, ...], sources: tuple[str, ...]
-) -> ScoringSummary:
+def _summary(done: ScoredFolder, seconds: float, notes: tuple[str, ...]) -> ScoringSummary:
     columns = ["correct", "confidence", "candidate_mass"]
-    means: dict[str, float | None] = dict.fromkeys(columns)
-    if not embed_only:
-        there = pl.read_parquet_schema(done.folder / TRIPLES)
-        several = [column for name in sources for column in SOURCES[name].columns]
-        wanted = [name for name in (*columns, *several) if name in there]
-        means |= read_parquet(done.folder / TRIPLES, wanted).cast(pl.Float64).mean().row(0, named=True)
+    means = read_parquet(done.folder / TRIPLES, columns).cast(pl.Float64).mean().row(0, named=True)
     return ScoringSummary(
         out=str(done.folder),
         n_scored=done.n_scored,
@@ -208,7 +122,6 @@ def _summary(
         accuracy=means["correct"],
         confidence=means["confidence"],
         candidate_mass=means["candidate_mass"],
-        confidences={name: value for name, value in means.items() if name not in columns},
         notes=notes,
         seconds=round(seconds, 3),
         questions_per_second=done.n_new / max(seconds, 1e-9),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -20,14 +19,12 @@ _MEMORY_SIGNS = ("out of memory", "can't allocate memory", "cannot allocate memo
 class Evaluated:
     """Numbers of one batch, in its order.
 
-    ``log_probs`` has for each row float64 (n_candidates,), sums of token log-probabilities, or of an open-ended
-    question every one that its confidences come from. ``hidden``, float32 (n_rows, width), is the hidden state at the
-    last position of the context; ``responses`` are what the model wrote, as JSON, empty where nothing was written.
+    ``log_probs`` has for each row float64 (n_candidates,), sums of token log-probabilities. ``hidden``, float32
+    (n_rows, width), is the hidden state at the last position of the context.
     """
 
     log_probs: tuple[np.ndarray, ...]
     hidden: np.ndarray
-    responses: tuple[str, ...] = ()
 
 
 class LanguageModel(Protocol):
@@ -55,74 +52,6 @@ class BatchResult:
     log_probs: tuple[np.ndarray, ...]
     hidden: np.ndarray
     failed: dict[int, str]
-    responses: tuple[str, ...] = ()
-
-
-class Asking(Protocol):
-    """What is asked about the rows of a batch, if it is more than to weigh their candidates."""
-
-    def evaluate(self, model: Any, batch: Sequence[Any]) -> Evaluated:
-        """Ask it of a model."""
-
-
-# --- writing -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """One text that a model wrote: the first line that is not blank, without white space around it.
-
-    ``log_probs`` has one for each token written, also of that which ended the text, at temperature 1 whatever it was
-    sampled at. ``ended`` is whether the model ended it; otherwise it was cut at the largest number of tokens.
-    """
-
-    text: str
-    log_probs: tuple[float, ...]
-    ended: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """What was written for one batch: for each row one text per stream; and hidden states, float32 (n_rows, width)."""
-
-    texts: tuple[tuple[Generation, ...], ...]
-    hidden: np.ndarray
-
-
-Stream = np.ndarray | None
-"""What a text is drawn by: numbers in [0, 1), one for each token, or None for the most probable token each time."""
-
-Contexts, Streams = Sequence[Sequence[int]], Sequence[Sequence[Stream]]
-"""Token ids of prompts; and for each prompt what its texts are drawn by."""
-
-
-class WritingModel(LanguageModel, Protocol):
-    """A language model that also writes."""
-
-    def generate(self, contexts: Contexts, streams: Streams, *, temperature: float, longest: int) -> Generated:
-        """Write one text for every stream of every context, of at most `longest` tokens each."""
-
-
-def uniforms(seed: int, row_id: str, sample: int, n: int) -> np.ndarray:
-    """Return the n numbers in [0, 1) that a sample of a question is drawn by.
-
-    They are bits of a hash, so they depend neither on the batch, the order of the rows or an interruption nor on a
-    library version.
-
-    >>> bool((uniforms(0, "q1", 3, 8)[:4] == uniforms(0, "q1", 3, 4)).all())
-    True
-    """
-    stream = hashlib.shake_256(f"{seed}:{sample}:{row_id}".encode("utf-8", "replace")).digest(8 * n)
-    return (np.frombuffer(stream, dtype="<u8") >> 11) / 2.0**53
-
-
-def answer_line(text: str) -> str:
-    r"""Return the first line that is not blank, without white space around it.
-
-    >>> answer_line("\n Paris \nQuestion:")
-    'Paris'
-    """
-    return text.strip().partition("\n")[0].rstrip()
 
 
 # --- running -------------------------------------------------------------------------------------------------------
@@ -136,14 +65,13 @@ def ran_out_of_memory(error: BaseException) -> bool:
 
 
 class Runner:
-    """Evaluate batches and remember the number of rows that fitted in memory; without `asking`, weigh candidates.
+    """Evaluate batches and remember the number of rows that fitted in memory.
 
     One of a `ModelSpec` says what is to be loaded (`compute_batch`).
     """
 
-    def __init__(self, model: LanguageModel | ModelSpec, asking: Asking | None = None) -> None:
+    def __init__(self, model: LanguageModel | ModelSpec) -> None:
         self.model: Any = model
-        self.asking = asking
         self.most_rows: int | None = None
 
     def run(self, batch: Sequence[Encoded]) -> BatchResult:
@@ -192,7 +120,7 @@ class Runner:
 
     def _attempt(self, batch: Sequence[Encoded]) -> Evaluated:
         try:
-            return self.asking.evaluate(self.model, batch) if self.asking else self.model.evaluate(batch)
+            return self.model.evaluate(batch)
         except Exception as error:
             if not ran_out_of_memory(error):
                 raise
@@ -209,7 +137,6 @@ def _joined(parts: Sequence[Evaluated]) -> Evaluated:
     return Evaluated(
         tuple(value for part in parts for value in part.log_probs),
         np.concatenate([part.hidden for part in parts]),
-        tuple(response for part in parts for response in part.responses),
     )
 
 
@@ -221,5 +148,4 @@ def _checked(batch: Sequence[Encoded], found: Evaluated) -> BatchResult:
     reason = "the model returned numbers that are not finite"
     failed = {row.row: reason for row, fine in zip(batch, finite, strict=True) if not fine}
     rows, values = tuple(batch[at].row for at in good), tuple(log_probs[at] for at in good)
-    responses = tuple(found.responses[at] for at in good) if found.responses else ()
-    return BatchResult(rows, values, states[good], failed, responses)
+    return BatchResult(rows, values, states[good], failed)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Contexts, Evaluated, Generated, Generation, Stream, Streams
+from miscal.scoring.engine import Evaluated
 
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d|\s|.")
 
@@ -60,22 +60,3 @@ class FakeModel:
             np.array([-_seeded((*row.context, *ids)).exponential(2.0) - len(ids) for ids in row.added]) for row in batch
         )
         return Evaluated(log_probs, hidden)
-
-    def generate(self, contexts: Contexts, streams: Streams, *, temperature: float, longest: int) -> Generated:
-        """Write one of five numbers, whose probabilities depend on the context, as a text of one token."""
-        hidden = np.stack([_seeded(context).standard_normal(self.width) for context in contexts]).astype(np.float32)
-        texts = tuple(
-            tuple(_written(context, stream, temperature) for stream in own)
-            for context, own in zip(contexts, streams, strict=True)
-        )
-        return Generated(texts, hidden)
-
-
-_TEXTS = ("5", "20", "50", "80", "95")
-
-
-def _written(context: Sequence[int], stream: Stream, temperature: float) -> Generation:
-    logits = _seeded(context).standard_normal(len(_TEXTS))
-    probs, warmed = (np.exp(values) / np.exp(values).sum() for values in (logits, logits / temperature))
-    at = int(probs.argmax()) if stream is None else int(np.searchsorted(warmed.cumsum()[:-1], stream[0], side="right"))
-    return Generation(_TEXTS[at], (float(np.log(probs[at])),), True)

@@ -23,7 +23,6 @@ from miscal.base.workers import InProcess, Processes, Workers
 from miscal.scoring.candidates import encode
 from miscal.scoring.engine import BatchResult, LanguageModel
 from miscal.scoring.model_source import ModelSpec
-from miscal.scoring.open_ended import OpenEnded
 from miscal.scoring.questions import Item
 from miscal.scoring.scorer import assemble, batch_results, plan
 
@@ -34,7 +33,7 @@ FORMAT = 1
 FLOATS = {"float32": ("F32", "<f4", 4), "float16": ("F16", "<f2", 2)}
 """Precision: its name in safetensors, its type in numpy, little-endian, and its bytes."""
 
-_SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "response": pl.String, "error": pl.String}
+_SCHEMA = {"row": pl.Int64, "log_probs": pl.List(pl.Float64), "error": pl.String}
 
 Progress = Callable[[int, int], None]  # rows done now, rows in all
 
@@ -62,16 +61,13 @@ def score_folder(
     form: str = "letter",
     batch_tokens: int = 1024,
     workers: Workers | None = None,
-    table: pl.DataFrame | None = None,
     embeddings_dtype: str = "float32",
-    asking: OpenEnded | None = None,
     progress: Progress | None = None,
 ) -> ScoredFolder:
     """Score items into a folder, or resume an unfinished run there.
 
     Every batch is on disk before the next one starts; a run that is killed and started again does at most one batch
-    (per worker) twice and leaves the same bytes. `task` is what is asked, for the manifest, in JSON values. `table`
-    holds the rows that items were made of which ask for the hidden state alone; it is kept instead of a scored table.
+    (per worker) twice and leaves the same bytes. `task` is what is asked, for the manifest, in JSON values.
     float16 embeddings take half the space and keep three digits; if a magnitude is above 65,504, which does not fit,
     all are written in float32 and the manifest says so: no work is lost.
     """
@@ -97,9 +93,9 @@ def score_folder(
             _refuse_other(finished, settings, out)
         else:
             _begin(out, settings)
-            run = _Run(text_side, items, settings, form, asking, Shards(out / SHARDS))
+            run = _Run(text_side, items, settings, form, Shards(out / SHARDS))
             n_new = run.compute(workers or InProcess(), progress)
-            finished = run.finish(out, table)
+            finished = run.finish(out)
         # what only an unfinished run needs, also of one killed after its last file
         shutil.rmtree(out / SHARDS, ignore_errors=True)
         (out / SETTINGS).unlink(missing_ok=True)
@@ -169,10 +165,6 @@ def describe_run(
 
 def refuse_changed(before: Mapping[str, Any], now: Mapping[str, Any], folder: Path) -> None:
     """Refuse to go on in a folder with other settings, naming every differing key with both values."""
-    # folders of earlier versions do not say so: they hold float32, computed the head in the model's precision, and
-    # took the first rows of a limit
-    old = {"embeddings_dtype": "float32", "model.head_dtype": before.get("model.dtype"), "task.sample": None}
-    before = {**{key: value for key, value in old.items() if key in now}, **before}
     differing = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if differing:
         shown = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(now.get(key))}" for key in differing)
@@ -204,10 +196,9 @@ def read_settings(path: Path) -> dict[str, Any] | None:
 
 
 class ShardRows(NamedTuple):
-    """By row: log-probabilities, what was written, why it failed, and place (shard, position) of its hidden state."""
+    """By row: log-probabilities, why it failed, and place (shard, position) of its hidden state."""
 
     log_probs: dict[int, np.ndarray]
-    responses: dict[int, str]
     failed: dict[int, str]
     places: dict[int, tuple[int, int]]
 
@@ -222,10 +213,9 @@ class Shards(CellStore):
         """Put the numbers of a batch on disk; see `save`."""
         from safetensors.numpy import save_file
 
-        responses = result.responses or (None,) * len(result.rows)
-        rows = [
-            {"row": row, "log_probs": values.tolist(), "response": response}
-            for row, values, response in zip(result.rows, result.log_probs, responses, strict=True)
+        rows: list[dict[str, Any]] = [
+            {"row": row, "log_probs": values.tolist()}
+            for row, values in zip(result.rows, result.log_probs, strict=True)
         ]
         rows += [{"row": row, "log_probs": [], "error": reason} for row, reason in sorted(result.failed.items())]
         files = {
@@ -236,14 +226,13 @@ class Shards(CellStore):
 
     def rows(self, n: int) -> ShardRows:
         """Read the rows of the first n shards."""
-        found = ShardRows({}, {}, {}, {})
+        found = ShardRows({}, {}, {})
         for index in range(n):
             table = read_parquet(self.path(f"{index:06}", ".parquet"))
             good = table.filter(pl.col("error").is_null())
             for at, (row, values) in enumerate(zip(good["row"], good["log_probs"], strict=True)):
                 found.log_probs[row] = values.to_numpy()
                 found.places[row] = (index, at)
-            found.responses.update(good.select("row", "response").drop_nulls().iter_rows())
             found.failed.update(table.select("row", "error").drop_nulls().iter_rows())
         return found
 
@@ -319,15 +308,11 @@ class _Run:
     items: Sequence[Item]
     settings: dict[str, Any]
     form: str
-    asking: OpenEnded | None
     shards: Shards
 
     def __post_init__(self) -> None:
-        if self.asking:
-            self.encoded, self.unreadable = self.asking.encode(self.items, self.text_side)
-        else:
-            lengths = {"max_length": self.text_side.max_length, "n_lead": self.text_side.n_lead}
-            self.encoded, self.unreadable = encode(self.items, self.text_side.tokenize, **lengths)
+        lengths = {"max_length": self.text_side.max_length, "n_lead": self.text_side.n_lead}
+        self.encoded, self.unreadable = encode(self.items, self.text_side.tokenize, **lengths)
         self.batches = plan(self.encoded, self.settings["batch_tokens"])
 
     def compute(self, workers: Workers, progress: Progress | None) -> int:
@@ -342,13 +327,13 @@ class _Run:
             # a model that is spread over all GPUs leaves none for other processes
             workers = InProcess()
         model = _with_weights(self.text_side, elsewhere=workers.elsewhere)
-        for index, result in batch_results(workers, model, jobs, self.asking):
+        for index, result in batch_results(workers, model, jobs):
             self.shards.write(index, result)
             if progress:
                 progress(len(self.batches[index]), total)
         return n_new
 
-    def finish(self, out: Path, table: pl.DataFrame | None) -> dict[str, Any]:
+    def finish(self, out: Path) -> dict[str, Any]:
         """Put the files of the folder together; return the manifest."""
         found = self.shards.rows(len(self.batches))
         failed = dict(sorted({**self.unreadable, **found.failed}.items()))
@@ -358,26 +343,19 @@ class _Run:
                 f"none of the {len(failed)} rows of the task could be scored; the first is row {first[0]}: {first[1]}"
             )
         order = sorted(found.places)
-        if table is not None:
-            rows, beside = table[order], {}
-        elif self.asking:
-            rows, counts = self.asking.table(self.items, found.responses)
-            beside = {"answers": counts}
-        else:
-            scored = assemble(self.items, self.encoded, found.log_probs, failed, self.form)
-            # rows whose most probable candidate is exactly as probable as another; the first of them counted
-            ties = [item.row for item, one in zip(scored.items, scored.outcomes, strict=True) if one.tied]
-            rows, beside = scored.table(), {"ties": {"n": len(ties), "rows": ties[:1000]}}
+        scored = assemble(self.items, self.encoded, found.log_probs, failed, self.form)
+        # rows whose most probable candidate is exactly as probable as another; the first of them counted
+        ties = [item.row for item, one in zip(scored.items, scored.outcomes, strict=True) if one.tied]
         shape = (len(order), self.shards.states(found.places[order[0]][0]).shape[1])
         about = {"model": str(self.settings["model"]), "layer": "last", "position": "last prompt token", "norm": "post"}
         stored = self._stored()
         with disk_errors(f"folder {out}"):
             hidden = self.shards.hidden([found.places[row] for row in order])
             write_float_table(out / EMBEDDINGS, "x", hidden, shape, about, stored["dtype"])
-            write_whole(out / TRIPLES, rows.write_parquet)
+            write_whole(out / TRIPLES, scored.table().write_parquet)
             manifest = {
                 **self._counts(failed, shape),
-                **beside,
+                "ties": {"n": len(ties), "rows": ties[:1000]},
                 "embeddings": stored,
                 "warnings": list(getattr(self.text_side, "warnings", ())),
                 "files": {name: digest(out / name) for name in (TRIPLES, EMBEDDINGS)},

@@ -2,14 +2,12 @@
 
 The output layer is called on the needed positions only: a hook on its input picks them, so that whatever a model does
 to its logits afterwards (soft caps, scales) is its own code, and the hidden state kept is the very input of the output
-layer, after the final norm where there is one, unless another layer is asked for. It computes in float32 whatever the
-precision of the model.
+layer, after the final norm where there is one. It computes in float32 whatever the precision of the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 import torch
 
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Contexts, Evaluated, Generated, Generation, Stream, Streams, answer_line
+from miscal.scoring.engine import Evaluated
 
 NORM_ROWS = 64
 """Rows of logits widened to float32 at a time: all of them would take the memory of the logits three times over."""
@@ -49,55 +47,33 @@ def _linear_in_float32(head: torch.nn.Linear, states: torch.Tensor) -> torch.Ten
 
 
 class Picker:
-    """A model that computes its output layer at chosen positions alone, and remembers the hidden state asked for.
+    """A model that computes its output layer at chosen positions alone, and remembers the input of this layer there.
 
-    Token ids are put on `device`. The output layer computes in float32 from now on. Remembered is the output of `block`
-    at the chosen positions, by default the input of the output layer, or with `mean` its mean over a prompt's tokens.
+    Token ids are put on `device`. The output layer computes in float32 from now on.
     """
 
-    def __init__(
-        self, model: torch.nn.Module, device: torch.device, block: torch.nn.Module | None = None, *, mean: bool = False
-    ) -> None:
+    def __init__(self, model: torch.nn.Module, device: torch.device) -> None:
         self.model, self.device = model, device
         self._where: tuple[torch.Tensor, torch.Tensor] | None = None
-        self._tokens: torch.Tensor | None = None
-        self._mean, self._of_block = mean, block is not None
         self.hidden: torch.Tensor | None = None
         head = model.get_output_embeddings()
         compute_in_float32(head)
         head.register_forward_pre_hook(self._narrow)
-        if block is not None:
-            block.register_forward_hook(self._remember)
 
     def _narrow(self, module: torch.nn.Module, args: tuple) -> tuple | None:
         if self._where is None:
             return None
-        chosen = args[0][_placed(self._where, args[0])]
-        if not self._of_block:
-            self.hidden = chosen
-        if not self._of_block and self._mean and self._tokens is not None:
-            # in float32: half precision would lose digits over hundreds of tokens
-            weight = self._tokens.to(args[0].device, torch.float32)
-            self.hidden = torch.einsum("ij,ijk->ik", weight, args[0].float()) / weight.sum(1, keepdim=True)
-        return (chosen[:, None], *args[1:])
+        # of a model that is spread, parts are on several devices
+        self.hidden = args[0][tuple(place.to(args[0].device) for place in self._where)]
+        return (self.hidden[:, None], *args[1:])
 
-    def _remember(self, module: torch.nn.Module, args: tuple, output: Any) -> None:
-        if self._where is not None:
-            states = output[0] if isinstance(output, tuple) else output
-            self.hidden = states[_placed(self._where, states)]
-
-    def run(
-        self, rows: torch.Tensor, columns: torch.Tensor, *, tokens: torch.Tensor | None = None, **inputs: object
-    ) -> tuple:
-        """Run the model; return its output and the logits (n_positions, vocabulary) of the positions asked for.
-
-        `tokens`, bool or int (n_rows, width), marks those of the prompts, for their mean.
-        """
-        self._where, self._tokens = (rows, columns), tokens
+    def run(self, rows: torch.Tensor, columns: torch.Tensor, **inputs: object) -> tuple:
+        """Run the model; return its output and the logits (n_positions, vocabulary) of the positions asked for."""
+        self._where = rows, columns
         try:
             output = self.model(**inputs, return_dict=True)
         finally:
-            self._where = self._tokens = None
+            self._where = None
         return output, output.logits[:, 0]
 
 
@@ -139,7 +115,7 @@ def _first_tokens(batch: Sequence[Encoded]) -> tuple[list[int], list[int]]:
 
 
 def read_prompts(
-    picker: Picker, contexts: Contexts
+    picker: Picker, contexts: Sequence[Sequence[int]]
 ) -> tuple[Any, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Compute prompts, padded on the left, so that the cache of each ends at the same place and its texts follow on.
 
@@ -152,7 +128,7 @@ def read_prompts(
     mask = (torch.arange(width, device=picker.device) >= width - lengths[:, None]).long()
     rows, last = torch.arange(n, device=picker.device), torch.full((n,), width - 1, device=picker.device)
     inputs = {"input_ids": ids, "attention_mask": mask, "position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
-    output, logits = picker.run(rows, last, tokens=mask, use_cache=True, **inputs)
+    output, logits = picker.run(rows, last, use_cache=True, **inputs)
     return output.past_key_values, logits, picker.hidden, mask, lengths
 
 
@@ -161,8 +137,7 @@ def _one_pass(picker: Picker, batch: Sequence[Encoded]) -> tuple[list[np.ndarray
     ids = torch.from_numpy(padded([row.context for row in batch], "right")).to(picker.device)
     rows = torch.arange(len(batch), device=picker.device)
     last = torch.tensor([len(row.context) - 1 for row in batch], device=picker.device)
-    tokens = torch.arange(ids.shape[1], device=picker.device) <= last[:, None]
-    _, logits = picker.run(rows, last, tokens=tokens, input_ids=ids, use_cache=False)
+    _, logits = picker.run(rows, last, input_ids=ids, use_cache=False)
     hidden = picker.hidden
     return _split(log_softmax_at(logits, *_first_tokens(batch)).cpu().numpy(), batch), hidden
 
@@ -203,97 +178,3 @@ def _rest(
     targets = [longer[j][1][k + 1] for j, k in at]
     values = log_softmax_at(logits, range(len(at)), targets).cpu().numpy().astype(np.float64)
     return np.bincount([j for j, _ in at], weights=values, minlength=len(longer))
-
-
-def _placed(where: tuple[torch.Tensor, torch.Tensor], states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return positions on the device of the states; of a model that is spread, parts are on several."""
-    rows, columns = where
-    return rows.to(states.device), columns.to(states.device)
-
-
-# --- writing ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Text:
-    """One text on its way."""
-
-    stream: Stream
-    ids: list[int] = field(default_factory=list)
-    log_probs: list[float] = field(default_factory=list)
-    ended: bool = False
-
-
-@torch.inference_mode()
-def write(
-    picker: Picker,
-    contexts: Contexts,
-    streams: Streams,
-    *,
-    temperature: float,
-    longest: int,
-    ends: Collection[int],
-    decode: Callable[[Sequence[int]], str],
-) -> Generated:
-    """Write a text of at most `longest` tokens for every stream of every context.
-
-    A text ends at a token of `ends`, or with the first line that is not blank. Each prompt is computed once; the texts
-    follow on copies of its cache, and those that have ended are dropped. `decode` leaves special tokens out.
-    """
-    rows = [[_Text(stream) for stream in each] for each in streams]
-    cache, logits, hidden, mask, lengths = read_prompts(picker, contexts)
-    alive = [text for each in rows for text in each]
-    kept = torch.tensor([row for row, each in enumerate(rows) for _ in each], device=picker.device)
-    for step in range(longest):
-        # copies of the prompts at first, and from then on the texts that have not ended
-        cache.batch_select_indices(kept.cpu())
-        mask, lengths, logits = mask[kept], lengths[kept], logits[kept.to(logits.device)]
-        if step:
-            mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
-            inputs = {
-                "input_ids": torch.tensor([[text.ids[-1]] for text in alive], device=picker.device),
-                "attention_mask": mask,
-                "position_ids": lengths[:, None] + step - 1,
-            }
-            every = torch.arange(len(alive), device=picker.device)
-            where = (every, torch.zeros_like(every))
-            _, logits = picker.run(*where, past_key_values=cache, use_cache=True, **inputs)
-        tokens, log_probs = _chosen(logits, [text.stream for text in alive], step, temperature)
-        for text, token, log_prob in zip(alive, tokens, log_probs, strict=True):
-            text.ids.append(token)
-            text.log_probs.append(log_prob)
-            text.ended = token in ends or "\n" in decode(text.ids).lstrip()
-        kept = torch.tensor([at for at, text in enumerate(alive) if not text.ended], device=picker.device)
-        alive = [text for text in alive if not text.ended]
-        if not alive:
-            break
-    texts = tuple(
-        tuple(Generation(answer_line(decode(text.ids)), tuple(text.log_probs), text.ended) for text in each)
-        for each in rows
-    )
-    return Generated(texts, hidden.float().cpu().numpy())
-
-
-def _chosen(
-    logits: torch.Tensor, streams: Sequence[Stream], step: int, temperature: float
-) -> tuple[list[int], list[float]]:
-    """Choose the next token of every text; return the tokens and their log-probabilities at temperature 1.
-
-    A sample takes the token at which the cumulated probabilities, in the order of the vocabulary, pass its number. They
-    are added up in double precision: what rounding differs between batches moves a token once in millions of steps.
-    """
-    tokens, log_probs = [], []
-    wide = torch.float32 if logits.device.type == "mps" else torch.float64  # which has no doubles
-    for start in range(0, len(logits), NORM_ROWS):
-        part, own = logits[start : start + NORM_ROWS].float(), streams[start : start + NORM_ROWS]
-        chosen = part.argmax(-1)
-        drawn = [at for at, stream in enumerate(own) if stream is not None]
-        if drawn:
-            numbers = torch.tensor(np.array([own[at][step] for at in drawn]), dtype=wide, device=part.device)
-            sums = torch.softmax(part[drawn].to(wide) / temperature, -1).cumsum(-1)
-            # the first token whose sum is above the number, so that none of probability 0 is drawn
-            found = torch.searchsorted(sums, (numbers * sums[:, -1])[:, None], right=True)[:, 0]
-            chosen[drawn] = found.clamp(max=part.shape[-1] - 1)
-        tokens += chosen.tolist()
-        log_probs += (part.gather(1, chosen[:, None])[:, 0] - part.logsumexp(-1)).tolist()
-    return tokens, log_probs

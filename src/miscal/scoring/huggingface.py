@@ -7,7 +7,7 @@ import io
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,15 +15,14 @@ import torch
 
 from miscal.base.errors import FileError, InputError, MiscalError, ResourceError, TrustError
 from miscal.scoring.candidates import Encoded
-from miscal.scoring.engine import Contexts, Evaluated, Generated, Streams, ran_out_of_memory
-from miscal.scoring.forward import Picker, evaluate, write
+from miscal.scoring.engine import Evaluated, ran_out_of_memory
+from miscal.scoring.forward import Picker, evaluate
 from miscal.scoring.model_source import (
     ATTEMPTS,
     ModelSpec,
     asks_for_code,
     choose_dtype,
     first_line,
-    layer_of,
     locate,
     redact,
     retried,
@@ -33,6 +32,7 @@ from miscal.scoring.weights import refuse_incomplete, refuse_unused_gguf, spread
 T = TypeVar("T")
 
 DEVICES = ("cpu", "cuda", "mps", "xpu")
+HIDDEN_STATE = "input of the output layer (after the final norm) at the last prompt token"
 
 
 class HuggingFaceText:
@@ -48,8 +48,6 @@ class HuggingFaceText:
         Tokens the model takes.
     n_lead : int
         Special tokens the tokenizer puts in front.
-    layer : Layer
-        The hidden state that is kept.
     warnings : tuple of str
         What transformers warned of while it loaded the tokenizer.
     """
@@ -66,7 +64,6 @@ class HuggingFaceText:
             raise TrustError(
                 f"model {spec.model}: would run code that comes with it; if you trust it, add --trust-remote-code"
             )
-        self.layer = layer_of(spec.layer, self._n_blocks())
         heard: list[str] = []
         self._tokenizer = loaded(
             lambda: AutoTokenizer.from_pretrained(self.source.location, **self.options()), self, heard
@@ -98,9 +95,6 @@ class HuggingFaceText:
         n_bytes = weight_bytes(_auto_class(self.config), self.config, self.dtype, **code)
         return spread_over(n_bytes, self.device, redact(self.spec.model))
 
-    def _n_blocks(self) -> int:
-        return int(self.config.get_text_config().num_hidden_layers)
-
     def describe(self) -> dict[str, object]:
         """Return what a manifest records of the model."""
         import transformers
@@ -113,7 +107,7 @@ class HuggingFaceText:
             "head_dtype": "float32",
             "device": self.device.type,
             "max_length": self.max_length,
-            "hidden_state": self.layer.describe(self._n_blocks()),
+            "hidden_state": HIDDEN_STATE,
             "trust_remote_code": self.spec.trust_remote_code,
             "torch": torch.__version__,
             "transformers": transformers.__version__,
@@ -157,8 +151,7 @@ class HuggingFaceModel(HuggingFaceText):
         head = self._model.get_output_embeddings()
         if head is None:
             raise InputError(f"model {spec.model}: the model has no output layer; give a causal language model")
-        block = None if self.layer.block is None else self._model.get_decoder().layers[self.layer.block - 1]
-        self._picker = Picker(self._model, self.device, block, mean=self.layer.mean)
+        self._picker = Picker(self._model, self.device)
         self.width = int(head.weight.shape[1])
 
     def _load_model(self) -> Any:
@@ -178,22 +171,6 @@ class HuggingFaceModel(HuggingFaceText):
         """Score a batch (see `miscal.scoring.forward.evaluate`)."""
         with _threads(self.spec.threads):
             return evaluate(self._picker, batch)
-
-    def generate(self, contexts: Contexts, streams: Streams, *, temperature: float, longest: int) -> Generated:
-        """Write texts (see `miscal.scoring.forward.write`)."""
-        own = getattr(getattr(self._model, "generation_config", None), "eos_token_id", None)
-        ends = {*(own if isinstance(own, list) else [own]), self._tokenizer.eos_token_id} - {None}
-        decode = partial(self._tokenizer.decode, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        with _threads(self.spec.threads):
-            return write(
-                self._picker,
-                contexts,
-                streams,
-                temperature=temperature,
-                longest=longest,
-                ends=ends,
-                decode=decode,
-            )
 
 
 def device_of(name: str) -> torch.device:

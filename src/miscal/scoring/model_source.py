@@ -1,4 +1,4 @@
-"""Find a model by hub id, folder or .gguf file, pin its revision, refuse one that brings code, and choose its layer."""
+"""Find a model by hub id, folder or .gguf file, pin its revision, and refuse one that brings code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from miscal.scoring.registry import BASE_MODELS, SMOLLM2, resolve_name
 if TYPE_CHECKING:
     import torch
 
-LAST, MEAN, MIDDLE = "last", "mean", "middle"
 DTYPES = ("auto", "float32", "bfloat16")
 ATTEMPTS = 5
 _SECRETS = re.compile(r"(hf_[A-Za-z0-9]{4,}|(?:(?<=://)|(?<=:/))[^/\s@]+@|(?<=[Bb]earer )\S+)")
@@ -47,13 +46,11 @@ class ModelSpec:
         Whether code that a checkpoint brings may run.
     threads : int, optional
         Threads of torch on the CPU; default: as torch is set.
-    layer : {"last", "middle", "mean"} or int, default "last"
-        The hidden state that is kept (:func:`miscal.scoring.model_source.layer_of`).
 
     Raises
     ------
     InputError
-        If dtype or layer is not one of these, or the extra ``miscal[llm]`` is not installed.
+        If dtype is not one of these, or the extra ``miscal[llm]`` is not installed.
     """
 
     model: str
@@ -62,14 +59,12 @@ class ModelSpec:
     device: str = "auto"
     trust_remote_code: bool = False
     threads: int | None = None
-    layer: str | int = LAST
 
     def __post_init__(self) -> None:
         # whoever is to load a model makes one of these first, before any question is read
         need("llm", f"model {redact(self.model)}", "torch", "transformers")
         if self.dtype not in DTYPES:
             raise InputError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
-        check_layer(self.layer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,65 +232,3 @@ def _pin(name: str, revision: str | None) -> str:
         raise FileError(
             f"{error}; it is not in the cache either: check the name, the connection and your access"
         ) from None
-
-
-# --- which hidden state is kept --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A choice of hidden state: the output of a block, from 1, or by None the input of the output layer after its norm.
-
-    With ``mean`` the tokens of the prompt are averaged; otherwise the last one is taken.
-    """
-
-    block: int | None = None
-    mean: bool = False
-
-    def describe(self, n_blocks: int) -> str:
-        """Say what is taken, for a manifest.
-
-        >>> Layer(12).describe(24)
-        'output of block 12 of 24 at the last prompt token'
-        """
-        what = "input of the output layer (after the final norm)"
-        what = what if self.block is None else f"output of block {self.block} of {n_blocks}"
-        return what + (", mean over the prompt's tokens" if self.mean else " at the last prompt token")
-
-
-def check_layer(layer: str | int) -> None:
-    """Refuse what names no layer of any model."""
-    if layer not in (LAST, MIDDLE, MEAN) and _number(layer) < 1:
-        raise InputError(f"layer must be last, middle, mean, or the number of a block, from 1; got {layer!r}")
-
-
-def layer_of(layer: str | int, n_blocks: int) -> Layer:
-    """Choose the hidden state of a model.
-
-    Parameters
-    ----------
-    layer : {"last", "middle", "mean"} or int
-        "last": the input of the output layer at the last token of the prompt. "middle": the output of the block
-        in the middle, there. "mean": the input of the output layer, averaged over all tokens of the prompt, special
-        ones included. A number: the output of that block, from 1, at the last token.
-    n_blocks : int
-        Transformer blocks of the model.
-
-    >>> layer_of("middle", 25), layer_of("3", 25).block
-    (Layer(block=13, mean=False), 3)
-    """
-    check_layer(layer)
-    if layer == LAST:
-        return Layer()
-    if layer == MEAN:
-        return Layer(mean=True)
-    block = (n_blocks + 1) // 2 if layer == MIDDLE else _number(layer)
-    if block > n_blocks:
-        raise InputError(f"layer must be at most {n_blocks}, the number of blocks of the model; got {layer}")
-    return Layer(block)
-
-
-def _number(layer: str | int) -> int:
-    """Read a whole number; 0 where it is none."""
-    text = str(layer)
-    return int(text) if text.isascii() and text.isdigit() else 0

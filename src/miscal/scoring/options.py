@@ -35,40 +35,8 @@ class ScoringOptions:
     seed: int = parameter("Seed of all random numbers.", 0, metavar="N", parse=number(int, 0, most=LARGEST_SEED))
     batch_tokens: int | None = parameter("Tokens per batch, padding included.", metavar="N", parse=_COUNT)
     threads: int | None = parameter("Number of CPU threads per process.", metavar="N", parse=_COUNT)
-    embed_only: bool = parameter(
-        "Only compute the hidden states of the texts in --text, without asking questions.", False
-    )
-    text: str = parameter("Column of texts, for --embed-only.", "text", metavar="COL")
-    layer: str = parameter(
-        "Hidden state to keep: last, middle, mean (over the prompt), or the number of a block, from 1.",
-        "last",
-        metavar="NAME",
-    )
     embeddings_dtype: Literal["float32", "float16"] = parameter(
         "Precision of the hidden states on disk. float16 takes half the space; where a number does not fit, all are "
         "stored in float32, and a sentence says so.",
         "float32",
     )
-    confidence_from: str | list[str] = parameter(
-        "Where confidence comes from: letters of multiple choice (the default), or, of open-ended questions, p-true, "
-        "verbalized, frequency, likelihood. Several (with commas, or repeated) are kept side by side; the first of "
-        "them is the column confidence.",
-        "letters",
-        metavar="NAME",
-        repeat=lambda given: given or "letters",
-    )
-    answer: Literal["greedy", "most-frequent"] | None = parameter(
-        "Open-ended: which answer is judged. The default is greedy."
-    )
-    samples: int | None = parameter(
-        "Open-ended: number of samples of each answer. Default: 10.", metavar="N", parse=_COUNT
-    )
-    temperature: float | None = parameter("Open-ended: temperature of the samples. Default: 1.", metavar="T")
-    max_new_tokens: int | None = parameter(
-        "Open-ended: tokens of an answer at most. Default: 32.", metavar="N", parse=_COUNT
-    )
-    verdict: Literal["exact", "later"] | None = parameter(
-        "Open-ended: exact (the default) compares answers with the accepted ones; later leaves the column correct "
-        "empty."
-    )
-    without_options: bool = parameter("Ask multiple-choice questions as open-ended ones, without options.", False)

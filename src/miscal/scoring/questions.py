@@ -35,28 +35,13 @@ PREFERENCE = (
     "## Your Choice:\nIn this context, the Assistant should respond with Response "
 )
 
-OPEN = (
-    "Answer each question with a few words.\n"
-    "\n"
-    "Question: What is the capital of Italy?\n"
-    "Answer: Rome\n"
-    "\n"
-    "Question: Who wrote Don Quixote?\n"
-    "Answer: Miguel de Cervantes\n"
-    "\n"
-    "Question: {question}\n"
-    "Answer:"
-)
-"""Ours, for open-ended questions: two examples show a base model where an answer ends."""
-
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 FIELDS = {
     "choice": ("question", "choices"),
     "preference": ("prompt", "response_a", "response_b"),
-    "open": ("question",),
 }
-DEFAULTS = {"choice": MULTIPLE_CHOICE, "preference": PREFERENCE, "open": OPEN}
+DEFAULTS = {"choice": MULTIPLE_CHOICE, "preference": PREFERENCE}
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -97,9 +82,9 @@ def check_template(template: str, kind: str) -> str:
     ----------
     template : str
         Prompt with placeholders in braces.
-    kind : {"choice", "preference", "open"}
+    kind : {"choice", "preference"}
         Multiple choice needs ``{question}`` and ``{choices}``; preference needs ``{prompt}``, ``{response_a}`` and
-        ``{response_b}``; an open-ended question needs ``{question}``.
+        ``{response_b}``.
     """
     wanted, named = set(FIELDS[kind]), set(_PLACEHOLDER.findall(template))
     if named != wanted:
@@ -169,31 +154,11 @@ class PreferencePair:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """A question without options.
-
-    Parameters
-    ----------
-    id, question, metadata, problem
-        See `Question`.
-    answers : tuple of str
-        The accepted answers; none where nobody has said what is right.
-    """
-
-    id: str
-    question: str
-    answers: tuple[str, ...]
-    metadata: Mapping[str, object] = field(default_factory=dict)
-    problem: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Item:
     """One row to score: a prompt, the candidates that may follow it and which of them is right.
 
-    ``rule`` is "top" (confidence of the best candidate; correct if that one is right), "first" (confidence of the
-    first candidate; correct if that one is right), "embed" (hidden state only) or "open" (the model writes its answer,
-    and ``choices`` are the accepted ones). ``problem`` is the reason why the row cannot be scored, or None.
+    ``rule`` is "top" (confidence of the best candidate; correct if that one is right) or "first" (confidence of the
+    first candidate; correct if that one is right). ``problem`` is the reason why the row cannot be scored, or None.
     """
 
     row: int
@@ -301,34 +266,3 @@ def pair_items(pairs: Sequence[PreferencePair], *, template: str = DEFAULTS["pre
             )
         )
     return items
-
-
-def open_items(questions: Sequence[OpenQuestion], *, template: str = DEFAULTS["open"]) -> list[Item]:
-    """Make the items of open-ended questions.
-
-    >>> item = open_items([OpenQuestion("q", "2 + 2?", ("4", "four"))], template="Q: {question} A:")[0]
-    >>> item.prompt, item.choices
-    ('Q: 2 + 2? A:', ('4', 'four'))
-    """
-    check_template(template, "open")
-    return [
-        Item(
-            row=row,
-            id=question.id,
-            prompt=render(template, question=question.question),
-            rule="open",
-            text=question.question,
-            choices=question.answers,
-            metadata=question.metadata,
-            problem=question.problem or (None if question.question.strip() else "empty question"),
-        )
-        for row, question in enumerate(questions)
-    ]
-
-
-def text_items(texts: Sequence[str]) -> list[Item]:
-    """Make items that ask for the hidden state of a text and nothing else."""
-    return [
-        Item(row, str(row), text, rule="embed", text=text, problem=None if text.strip() else "empty text")
-        for row, text in enumerate(texts)
-    ]

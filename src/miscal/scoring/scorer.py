@@ -18,16 +18,14 @@ from miscal.base.errors import InputError
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.data.triples import Triples
 from miscal.scoring.candidates import Encoded, encode
-from miscal.scoring.engine import Asking, BatchResult, LanguageModel, Runner
+from miscal.scoring.engine import BatchResult, LanguageModel, Runner
 from miscal.scoring.model_source import ModelSpec
 from miscal.scoring.questions import (
     DEFAULTS,
     Item,
-    OpenQuestion,
     PreferencePair,
     Question,
     metadata_columns,
-    open_items,
     pair_items,
     question_items,
 )
@@ -106,7 +104,6 @@ def batch_results(
     workers: Workers,
     model: LanguageModel | ModelSpec,
     batches: Sequence[tuple[int, Sequence[Encoded]]],
-    asking: Asking | None = None,
 ) -> Iterator[tuple[int, BatchResult]]:
     """Yield (number of the batch, result) as they are done.
 
@@ -116,10 +113,8 @@ def batch_results(
         Other processes load a `ModelSpec` themselves, once each.
     batches : sequence of (int, sequence of Encoded)
         Number of each batch, and its rows.
-    asking : Asking, optional
-        What is asked about each batch, hashable; by default, its candidates are weighed.
     """
-    runner = Runner(model, asking)
+    runner = Runner(model)
     with workers:
         yield from workers.results(_task(runner, index, batch) for index, batch in batches)
 
@@ -141,17 +136,17 @@ def _task(runner: Runner, index: int, batch: Sequence[Encoded], attempt: int = 1
 
 def compute_batch(runner: Runner, batch: Sequence[Encoded], most_rows: int | None) -> BatchResult:
     """Compute one batch in whatever process this is; a `ModelSpec` is loaded once per process."""
-    runner = _loaded(runner.model, runner.asking) if isinstance(runner.model, ModelSpec) else runner
+    runner = _loaded(runner.model) if isinstance(runner.model, ModelSpec) else runner
     if most_rows:
         runner.most_rows = min(runner.most_rows or most_rows, most_rows)
     return runner.run(batch)
 
 
 @lru_cache(maxsize=1)
-def _loaded(spec: ModelSpec, asking: Asking | None) -> Runner:
+def _loaded(spec: ModelSpec) -> Runner:
     from miscal.scoring.huggingface import HuggingFaceModel
 
-    return Runner(HuggingFaceModel(spec), asking)
+    return Runner(HuggingFaceModel(spec))
 
 
 # --- from log-probabilities to confidence and outcome ----------------------------------------------------------------
@@ -314,13 +309,13 @@ def as_model(model: str | ModelSpec | LanguageModel) -> LanguageModel:
 
 
 def as_items(
-    questions: Sequence[Question] | Sequence[PreferencePair] | Sequence[OpenQuestion],
+    questions: Sequence[Question] | Sequence[PreferencePair],
     *,
     form: str = "letter",
     template: str | None = None,
     seed: int = 0,
 ) -> list[Item]:
-    """Make items of questions or of pairs (see `question_items`, `pair_items` and `open_items`)."""
+    """Make items of questions or of pairs (see `question_items` and `pair_items`)."""
     kinds = {type(question) for question in questions}
     if kinds == {PreferencePair}:
         if form != "letter":
@@ -328,8 +323,6 @@ def as_items(
         return pair_items(questions, template=template or DEFAULTS["preference"], seed=seed)
     if kinds == {Question}:
         return question_items(questions, template=template or DEFAULTS["choice"], form=form)
-    if kinds == {OpenQuestion}:
-        return open_items(questions, template=template or DEFAULTS["open"])
     names = sorted(kind.__name__ for kind in kinds) or "nothing"
     raise InputError(f"questions must be a sequence of Question or of PreferencePair; got {names}")
 
@@ -423,11 +416,6 @@ def score(
     True
     """
     items = as_items(questions, form=form, template=template, seed=seed)
-    if items[0].rule == "open":
-        raise InputError(
-            "open-ended questions are scored into a folder: write them to a file and run miscal score, or "
-            "miscal.scoring.command.run, with confidence_from"
-        )
     asked = as_model(model)
     scored, hidden = judge(items, evaluate_items(asked, items, batch_tokens=batch_tokens), form)
     triples = scored.triples(hidden)

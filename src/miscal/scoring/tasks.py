@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from miscal.data.readers import open_table
 from miscal.data.readers.table import existing
 from miscal.scoring.candidates import shared_length
 from miscal.scoring.model_source import first_line, redact, retried
-from miscal.scoring.questions import FORMS, LETTERS, OpenQuestion, PreferencePair, Question, read_template
+from miscal.scoring.questions import FORMS, LETTERS, PreferencePair, Question, read_template
 
 TaskRow = Mapping[str, Any]
 _MARK = "\n\nAssistant:"
@@ -34,7 +33,7 @@ class Task:
     ----------
     name : str
         Benchmark or file name.
-    questions : tuple of Question, of PreferencePair or of OpenQuestion
+    questions : tuple of Question or of PreferencePair
     form : str
         Form of the candidates.
     template : str or None
@@ -46,7 +45,7 @@ class Task:
     """
 
     name: str
-    questions: tuple[Question, ...] | tuple[PreferencePair, ...] | tuple[OpenQuestion, ...]
+    questions: tuple[Question, ...] | tuple[PreferencePair, ...]
     form: str = "letter"
     template: str | None = None
     revision: str | None = None
@@ -54,9 +53,8 @@ class Task:
 
     @property
     def kind(self) -> str:
-        """Return "choice", "preference" or "open"."""
-        kinds = {PreferencePair: "preference", OpenQuestion: "open"}
-        return kinds.get(type(self.questions[0]), "choice") if self.questions else "choice"
+        """Return "choice" or "preference"."""
+        return "preference" if self.questions and isinstance(self.questions[0], PreferencePair) else "choice"
 
 
 # --- schemas: one function each, from a row of a table to a question or a pair ------------------------------------
@@ -125,26 +123,6 @@ def _dialogues(row: TaskRow) -> dict[str, Any]:
     return {"prompt": prompt.strip(), "chosen": chosen.strip(), "rejected": rejected.strip()}
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    """Read accepted answers: one text or number, a list of them, or the records of TriviaQA and SQuAD."""
-    if isinstance(value, str) and value.lstrip().startswith("["):  # a list in a csv file
-        with contextlib.suppress(ValueError):
-            value = json.loads(value)
-    if isinstance(value, dict):
-        listed = value.get("text", value.get("aliases"))
-        value = [*([value["value"]] if "value" in value else []), *(listed if isinstance(listed, list) else [])]
-    given = value if isinstance(value, list) else [value]
-    texts = (_text(one, "an accepted answer").strip() for one in given)
-    return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _open(answers: str | None) -> Callable[[TaskRow], dict[str, Any]]:
-    def read(row: TaskRow) -> dict[str, Any]:
-        return {"question": _text(row["question"], "question"), "answers": _texts(row[answers]) if answers else ()}
-
-    return read
-
-
 SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]], ...] = (
     (frozenset({"question", "choices", "answer_index"}), Question, _listed("answer_index", "choices")),
     (frozenset({"question", "options", "answer_index"}), Question, _listed("answer_index", "options")),
@@ -153,19 +131,11 @@ SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]],
     (frozenset({"prompt", "chosen", "rejected"}), PreferencePair, _pair),
     (frozenset({"chosen", "rejected"}), PreferencePair, _dialogues),
 )
-OPEN_SCHEMAS: tuple[tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]], ...] = (
-    (frozenset({"question", "answers"}), OpenQuestion, _open("answers")),
-    (frozenset({"question", "answer"}), OpenQuestion, _open("answer")),
-    (frozenset({"question"}), OpenQuestion, _open(None)),
-)
-"""Sets of columns of open-ended questions; a file that fits one of `SCHEMAS` too is multiple choice or pairs."""
 _IDS = ("id", "question_id")
 
 
 def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Callable[[TaskRow], dict[str, Any]]]:
-    # a file that lacks a column of multiple choice alone is no file of open-ended questions
-    listed = {"choices", "options", "answer_index", "opa", "cop"} & set(columns)
-    for schema in SCHEMAS if listed else (*SCHEMAS, *OPEN_SCHEMAS):
+    for schema in SCHEMAS:
         if schema[0] <= set(columns):
             return schema
     best = min(SCHEMAS, key=lambda schema: len(schema[0] - set(columns)))[0]
@@ -173,16 +143,14 @@ def _schema(columns: Sequence[str], name: str) -> tuple[frozenset[str], type, Ca
     near = [f"{c!r} looks like {m!r}" for m in missing for c in difflib.get_close_matches(m, columns, 1)]
     missed = f"column{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))} "
     missed += "are missing" if len(missing) > 1 else "is missing"
-    allowed = " | ".join(", ".join(sorted(schema[0])) for schema in (*SCHEMAS, *OPEN_SCHEMAS))
+    allowed = " | ".join(", ".join(sorted(schema[0])) for schema in SCHEMAS)
     raise MissingColumn(
         f"{name}: {missed}{' (' + '; '.join(near) + ')' if near else ''}; "
         f"its columns are {', '.join(columns)}; a task needs one of these sets of columns: {allowed}"
     )
 
 
-def rows_to_questions(
-    rows: Sequence[TaskRow], name: str
-) -> tuple[Question, ...] | tuple[PreferencePair, ...] | tuple[OpenQuestion, ...]:
+def rows_to_questions(rows: Sequence[TaskRow], name: str) -> tuple[Question, ...] | tuple[PreferencePair, ...]:
     """Turn rows of any known schema into questions or pairs; the other plain columns become metadata."""
     if not rows:
         raise InputError(f"{name} has no rows")
@@ -205,20 +173,7 @@ def rows_to_questions(
 _EMPTY: dict[type, dict[str, Any]] = {
     Question: {"question": "", "choices": (), "answer_index": -1},
     PreferencePair: {"prompt": "", "chosen": "", "rejected": ""},
-    OpenQuestion: {"question": "", "answers": ()},
 }
-
-
-def without_options(task: Task) -> Task:
-    """Return the questions of a multiple-choice task as open-ended ones: the right option is the accepted answer."""
-    if task.kind != "choice":
-        raise InputError(f"task {task.name}: without_options needs multiple-choice questions; leave it out")
-    asked = []
-    for one in task.questions:
-        # none where the position is outside the options
-        right = one.choices[one.answer_index :][:1] if one.answer_index >= 0 else ()
-        asked.append(OpenQuestion(one.id, one.question, right, one.metadata, one.problem))
-    return replace(task, questions=tuple(asked), template=None)
 
 
 def _refuse_twins(ids: Sequence[str], what: str) -> None:
@@ -409,8 +364,7 @@ def read_task(name: str, *, revision: str | None = None) -> Task:
     name : str
         "mmlu", "mmlu-pro", "medmcqa" or "hh-rlhf" (from the hub); or a parquet, jsonl or csv file in the schema of
         one of them, of ``question, choices, answer_index`` (choices a list, in csv its JSON; answers counted from 0)
-        or of ``prompt, chosen, rejected``; of open-ended questions, ``question, answer`` or ``question, answers`` (a
-        list of accepted answers), or ``question`` alone; or a yaml task file.
+        or of ``prompt, chosen, rejected``; or a yaml task file.
     revision : str, optional
         Of a data set of the hub; default: its newest, which is recorded.
     """

@@ -4,14 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from miscal.study.dry_run import survey
     from miscal.study.plan_file import read_plan
-    from miscal.study.run import StudyDone, study
+    from miscal.study.run import StudyDone, study, survey
     from miscal.study.tables import read_tables
 
 __all__ = ["StudyDone", "read_plan", "read_tables", "study", "survey"]
 
-_HOMES = {"StudyDone": "run", "read_plan": "plan_file", "read_tables": "tables", "study": "run", "survey": "dry_run"}
+_HOMES = {"StudyDone": "run", "read_plan": "plan_file", "read_tables": "tables", "study": "run", "survey": "run"}
 
 
 def __getattr__(name: str) -> Any:

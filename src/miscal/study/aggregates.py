@@ -17,7 +17,6 @@ from miscal.calibration.metrics.scores import CONFIDENCE_LEVEL
 from miscal.calibration.survey_design import correlation
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.study.tables import LEARNED, RAW, of_method
-from miscal.study.vocabulary import StudyVocabulary
 
 LARGE_GAP = 0.06
 """From this gap on the paper calls a pair's hidden structure substantial (its section 5 and Table 4)."""
@@ -349,33 +348,6 @@ def deferral_numbers(gains: pl.DataFrame, method: str) -> pl.DataFrame:
         n_pairs=_COUNT,
     )  # fmt: skip
     return found.sort("at")
-
-
-def correction_transfer(transfer_corrections: pl.DataFrame, method: str, words: StudyVocabulary) -> str:
-    """Say how often a correction helps a pair that did not teach it; rows share pairs, and are no independent trials.
-
-    >>> row = {"method": "auto", "saved": 0.02, "log_loss_raw": 0.75, "log_loss_own": 0.5}
-    >>> ends = [{"saved_low": 0.01, "saved_high": 0.03}, {"saved_low": -0.01, "saved_high": 0.05}]
-    >>> from miscal.study.vocabulary import ANSWERS
-    >>> correction_transfer(pl.DataFrame([row | one for one in ends]), "auto", ANSWERS)[:78]
-    'Of 2 corrections that were judged on another pair, 1 lower its log loss and 0 '
-    """
-    some = of_method(transfer_corrections, method)
-    # summed as numpy does, whose last digit differs from that of polars
-    saved, own = (
-        float(known.to_numpy().mean()) if len(known := values.drop_nulls()) else None
-        for values in (some["saved"], some["log_loss_raw"] - some["log_loss_own"])
-    )
-    if saved is None or own is None:
-        return "No correction was judged on another pair."
-    better, worse = (some["saved_low"] > 0).sum(), (some["saved_high"] < 0).sum()
-    return (
-        f"Of {some.height:,} corrections that were judged on another pair, {better:,} lower its log loss and {worse:,} "
-        f"raise it, each by a 95 % interval that excludes 0. On average, the other pair's correction "
-        f"{'lowers' if saved >= 0 else 'raises'} the log loss by {abs(saved):.4f}, and the pair's own correction "
-        f"{'lowers' if own >= 0 else 'raises'} it by {abs(own):.4f}. This includes what a map of the "
-        f"{words.probability} alone would save."
-    )
 
 
 SIGN, OUTCOME = "sign", "outcome"

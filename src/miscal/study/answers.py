@@ -79,7 +79,7 @@ def answers(tables: Tables, method: str, matrices: Sequence[GroupMatrix], words:
     if several:
         found += [_together(tables, method, matrices, words), _best(tables, method, words)]
     found += [_corrected(tables, method), *(one for one in ranked if one.name == LOG_LOSS)]
-    if several or not of_method(tables["transfer_corrections"], method).is_empty():
+    if several:
         found.append(_elsewhere(tables, method, words))
     return [*found, _few(tables, method, words)]
 
@@ -371,47 +371,34 @@ def _corrected(tables: Tables, method: str) -> Answer:
 
 
 def _elsewhere(tables: Tables, method: str, words: StudyVocabulary) -> Answer:
-    """Say whose hidden part lowers the log loss of which other models, and what saved fields do elsewhere."""
+    """Say whose hidden part lowers the log loss of which other models."""
     name, question = "elsewhere", "Does the correction of one model serve another?"
-    shifts, fields = (
-        of_method(tables[name], method).drop_nulls(["saved", "saved_low", "saved_high"])
-        for name in ("transfer_shifts", "transfer_corrections")
-    )
-    note = "Log loss saved per row by the correction of another pair, with the 95 % interval of each by itself."
-    said = []
-    if shifts.height:
-        better, harmed = shifts.filter(pl.col("saved_low") > 0), (shifts["saved_high"] < 0).sum()
-        said.append(
-            f"What the correction of one model knows beyond the {words.probability} serves another on the same "
-            f"{words.rows} in {better.height or 'none'} of {_tries(shifts)}, and harms in {harmed or 'none'}."
-        )
-        if 0 < better.height < shifts.height:
-            said.append(f"Most of all {list_names(_names(tables, better.sort('saved', descending=True)))}.")
-        own = int((shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum())
-        said.append(f"A model's own correction does at least as well in {own}.")
-        note = (
-            "Log loss saved per row when the hidden part of the first model's correction, in log-odds, is added to the "
-            f"second model's own correction by the {words.probability} alone, on {words.rows} whose outcomes neither "
-            "has seen. All intervals of a data set hold at once at 95 %. On new rows the first model has to be asked, "
-            "too."
-        )
-    if fields.height:
-        said.append(
-            "The saved field of another pair, on inputs that it has not seen, lowers the log loss in "
-            f"{(fields['saved_low'] > 0).sum() or 'none'} of {_tries(fields)}, and raises it in "
-            f"{(fields['saved_high'] < 0).sum() or 'none'}."
-        )
-    if not said:
+    shifts = of_method(tables["transfer_shifts"], method).drop_nulls(["saved", "saved_low", "saved_high"])
+    if shifts.is_empty():
         return Answer(
             name, question,
             f"This study does not say. It takes two models that answered the same {words.rows}, and a correction that "
-            f"depends on more than the {words.probability}; a plan with transfer: true also tries corrections on other "
-            "data sets.",
+            f"depends on more than the {words.probability}.",
         )  # fmt: skip
-    known = (shifts if shifts.height else fields).sort("saved", descending=True).head(_DRAWN)
+    better, harmed = shifts.filter(pl.col("saved_low") > 0), (shifts["saved_high"] < 0).sum()
+    said = (
+        f"What the correction of one model knows beyond the {words.probability} serves another on the same "
+        f"{words.rows} in {better.height or 'none'} of {_tries(shifts)}, and harms in {harmed or 'none'}."
+    )
+    if 0 < better.height < shifts.height:
+        said += f" Most of all {list_names(_names(tables, better.sort('saved', descending=True)))}."
+    own = int((shifts["log_loss_own"] <= shifts["log_loss_transferred"]).sum())
+    said += f" A model's own correction does at least as well in {own}."
+    note = (
+        "Log loss saved per row when the hidden part of the first model's correction, in log-odds, is added to the "
+        f"second model's own correction by the {words.probability} alone, on {words.rows} whose outcomes neither "
+        "has seen. All intervals of a data set hold at once at 95 %. On new rows the first model has to be asked, "
+        "too."
+    )
+    known = shifts.sort("saved", descending=True).head(_DRAWN)
     ends = known.select("saved", "saved_low", "saved_high", "pair_to").iter_rows()
     bars = [Bar(label, *row) for label, row in zip(_names(tables, known), ends, strict=True)]
-    return Answer(name, question, " ".join(said), tuple(bars), "log loss", note)
+    return Answer(name, question, said, tuple(bars), "log loss", note)
 
 
 def _tries(some: pl.DataFrame) -> str:

@@ -2,21 +2,20 @@
 
 A pair goes through ``score`` (where a model is asked) and ``read``; a data set through ``split``, drawn once for all
 its models; then a pair under a method through ``discover`` and ``measure``, and where the plan asks for it
-``interpret`` and ``audit``. ``duel`` compares both methods on a pair, ``transfer`` two pairs, and ``together`` looks at
-all pairs of a data set at once.
+``interpret`` and ``audit``. ``duel`` compares both methods on a pair, and ``together`` looks at all pairs of a data
+set at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from miscal.study.plan import METHODS, READ_OPTIONS, StudyPair, StudyPlan, safe_name
 
-KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "duel", "transfer", "together")
+KINDS = ("score", "read", "split", "discover", "measure", "interpret", "audit", "duel", "together")
 """Kinds of cells, in the order in which a pair meets them."""
 
 OF_DATASETS = ("split", "together")
@@ -87,8 +86,7 @@ def cells_of(plan: StudyPlan) -> list[StudyCell]:
     >>> [cell.name for cell in cells_of(plan)]
     ['read@a.m', 'discover@a.m@auto', 'measure@a.m@auto', 'together@a@auto']
     """
-    cells = [cell for dataset in plan.datasets for cell in _of_dataset(plan, dataset)]
-    return cells + (_transfers(plan) if plan.transfer else [])
+    return [cell for dataset in plan.datasets for cell in _of_dataset(plan, dataset)]
 
 
 def _of_dataset(plan: StudyPlan, dataset: str) -> list[StudyCell]:
@@ -127,23 +125,6 @@ def _of_pair(plan: StudyPlan, pair: StudyPair, method: str) -> list[StudyCell]:
     if plan.audited(pair.pair):
         follow["audit"] = settings | plan.audit.model_dump(exclude={"pairs"})
     return [fit, *(StudyCell(kind, (pair.pair,), method, own, (fit.name,)) for kind, own in follow.items())]
-
-
-def _transfers(plan: StudyPlan) -> list[StudyCell]:
-    """Two pairs of one data set, or of one model, under the methods that both have."""
-    return [
-        StudyCell(
-            "transfer",
-            (a.pair, b.pair),
-            method,
-            {"encoders": [a.encoder, b.encoder]} if a.encoder or b.encoder else {},
-            needs=tuple(name_of("discover", p.pair, method=method) for p in (a, b)),
-        )
-        for a, b in combinations(plan.pairs, 2)
-        if a.dataset == b.dataset or a.model == b.model
-        for method in a.methods
-        if method in b.methods
-    ]
 
 
 def _score_settings(pair: StudyPair) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from miscal.report.formatting import MINUS, metric
 from miscal.study import aggregates
 from miscal.study import paper_numbers as paper
 from miscal.study.tables import LEARNED, RAW, Tables, of_method
-from miscal.study.vocabulary import BEYOND_CHANCE, count_of, of_pairs, vocabulary_of
+from miscal.study.vocabulary import count_of, of_pairs, vocabulary_of
 
 FEWEST_PAIRS = 5
 """Pairs from which on a direction is stated at all."""
@@ -68,8 +68,6 @@ class PaperClaim:
         The paper's number for its own pairs, and ours.
     n : int
         Pairs that it rests on.
-    meaning : str
-        What counts as its direction.
     holds : bool or None
         Whether its direction is found here; None where it has none, or where `undecided` says why nothing can be said.
     undecided : str
@@ -82,7 +80,6 @@ class PaperClaim:
     published: str
     here: str
     n: int
-    meaning: str
     holds: bool | None = None
     undecided: str = ""
 
@@ -181,27 +178,26 @@ def _gaps(tables: Tables, method: str) -> Iterator[PaperClaim]:
     yield PaperClaim(
         "gaps", "appendix F.2", "In most pairs the gap is above 0.",
         f"{percent(paper.POSITIVE_LEARNED)} of {paper.N_PAIRS} pairs", of_pairs(found.n_above_zero, n), n,
-        "A calibrated model has a gap above 0, too, so that this count shows nothing by itself.",
     )  # fmt: skip
     yield PaperClaim(
         "gaps", "not in the paper", "In some pairs the gap is above 0 beyond chance.", "not reported",
-        of_pairs(found.n_beyond_chance, n), n, f"Counted {BEYOND_CHANCE}.",
+        of_pairs(found.n_beyond_chance, n), n,
     )  # fmt: skip
     yield PaperClaim(
         "gaps", "section 5", "Many pairs have a gap of at least 0.06.",
         of_pairs(paper.N_LARGE_GAP, paper.N_PAIRS), of_pairs(found.n_large, n), n,
-        "At least a quarter of the pairs have such a gap.", *enough(found.n_large >= MANY * n, n),
+        *enough(found.n_large >= MANY * n, n),
     )  # fmt: skip
     yield PaperClaim(
         "gaps", "table 5a", "Size of the gap over all pairs, cut off at 0: mean and median.",
         f"{metric(fmean(means))} and {metric(median(means))}", f"{metric(found.mean)} and {metric(found.median)}",
-        n, "A size has no direction.",
+        n,
     )  # fmt: skip
     if (share := found.mean_share_worst) is not None:
         yield PaperClaim(
             "gaps", "section 5", "In pairs with a gap of at least 0.06, the worst slice is no rare edge case.",
             f"{percent(paper.LARGE_GAP_SHARE)} of rows (its table 5b contradicts this)", f"{percent(share)} of rows",
-            found.n_large, f"The worst slice holds over {percent(EDGE_CASE)} of the rows on average.",
+            found.n_large,
             *enough(share > EDGE_CASE, found.n_large),
         )  # fmt: skip
 
@@ -217,8 +213,7 @@ def _spreads(tables: Tables, method: str) -> Iterator[PaperClaim]:
             "fields", "figure 5a", "The field varies more for Qwen3 on HH-RLHF and Llama 3 on MMLU than elsewhere.",
             _NO_NUMBERS, f"standard deviation {metric(fmean(named))} in these pairs ({len(named)} here), "
             f"{metric(fmean(others))} in the others, on average",
-            len(named) + len(others), "It is larger in the named pairs, by a rank-sum test at 5 %.",
-            *higher(named, others),
+            len(named) + len(others), *higher(named, others),
         )  # fmt: skip
 
 
@@ -230,8 +225,7 @@ def _sizes(tables: Tables, method: str) -> Iterator[PaperClaim]:
         yield PaperClaim(
             "sizes", "figure 7b", "In several families the field varies more in larger models.",
             "rising in several families, without a number", f"rising in {up} of {of} lines of three models or more",
-            int(trends["n"].sum()), "More than half of these lines rise, by a sign test at 5 %.",
-            *in_most(up, of, "line"),
+            int(trends["n"].sum()), *in_most(up, of, "line"),
         )  # fmt: skip
 
 
@@ -251,18 +245,16 @@ def _raw(tables: Tables, method: str) -> Iterator[PaperClaim]:
         "raw-gaps", "appendix F.2", "Learning finds a slice worse than the whole more often than raw inputs do.",
         f"{percent(paper.POSITIVE_LEARNED)} learned, {percent(paper.POSITIVE_RAW)} raw",
         f"{percent(of_learned.to_numpy().mean())} learned, {percent(of_raw.to_numpy().mean())} raw", gaps.height,
-        "Of the pairs in which one of them alone has a gap above 0, it is the learned one in more than half, "
-        "by a sign test at 5 %.", *in_most(alone[0], sum(alone), of=gaps.height),
+        *in_most(alone[0], sum(alone), of=gaps.height),
     )  # fmt: skip
     yield PaperClaim(
         "raw-fields", "appendix F.2", "Fields of raw inputs vary less than learned ones.",
         _NO_NUMBERS, f"less in {of_pairs(lower, both.height)}", both.height,
-        "They vary less in more than half of the pairs, by a sign test at 5 %.", *in_most(lower, both.height),
+        *in_most(lower, both.height),
     )  # fmt: skip
     yield PaperClaim(
         "raw-fields", "appendix F.2", f"Fields of raw inputs are mostly {vocabulary_of(tables['pairs']).over}.",
         _NO_NUMBERS, f"mean below 0 in {of_pairs(negative, both.height)}", both.height,
-        "Their mean is negative in more than half of the pairs, by a sign test at 5 %.",
         *in_most(negative, both.height),
     )  # fmt: skip
 
@@ -272,21 +264,19 @@ def _improvements(tables: Tables, method: str) -> Iterator[PaperClaim]:
     table = aggregates.improvements(tables["corrections"], tables["pairs"], method)
     n = of_method(tables["pairs"], method, LEARNED).height
     ours, others, least = ("miscal",), ("isotonic", "temperature"), metric(TOLERANCE)
-    help_ = f"No mean is below {least}, and together they are above 0."
-    for says, calibrators, regions, published, holds, meaning in (
+    for says, calibrators, regions, published, holds in (
         ("The local correction helps on both miscalibrated regions.", ours, ("over", "under"), "above 0 on both",
-         _helps, help_),
+         _helps),
         ("The local correction does no harm where calibration is good.", ours, ("good",), "about 0",
-         lambda means: _harmed(means) == 0, f"No mean is below {least}."),
-        ("Isotonic regression and temperature scaling help on all rows.", others, ("all",), "above 0", _helps, help_),
+         lambda means: _harmed(means) == 0),
+        ("Isotonic regression and temperature scaling help on all rows.", others, ("all",), "above 0", _helps),
         ("Isotonic regression and temperature scaling often do harm where calibration is good.", others, ("good",),
-         "often below 0", lambda means: 2 * _harmed(means) >= len(means),
-         f"At least half of the means are below {least}."),
+         "often below 0", lambda means: 2 * _harmed(means) >= len(means)),
     ):  # fmt: skip
         means = table.filter(pl.col("calibrator").is_in(calibrators), pl.col("region").is_in(regions))["mean"].to_list()
         if means:
             here = f"{write_range(means)}; {_harmed(means)} of {len(means)} means are below {least}"
-            yield PaperClaim("improvements", "figure 6", says, published, here, n, meaning, *enough(holds(means), n))
+            yield PaperClaim("improvements", "figure 6", says, published, here, n, *enough(holds(means), n))
 
 
 def _helps(means: list[float]) -> bool:
@@ -305,7 +295,6 @@ def _gains(tables: Tables, method: str) -> Iterator[PaperClaim]:
     yield PaperClaim(
         "gains", "figure 7a", "The gain over isotonic regression is larger where the field varies more.",
         "rising, without a number", f"Spearman {found.text}", found.n,
-        "The 95 % interval of the rank correlation lies above 0.",
         *(too_few(found.n) if found.rises is None else enough(found.rises, found.n)),
     )  # fmt: skip
 
@@ -328,8 +317,7 @@ def _nulls(tables: Tables, method: str) -> Iterator[PaperClaim]:
                 "nulls", "table 2", says,
                 f"above the mean of the refits in {of_pairs(published, len(cited))}",
                 f"above their mean in {of_pairs(above, known.height)}, above every refit in {beyond}",
-                known.height, "It is larger than in every single refit, in every audited pair.",
-                *in_every(beyond, known.height),
+                known.height, *in_every(beyond, known.height),
             )  # fmt: skip
     epochs = table.drop_nulls(["epoch", "epoch_null_mean", "epoch_null_std"])
     later = int((epochs["epoch"] > epochs["epoch_null_mean"]).sum())
@@ -337,7 +325,6 @@ def _nulls(tables: Tables, method: str) -> Iterator[PaperClaim]:
         yield PaperClaim(
             "proxies", "appendix F.3", "Learning goes on for longer than if labels are shuffled.",
             "stated, without a number", f"a later epoch is kept in {of_pairs(later, epochs.height)}", epochs.height,
-            "The kept epoch is later than the mean over refits, in every audited pair.",
             *in_every(later, epochs.height),
         )  # fmt: skip
 
@@ -358,14 +345,13 @@ def _seeds(tables: Tables, method: str) -> Iterator[PaperClaim]:
         "seeds", "table 3", "Fields of different seeds correlate.",
         write_range([row.correlation.mean for row in paper.SEEDS.values()], 2),
         f"{write_range(correlations, 2)}{left_out}", table.height,
-        f"The mean correlation is above {AGREEING:g} in every audited pair.", *in_every(same, table.height),
+        *in_every(same, table.height),
     )  # fmt: skip
     yield PaperClaim(
         "seeds", "table 3", "Their signs agree.",
         write_range([row.sign_agreement.mean for row in paper.SEEDS.values()], 2),
         f"{write_range(agreed, 2)}, where unrelated fields would give {write_range(chance, 2)}", table.height,
-        "They agree more often than those of unrelated fields with as many rows of each sign would, in every "
-        "audited pair.", *in_every(more, table.height),
+        *in_every(more, table.height),
     )  # fmt: skip
 
 
@@ -379,13 +365,12 @@ def _thresholds(tables: Tables, method: str) -> Iterator[PaperClaim]:
         "thresholds", "table 4", "Pairs with a gap above 0.06 are found at every threshold.",
         f"{write_range([row.n_pairs for row in cited], 0)} of {paper.N_PAIRS} pairs",
         f"{write_range(above, 0)} of {n} pairs", n,
-        "There is at least one at every threshold.", *enough(min(above) > 0, n),
+        *enough(min(above) > 0, n),
     )  # fmt: skip
     if medians := table["brier_gap"].drop_nulls().to_list():
         yield PaperClaim(
             "thresholds", "table 4", "On the worst slices of these pairs the Brier score is worse, too: median gaps.",
             write_range([row.brier_gap for row in cited]), write_range(medians), max(above),
-            "The median Brier gap is above 0 at every threshold that has such pairs.",
             *enough(min(medians) > 0, max(above)),
         )  # fmt: skip
 
@@ -406,8 +391,7 @@ def _correlations(tables: Tables, method: str) -> Iterator[PaperClaim]:
             yield PaperClaim(
                 "thresholds", "appendix F.4", says, f"{paper.CORRELATIONS[name]:.2f} (kind not said)",
                 f"Pearson {values[0]:.2f}, Spearman {values[1]:.2f}".replace("-", MINUS), n,
-                "The weaker of both, over pairs and thresholds, is above 0 by an interval that counts each pair once. "
-                "Gaps keep their sign; the paper's are probably cut off at 0.", *is_rising(min(values, key=abs), n),
+                *is_rising(min(values, key=abs), n),
             )  # fmt: skip
 
 
@@ -416,14 +400,13 @@ def _purity(tables: Tables, method: str) -> Iterator[PaperClaim]:
     found = aggregates.forgetting(tables["purity"], method)
     signs = [one.sign.learned > one.sign.raw for one in found if one.sign is not None]
     forgotten = [one.forgets for one in found if one.category is not None]
-    for says, holds, direction, meaning in (
+    for says, holds, direction in (
+        # the learned space is arranged by the field, so that the first holds by construction
         ("Neighbours share the sign of the field more often in the learned space than in raw inputs.", signs,
-         Direction(None),
-         "It has no direction: the learned space is arranged by the field, so that this holds by construction."),
+         Direction(None)),
         ("Neighbours share their category less often in the learned space than in raw inputs.", forgotten,
-         in_most(sum(forgotten), len(forgotten)),
-         "This holds in more than half of the interpreted pairs, by a sign test at 5 %."),
+         in_most(sum(forgotten), len(forgotten))),
     ):  # fmt: skip
         if holds:
             yield PaperClaim("layouts", "figure 15", says, _NO_NUMBERS, of_pairs(sum(holds), len(holds)), len(holds),
-                             meaning, *direction)  # fmt: skip
+                             *direction)  # fmt: skip

@@ -151,7 +151,7 @@ class StudyFolder(CellFolder):
     def adopt(self, plan: StudyPlan, cells: Sequence[StudyCell]) -> None:
         """Take up a plan, or refuse one that does not go with what is there.
 
-        A plan may grow by pairs, interpretations, audits and transfer; a pair that has been measured stays in it.
+        A plan may grow by pairs, interpretations and audits; a pair that has been measured stays in it.
 
         Raises
         ------

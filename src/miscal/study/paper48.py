@@ -19,18 +19,6 @@ make."""
 METADATA = {"mmlu": ["subject"], "mmlu-pro": ["category"], "medmcqa": ["subject_name"], "hh-rlhf": ["subset"]}
 """Columns by which regimes are named and diagrams are split."""
 
-PROMPT_TOKENS = {"mmlu": 114, "mmlu-pro": 211, "medmcqa": 61, "hh-rlhf": 282}
-"""Mean tokens of the paper's prompt, as the tokenizer of SmolLM2 counts them on about 400 rows of each benchmark; for
-estimates."""
-
-STATE_WIDTHS = {
-    "qwen3-1.7b": 2048, "qwen3-4b": 2560, "qwen3-8b": 4096,
-    "ministral-3-3b": 3072, "ministral-3-8b": 4096, "ministral-3-14b": 5120,
-    "llama-3.2-1b": 2048, "llama-3.2-3b": 3072, "llama-3.1-8b": 4096,
-    "gemma-3-1b": 1152, "gemma-3-4b": 2560, "gemma-3-12b": 3840,
-}  # fmt: skip
-"""Width of each model's hidden state, as its published configuration says; for estimates."""
-
 AUDITED = (
     ("hh-rlhf", "ministral-3-14b"),
     ("hh-rlhf", "ministral-3-3b"),

@@ -210,7 +210,7 @@ def reproduced(row: Mapping[str, Any]) -> PaperPair | None:
 
 LEFT_OPEN = frozenset([
     # names, and what else is measured
-    "pair", "dataset", "model", "family", "billions", "name", "outcome", "encoder", "raw", "interpret", "transfer",
+    "pair", "dataset", "model", "family", "billions", "name", "outcome", "raw", "interpret",
     "audit.pairs",
     # the paper does not state them
     "seed", "score.seed", "audit.seeds", "score.dtype", "score.embeddings_dtype", "score.revision",

@@ -39,7 +39,6 @@ class ScoreOptions(BaseModel):
     model: str = Field(description="hub id, short name, folder or .gguf file")
     task: str = Field(description="mmlu, mmlu-pro, medmcqa, hh-rlhf, or a file of questions or pairs")
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    layer: str | int = "last"
     embeddings_dtype: Literal["float32", "float16"] = "float32"
     device: str = "auto"
     revision: str | None = None
@@ -113,7 +112,6 @@ class StudyPair(PairSettings, ReadOptions):
     billions: float | None = Field(None, gt=0)
     score: ScoreOptions | None = None
     data: str | None = None
-    encoder: str | None = Field(None, description="what made the embeddings; those of one encoder share a space")
     outcome: Literal["answer", "event"] | None = Field(
         None, description="what the confidence is of; default: as the columns are named, and as the prompt asks"
     )
@@ -122,8 +120,6 @@ class StudyPair(PairSettings, ReadOptions):
     def _one_source(self) -> StudyPair:
         if (self.score is None) == (self.data is None):
             raise ValueError("name either score, to ask a model, or data, a file or scored folder: exactly one of them")
-        if self.encoder is not None and self.embeddings is None:
-            raise ValueError("encoder says what made the embeddings of a file: name the file with embeddings, too")
         # which columns an answer or an event is read from is decided in one place
         asked = Asked.of(**self.columns_as(self.outcome))
         if asked.kind == EVENT and self.outcome == ANSWER:
@@ -182,8 +178,6 @@ class StudyPlan(PairSettings):
     interpret : list of str, or "all"
         Pairs whose space is laid out and whose neighbours are compared.
     audit : AuditPlan, optional
-    transfer : bool
-        Compare fields and corrections of pairs that share a data set or a model.
     score : dict of str to object
         Options of scoring for every pair whose model is asked, e.g. device or limit; a pair's own come before.
     name : str, optional
@@ -194,7 +188,6 @@ class StudyPlan(PairSettings):
     split: SplitKind = "grouped"
     interpret: list[str] | Literal["all"] = Field(default_factory=list)
     audit: AuditPlan | None = None
-    transfer: bool = False
     score: dict[str, Any] = Field(default_factory=dict)
     name: str | None = None
 

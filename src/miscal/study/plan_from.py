@@ -59,7 +59,7 @@ def plan_from(source: str | Path, by: str | None = None, *, keys: Mapping[str, A
     own = {"data", "score", "pairs", "dataset", "model", "pair", "each"}.intersection(given)
     if own:
         raise InputError(f"--set cannot give {', '.join(sorted(own))} with --from, which finds these itself")
-    reading = {name: given.pop(name) for name in (*READ_OPTIONS, "id", "encoder", "outcome") if name in given}
+    reading = {name: given.pop(name) for name in (*READ_OPTIONS, "id", "outcome") if name in given}
     if "embeddings" in reading:
         reading["embeddings"] = str(Path(reading["embeddings"]).resolve())
     pairs = [reading | pair for pair in found]

@@ -18,7 +18,7 @@ from miscal.base.threads import n_workers
 from miscal.base.workers import InProcess, Processes, Workers, WorkItem, choose_workers
 from miscal.discovery.summary_parts import Answer
 from miscal.study.cells import KINDS, OF_DATASETS, StudyCell, cells_of, pairs_of_cell
-from miscal.study.folder import StudyFolder
+from miscal.study.folder import PLAN, StudyFolder
 from miscal.study.headline import study_lines
 from miscal.study.plan import METHODS, StudyPair, StudyPlan
 from miscal.study.plan_file import read_plan
@@ -293,6 +293,32 @@ def draw_pages(out: Path, *, paper: bool = False) -> tuple[Path, tuple[str, ...]
     answer = Answer.model_validate(json.loads((out / SUMMARY).read_text(encoding="utf-8"))["answer"])
     methods = methods_of(tables["pairs"])
     return page, study_lines(tables, methods[-1] if methods else METHODS[-1], answer)
+
+
+def survey(
+    plan: str | Path | Mapping[str, Any] | StudyPlan, out: str | Path, *, sets: Mapping[str, str] | None = None
+) -> list[tuple[StudyCell, bool]]:
+    """List the cells of a study, each with whether it is done, without doing any.
+
+    Parameters
+    ----------
+    plan, out, sets
+        As for :func:`study`; the folder need not exist.
+
+    Raises
+    ------
+    InputError
+        If the plan has a key or value that is not allowed.
+
+    Examples
+    --------
+    >>> cells = survey("paper48", "no-such-folder")
+    >>> len(cells), cells[0][0].says
+    (207, 'score mmlu.qwen3-1.7b')
+    """
+    asked, folder = read_plan(plan, sets=sets), StudyFolder(Path(out))
+    started = (folder.path / PLAN).exists()
+    return [(cell, started and is_done(folder, asked, cell)) for cell in cells_of(asked)]
 
 
 def is_done(folder: StudyFolder, plan: StudyPlan, cell: StudyCell) -> bool:

@@ -223,15 +223,6 @@ def duel(job: CellJob) -> CellResult:
     return CellResult({"duels": duel_rows(pair, auto, paper, unit)})
 
 
-def transfer(job: CellJob) -> CellResult:
-    """Compare the fields and corrections of two pairs."""
-    from miscal.study.comparisons import transfer_rows
-
-    method = job.cell.method
-    one, two = ((pair, job.folder.run(pair.pair, method)) for pair in pairs_of_cell(job.plan, job.cell))
-    return CellResult(transfer_rows(one, two, method, seed=job.plan.seed))
-
-
 def together(job: CellJob) -> CellResult:
     """Look at all pairs of a data set at once, as many of them as have been fitted."""
     from miscal.study.measures import COMPARING, TOGETHER
@@ -264,7 +255,6 @@ STEPS: dict[str, Callable[[CellJob], CellResult]] = {
     "interpret": measure,
     "audit": audit,
     "duel": duel,
-    "transfer": transfer,
     "together": together,
 }
 """What computes each kind of cell."""

@@ -249,26 +249,6 @@ TABLES: Mapping[str, StudyTable] = {
         **_sized("saved", "log_loss_paper - log_loss_auto; positive: ours is better", "lower end of its 95 % interval "
                  "(Student, over groups or different inputs)"),
     }),
-    "transfer_fields": StudyTable("two pairs' fields on the questions that both answered", _METHOD | {
-        "dataset": ("text", "data set that both share"),
-        "pair_a": ("text", "one pair"),
-        "pair_b": ("text", "the other"),
-        "n_shared": ("whole", "questions evaluated in both"),
-        "what": ("text", '"delta" or "hidden"'),
-        **_sized("correlation", "Pearson", ends=""),
-        "sign_agreement": ("number", "share of questions whose signs agree"),
-    }),
-    "transfer_corrections": StudyTable(
-        "a correction learned on one pair, judged on the test rows of another whose inputs are of the same space",
-        _METHOD | {
-        "pair_from": ("text", "pair that taught"),
-        "pair_to": ("text", "pair that is judged"),
-        "n": ("whole", "rows judged; questions that taught are left out"),
-        "log_loss_raw": ("number", "of their confidences"),
-        "log_loss_own": ("number", "corrected by the judged pair's own field"),
-        "log_loss_transferred": ("number", "corrected by the other pair's field"),
-        **_sized("saved", "log_loss_raw - log_loss_transferred; positive: the correction transfers"),
-    }),
     "board": StudyTable("one measure of a pair by which models are compared", _KEY | {
         "measure": ("text", '"residual" (accuracy less confidence), "smece", or "log_loss_corrected"'),
         "n": ("whole", "evaluation rows"),

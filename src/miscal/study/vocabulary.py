@@ -49,12 +49,10 @@ class StudyVocabulary:
         What is so of probabilities in which something is hidden, with its verb.
     row, rows, judged : str
         What the models of a data set share, and what two models did with it.
-    failing : str
-        Whether two models are off in the same rows, as a question.
     left : str
         What deferral leaves to somebody else.
-    deferral, errors : str
-        What coverage is, and what is counted among the rows that are covered: in sentences, and for an axis.
+    errors : str
+        What is counted among the rows that deferral leaves with the model.
     """
 
     probability: str
@@ -67,9 +65,7 @@ class StudyVocabulary:
     row: str
     rows: str
     judged: str
-    failing: str
     left: str
-    deferral: str
     errors: str
 
     def fill(self, sentence: str) -> str:
@@ -99,10 +95,7 @@ ANSWERS = _of(
     row="question",
     rows="questions",
     judged="answered",
-    failing="Do different models fail on the same questions?",
     left="answers",
-    deferral="Answers below a confidence are left to somebody else; coverage is the share that the model still "
-    "answers, risk the share of these that is wrong.",
     errors="risk",
 )
 
@@ -113,11 +106,7 @@ EVENTS = _of(
     row="row",
     rows="rows",
     judged="predicted",
-    failing="Are the risks of different models off in the same rows?",
     left="rows",
-    deferral="Each row is forecast to have the event if its predicted risk is at least 50 %, and not to have it "
-    "otherwise. Rows whose risk is close to 50 % are left to somebody else; coverage is the share that is still "
-    "forecast, and what is counted is the share of these whose forecast fails.",
     errors="failed forecasts",
 )
 
@@ -132,8 +121,6 @@ BOTH = replace(
     error="the probability is wrong",
     judged="judged",
     left="answers or forecasts",
-    deferral=f"{ANSWERS.deferral} Where the probability is that of an event, the answer is whether the event is "
-    "likelier than not, and its confidence is that of this answer.",
 )
 
 

@@ -100,7 +100,6 @@ class TestContract:
         assert ((p >= 0) & (p <= 1)).all()
         assert (np.abs(delta) <= 1).all()
 
-    @pytest.mark.promise("D3")
     @pytest.mark.parametrize("name", EVERY)
     def test_rows_are_answered_one_by_one(self, name, fitted):
         X, f, *_ = world(50, seed=2)
@@ -109,14 +108,12 @@ class TestContract:
             fitted(name).calibrate(X, f)[order], fitted(name).calibrate(X[order], f[order]), atol=1e-5
         )
 
-    @pytest.mark.promise("D1")
     @pytest.mark.parametrize("name", [one for one in EVERY if not one.marks])
     def test_same_seed_same_answer(self, name, fitted):
         X, f, y, split, _ = world()
         again = new(name).fit(X, y, f, split=split, random_state=0)
         np.testing.assert_array_equal(again.calibrate(X, f), fitted(name).calibrate(X, f))
 
-    @pytest.mark.promise("I15")
     @pytest.mark.parametrize("name", EVERY)
     def test_arguments_are_not_changed(self, name, fitted):
         X, f, *_ = world(60, seed=3)
@@ -126,7 +123,6 @@ class TestContract:
         np.testing.assert_array_equal(X, before[0])
         np.testing.assert_array_equal(f, before[1])
 
-    @pytest.mark.promise("I7")
     @pytest.mark.parametrize("name", EVERY)
     def test_lengths_that_differ_are_refused(self, name, fitted):
         X, f, *_ = world(60, seed=3)
@@ -173,7 +169,6 @@ def test_trees_see_that_two_columns_act_together():
     assert np.corrcoef(delta, truth[1500:] - 0.5)[0, 1] > 0.8
 
 
-@pytest.mark.promise("I11")
 @pytest.mark.filterwarnings("ignore::Warning:mcgrad", "ignore:X does not have valid feature names")
 @pytest.mark.usefixtures("few_candidates")
 @pytest.mark.parametrize("name", [one for one in LOCAL if not one.marks])
@@ -199,7 +194,6 @@ def test_bad_splits_are_refused(split):
         METHODS["ridge"]().fit(X, y, f, split=split)
 
 
-@pytest.mark.promise("V6")
 def test_isotonic_is_scikit_learns():
     from sklearn.isotonic import IsotonicRegression
 

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -11,7 +12,8 @@ from miscal.base.errors import MiscalError
 from miscal.data.importers import read_log, tool_names
 from miscal.data.importers.stated_confidences import IN_TEXT
 
-from .golden.formats import FORMATS, HERE, REFUSED
+from .golden.formats import FORMATS, HERE, REFUSED, SAID
+from .written import log_json
 
 each_format = pytest.mark.parametrize("golden", FORMATS, ids=lambda golden: golden.file)
 HUGE = "x" * 300_000
@@ -155,31 +157,45 @@ def test_pickles_are_refused_whatever_they_are_called(tmp_path):
     place = tmp_path / "scores.json"
     place.write_bytes(b"\x80\x04\x95")
     with pytest.raises(MiscalError, match=r"is a pickle.*to_parquet"):
-        read_log("uqlm", place)
+        read_log("phoenix", place)
     with pytest.raises(MiscalError, match="LM-Polygraph saves pickles"):
         read_log("lm-polygraph", place)
     with pytest.raises(MiscalError, match="records no confidence"):
         read_log("openai-evals", place)
 
 
-def test_certainty_that_the_text_does_not_state_is_an_alarm():
-    found = read_log("lighteval", FORMATS[0].path)
+def test_certainty_that_the_text_does_not_state_is_an_alarm(tmp_path):
+    samples = [
+        {
+            "id": at,
+            "input": "?",
+            "output": {"completion": text},
+            "scores": {"judge": {"value": "C", "metadata": {"confidence": said}}},
+        }
+        for at, (text, said) in enumerate((("Answer: A\nConfidence: 90%", 90), ("Answer: B", 100)))
+    ]
+    place = log_json(tmp_path / "log.json", samples)
+    found = read_log("inspect", place)
     assert any(note.startswith("ALARM") and "the text of 1 of them states none" in note for note in found.notes)
-    assert found.table[IN_TEXT].to_list() == [True, False, True, True]
+    assert found.table[IN_TEXT].to_list() == [True, False]
     # where confidences never come from the text, the text says nothing about them
     assert not any(note.startswith("ALARM") for note in read_log("promptfoo", HERE / "promptfoo.json").notes)
 
 
-def test_one_of_several_confidences_is_chosen_by_name():
-    found = read_log(
-        "uqlm", HERE / "uqlm.parquet", confidence="judge_1", confidence_columns=["judge_1", "noncontradiction"]
-    )
-    assert found.table["confidence"].to_list() == [1.0, 0.5, 1.0, 0.0]
-    assert found.table["noncontradiction"].to_list() == [0.75, 0.5, 1.0, 0.5]
-    with pytest.raises(MiscalError, match="did you mean 'judge_1'"):
-        read_log("uqlm", HERE / "uqlm.parquet", confidence="judge1")
+def test_one_of_several_confidences_is_chosen_by_name(tmp_path):
+    place = tmp_path / "promptfoo.json"
+    content = json.loads((HERE / "promptfoo.json").read_text())
+    for result in content["results"]["results"]:
+        result["response"]["logProbs"] = [-0.25, -0.75]
+    place.write_text(json.dumps(content))
+    found = read_log("promptfoo", place, confidence="likelihood", confidence_columns=["likelihood", "stated"])
+    assert found.table["confidence"].to_list() == [pytest.approx(np.exp(-1.0))] * len(SAID)
+    assert found.table["stated"].to_list() == [pytest.approx(share) for share in SAID]
+    assert "likelihood_per_token" not in found.table.columns
+    with pytest.raises(MiscalError, match="did you mean 'likelihood'"):
+        read_log("promptfoo", place, confidence="likelyhood")
 
 
 def test_every_importer_has_a_golden_file():
-    elsewhere = {"helm", "inspect"}  # tests of their own
+    elsewhere = {"inspect"}  # tests of their own
     assert {golden.tool for golden in FORMATS} | elsewhere == set(tool_names())

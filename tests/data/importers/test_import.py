@@ -15,9 +15,9 @@ from miscal.data.importers import import_log, read_log, tool_names, tools
 from miscal.data.importers.imported_rows import COLUMNS
 from miscal.data.readers import read_triples
 
-from .golden.formats import FORMATS
+from .golden.formats import FORMATS, HERE
 from .test_golden import values
-from .written import answered, asked, header, inspected, lines, log_json, run_folder, sample, stats
+from .written import answered, header, inspected, lines, log_json, sample
 
 N = 120
 
@@ -28,18 +28,15 @@ def logs_of(tool, folder):
     folder.mkdir(exist_ok=True)
     if tool == "lm-eval":
         return lines(folder / "x.jsonl", [sample(i, np.log(p).tolist(), gold=int(i % 4)) for i, p in enumerate(probs)])
-    if tool == "inspect":
-        tops = ["ABCD"[int(p.argmax())] for p in probs]
-        samples = [
-            inspected(i, answered(top, p), answer=top, target="ABCD"[i % 4])
-            for i, (top, p) in enumerate(zip(tops, probs, strict=True))
-        ]
-        return log_json(folder / "x.json", samples)
-    entries = [stats(f"id{i}", max_prob=p.max(), exact_match=int(p.argmax() == i % 4)) for i, p in enumerate(probs)]
-    return run_folder(folder, entries, [asked(f"id{i}", right=i % 4) for i in range(N)])
+    tops = ["ABCD"[int(p.argmax())] for p in probs]
+    samples = [
+        inspected(i, answered(top, p), answer=top, target="ABCD"[i % 4])
+        for i, (top, p) in enumerate(zip(tops, probs, strict=True))
+    ]
+    return log_json(folder / "x.json", samples)
 
 
-@pytest.mark.parametrize("tool", ["helm", "inspect", "lm-eval"])
+@pytest.mark.parametrize("tool", ["inspect", "lm-eval"])
 def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     out = import_log(tool, logs_of(tool, tmp_path / "logs"), tmp_path / "new" / "data.parquet")
     table = pl.read_parquet(out)
@@ -57,7 +54,6 @@ def test_what_is_imported_is_read_as_triples(tmp_path, tool):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["data.parquet"]
 
 
-@pytest.mark.promise("C4")
 def test_existing_files_are_kept_unless_told(tmp_path):
     logs = logs_of("lm-eval", tmp_path / "logs")
     out = tmp_path / "data.parquet"
@@ -80,7 +76,7 @@ def test_existing_files_are_kept_unless_told(tmp_path):
             "x.parquet",
             f"{', '.join(tool_names()[-3:])}; got 'lmeval' .did you mean 'lm-eval'",
         ),
-        ("helm", "x.csv", "parquet"),
+        ("inspect", "x.csv", "parquet"),
     ],
 )
 def test_wrong_arguments(tmp_path, tool, out, words):
@@ -155,8 +151,6 @@ RECORDS = {
     "lm-eval": [sample(k, [-1.0, -2.0]) for k in range(2)],
     "inspect": header() | {"samples": [inspected(k, answered("B", (0.2, 0.7)), answer="B") for k in "qr"]},
     "inspect stated": header() | {"samples": STATED},
-    "helm": [stats(k, max_prob=0.5, exact_match=1.0) for k in "ab"],
-    "helm state": {"adapter_spec": {"method": "multiple_choice_joint"}, "request_states": [asked(k) for k in "ab"]},
 }
 GOLDEN = {golden.file: golden for golden in FORMATS if golden.path.suffix in (".json", ".jsonl")}
 NEUTRAL = {"input", "doc", "eval", "vars", "messages", "expectedOutput", "prompt", "timestamp", "comment", "run_config"}
@@ -200,10 +194,6 @@ def written_log(kind, record, folder):
         path.write_text("".join(json.dumps(one) + "\n" for one in (record if many else [record])))
         return golden.tool, path
     tool = kind.split()[0]
-    if tool == "helm":
-        path = run_folder(folder, RECORDS["helm"], RECORDS["helm state"]["request_states"]) / "per_instance_stats.json"
-        (path if kind == tool else path.with_name("scenario_state.json")).write_text(json.dumps(record))
-        return tool, path
     path = folder / ("x.jsonl" if tool == "lm-eval" else "x.json")
     path.write_text(json.dumps(record))
     return tool, path
@@ -216,7 +206,6 @@ def record_of(kind):
     return [json.loads(line) for line in text.splitlines()] if kind.endswith(".jsonl") else json.loads(text)
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("kind", [*RECORDS, *GOLDEN])
 @settings(max_examples=100)
 @given(data=st.data())
@@ -278,9 +267,10 @@ def test_letters_whose_probabilities_are_damaged_are_left_out(tmp_path, top, wor
     assert any(words in note and "1 rows left out" in note for note in found.notes)
 
 
-def test_the_index_that_pandas_writes_is_no_column(tmp_path):
-    place = tmp_path / "scores.csv"
-    place.write_text(",prompt,response,judge_1,correct\n0,a,b,0.5,1\n1,c,d,0.75,0\n")
-    with_index = read_log("uqlm", place).table
-    place.write_text("prompt,response,judge_1,correct\na,b,0.5,1\nc,d,0.75,0\n")
-    assert with_index.equals(read_log("uqlm", place).table)
+def test_the_index_that_pandas_writes_is_no_row_or_column(tmp_path):
+    place = tmp_path / "annotations.csv"
+    content = (HERE / "phoenix" / "annotations.csv").read_text().splitlines()
+    place.write_text("\n".join([f",{content[0]}", *(f"{at},{line}" for at, line in enumerate(content[1:]))]))
+    with_index = read_log("phoenix", place).table
+    place.write_text("\n".join(content))
+    assert with_index.equals(read_log("phoenix", place).table)

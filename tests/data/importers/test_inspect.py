@@ -172,7 +172,6 @@ def test_run_that_broke_off(tmp_path):
     assert any("did not finish" in note for note in found.notes)
 
 
-@pytest.mark.promise("F7")
 @pytest.mark.parametrize("claim", [10, 100_000])
 def test_bombs_and_lies_about_size(tmp_path, claim):
     members = {"header.json": b" " * 1_000_000}
@@ -182,7 +181,6 @@ def test_bombs_and_lies_about_size(tmp_path, claim):
         imported(written_archive(tmp_path / "x.eval", members, claim=archive.MAX_MEMBER + 1))
 
 
-@pytest.mark.promise("F7")
 @pytest.mark.parametrize("method", [8, 93])
 @pytest.mark.parametrize("split", [1, 40])
 def test_what_unpacks_to_hundreds_of_times_its_size_is_refused_before_it_is_read(tmp_path, method, split, monkeypatch):
@@ -195,7 +193,6 @@ def test_what_unpacks_to_hundreds_of_times_its_size_is_refused_before_it_is_read
         imported(path)
 
 
-@pytest.mark.promise("F7")
 def test_a_member_is_held_once(tmp_path):
     import tracemalloc
 
@@ -210,7 +207,6 @@ def test_a_member_is_held_once(tmp_path):
     assert peak < 1.5 * len(content)
 
 
-@pytest.mark.promise("F3")
 def test_damage(tmp_path):
     path = log_eval(tmp_path / "x.eval", [ONE])
     data = path.read_bytes()

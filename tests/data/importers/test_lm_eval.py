@@ -139,7 +139,6 @@ def test_no_probabilities(tmp_path, record, words):
     assert all(word in str(caught.value) for word in words)
 
 
-@pytest.mark.promise("F2")
 def test_cut_short(tmp_path):
     path = lines(tmp_path / "x.jsonl", map(sample, range(3), VALUES))
     path.write_bytes(path.read_bytes()[:-40])

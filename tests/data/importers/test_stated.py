@@ -7,7 +7,6 @@ import pytest
 from miscal.base.errors import InputError
 from miscal.data.importers import read_log
 from miscal.data.importers.stated_confidences import confidence_of, in_text, shares_of
-from miscal.scoring.answer_confidences import stated
 
 from .golden.formats import HERE
 
@@ -24,8 +23,6 @@ def test_a_confidence_in_words_is_read_right_or_left_out():
         assert share(in_text(words if where == "text" else f"Answer: A\nConfidence: {words}")) == means, written
         if where == "alone":
             assert share(confidence_of(words)) == means, written
-            # asked from 0 to 100, a decimal of at most 1 is no confidence, and 1 is 1 %
-            assert stated(words) in (None, 0.01 if words == "1" else means), written
 
 
 def written(folder, scores, **sample):

@@ -33,7 +33,6 @@ def written(data, ending, folder):
     return path
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
 def test_names_that_look_like_patterns_are_names(ending, tmp_path):
     data = table(**ODD)
@@ -53,7 +52,6 @@ def test_names_that_look_like_patterns_are_names(ending, tmp_path):
     assert list(triples.metadata) == ["^.*$", "last, first"]
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize(
     ("given", "names"),
     [
@@ -75,7 +73,6 @@ def test_a_quotation_mark_that_is_not_closed_is_refused(given):
         split_names(given)
 
 
-@pytest.mark.promise("F1")
 def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
     columns = ["", "Unnamed: 0", "__index_level_0__", "x", "Unnamed"]
     assert match("*", columns, {}) == ("x", "Unnamed")
@@ -84,7 +81,6 @@ def test_patterns_pass_over_the_row_index_that_pandas_writes(tmp_path):
     assert read_triples(tmp_path / "a.csv", features="*").source["columns"]["x"] == ["x"]
 
 
-@pytest.mark.promise("V4")
 @pytest.mark.parametrize("role", ["metadata", "features", "text", "group", "weight", "split", "time", "embedding_rows"])
 @pytest.mark.parametrize(("column", "what"), [("correct", "the outcome"), ("confidence", "what the model states")])
 def test_outcome_and_confidence_play_no_second_part(role, column, what):
@@ -94,7 +90,6 @@ def test_outcome_and_confidence_play_no_second_part(role, column, what):
         read_triples(table(), **asked, **{role: column})
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize(
     ("there", "asked", "said"),
     [
@@ -114,7 +109,6 @@ def test_only_a_near_file_is_suggested(there, asked, said, tmp_path):
 LEVELS = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
@@ -130,13 +124,11 @@ def test_frames_with_names_that_name_nothing_are_refused(columns, said, use):
         use(pd.DataFrame(np.zeros((3, 2)), columns=columns))
 
 
-@pytest.mark.promise("I15")
 def test_repeated_names_of_arrow_are_refused():
     with pytest.raises(InputError, match="distinct"):
         open_table(pa.table([[1.0], [2.0]], names=["a", "a"]))
 
 
-@pytest.mark.promise("I15")
 def test_integer_names_name_columns_not_rows():
     X = np.random.default_rng(0).normal(size=(30, 3))
     frame = pd.DataFrame(X)
@@ -145,7 +137,6 @@ def test_integer_names_name_columns_not_rows():
     assert list(frame.columns) == [0, 1, 2]
 
 
-@pytest.mark.promise("F3")
 def test_a_npy_header_with_a_truth_value_for_a_size_is_damage(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((N, 1000)))
     content = (tmp_path / "x.npy").read_bytes()

@@ -16,7 +16,6 @@ from .formats import N, frame, write_csv, write_jsonl, write_parquet
 pytestmark = pytest.mark.whole
 
 
-@pytest.mark.promise("F2", cases=50)
 def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):
     whole = write_parquet(frame(), tmp_path).read_bytes()
     for cut in np.random.default_rng(0).integers(1, len(whole), 50):
@@ -25,7 +24,6 @@ def test_a_parquet_file_cut_anywhere_is_corrupt(tmp_path):
             read_triples(tmp_path / "cut.parquet", features="x_*")
 
 
-@pytest.mark.promise("F2", cases=50)
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_embeddings_cut_anywhere_are_corrupt(suffix, tmp_path):
     X = np.ones((N, 4), dtype=np.float32)
@@ -48,7 +46,6 @@ def test_a_jsonl_file_cut_inside_a_line_names_the_line(tmp_path):
             read_triples(tmp_path / "cut.jsonl", features="x_*")
 
 
-@pytest.mark.promise("F2")
 def test_a_csv_file_cut_inside_its_last_row_is_corrupt(tmp_path):
     whole = frame().drop("text").write_csv()
     (tmp_path / "cut.csv").write_text(whole[: whole.rindex(",") - 1])
@@ -56,7 +53,6 @@ def test_a_csv_file_cut_inside_its_last_row_is_corrupt(tmp_path):
         read_triples(tmp_path / "cut.csv", features="x_*")
 
 
-@pytest.mark.promise("F3", cases=100)
 def test_a_flipped_bit_in_parquet_is_refused_by_name_or_gives_whole_and_valid_triples(tmp_path):
     whole = bytearray(write_parquet(frame(), tmp_path).read_bytes())
     rng = np.random.default_rng(0)
@@ -83,7 +79,6 @@ def test_a_flipped_bit_in_parquet_is_refused_by_name_or_gives_whole_and_valid_tr
     assert read > 5  # flips in text or in the low bits of numbers, which no checksum guards
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("name", ["d.parquet", "d.csv", "d.jsonl", "e.npy", "e.safetensors"])
 @pytest.mark.parametrize("content", [b"", b"\x00\xff\xfe\x00" * 50, b"hello\n", b"PAR1", b"PK\x03\x04zip", b"{]"])
 def test_files_that_are_not_what_their_name_says(name, content, tmp_path):
@@ -117,7 +112,6 @@ JSON_LINES = {
 }
 
 
-@pytest.mark.promise("F4")
 @pytest.mark.parametrize("case", JSON_LINES)
 def test_bad_json_lines_are_named(case, tmp_path):
     line, error, message = JSON_LINES[case]
@@ -127,7 +121,6 @@ def test_bad_json_lines_are_named(case, tmp_path):
         read_triples(path, embeddings=np.zeros((2, 1)))
 
 
-@pytest.mark.promise("F4")
 def test_other_odd_json_files(tmp_path):
     path = tmp_path / "d.json"
     path.write_text('[{"a": 1}]')
@@ -138,7 +131,6 @@ def test_other_odd_json_files(tmp_path):
         open_table(path)
 
 
-@pytest.mark.promise("F5")
 def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
     records = frame().to_dicts()
     lines = [json.dumps(record | {"text": "a\ud800b"}) for record in records]
@@ -146,7 +138,6 @@ def test_a_lone_surrogate_becomes_the_replacement_character(tmp_path):
     assert read_triples(tmp_path / "d.jsonl", features="x_*").text[0] == "a\ufffdb"
 
 
-@pytest.mark.promise("F1")
 def test_csv_headers_that_cannot_be_used(tmp_path):
     (tmp_path / "d.csv").write_text("a,b,a\n1,2,3\n")
     with pytest.raises(InputError, match="more than once in the header: 'a'"):
@@ -170,7 +161,6 @@ def test_csv_headers_that_cannot_be_used(tmp_path):
 # --- paths --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("F8", cases=18)
 def test_paths_that_cannot_be_opened(tmp_path):
     write_csv(frame(), tmp_path)
     (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
@@ -198,7 +188,6 @@ def test_paths_that_cannot_be_opened(tmp_path):
             read_triples(source)
 
 
-@pytest.mark.promise("F8")
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read(tmp_path):
     path = write_csv(frame(), tmp_path)

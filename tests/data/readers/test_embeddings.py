@@ -14,7 +14,6 @@ from miscal.data.readers import read_triples, table
 from .formats import N, frame
 
 
-@pytest.mark.promise("I14")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8"])
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
 def test_embeddings_of_every_type_become_float32(dtype, suffix, tmp_path):
@@ -27,7 +26,6 @@ def test_embeddings_of_every_type_become_float32(dtype, suffix, tmp_path):
     assert got.X.dtype == np.float32
 
 
-@pytest.mark.promise("I14")
 def test_bfloat16_embeddings(tmp_path):
     import torch
     from safetensors.torch import save_file as save_torch
@@ -38,14 +36,12 @@ def test_bfloat16_embeddings(tmp_path):
     np.testing.assert_array_equal(read_triples(frame(), embeddings=X).X, X.float().numpy())
 
 
-@pytest.mark.promise("I7", cases=4)
 def test_embeddings_must_match_the_data_before_the_condition(tmp_path):
     for n in (0, 1, N - 1, N + 1):
         with pytest.raises(InputError, match=rf"the data have {N} rows, the embeddings have shape \({n}, 2\)|0 sample"):
             read_triples(frame(), embeddings=np.zeros((n, 2)), where="x_2 < 1000")
 
 
-@pytest.mark.promise("S4")
 def test_python_objects_are_never_unpickled(tmp_path):
     class Evil:
         def __reduce__(self):
@@ -69,7 +65,6 @@ def test_embeddings_of_other_shapes_and_names(tmp_path):
         read_triples(frame(), embeddings=tmp_path / "e.npz")
 
 
-@pytest.mark.promise("F7")
 def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch):
     pl.DataFrame(
         {"confidence": pl.repeat(0.5, 2_000_000, eager=True), "correct": pl.repeat(1, 2_000_000, eager=True)}
@@ -83,7 +78,6 @@ def test_what_memory_cannot_hold_is_refused_before_reading(tmp_path, monkeypatch
         read_triples(frame(), embeddings=tmp_path / "e.npy")
 
 
-@pytest.mark.promise("F7")
 def test_the_memory_limit_is_that_of_the_process_where_it_is_the_least(monkeypatch):
     of_the_machine = table.memory_limit()
     assert 10**8 < of_the_machine <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

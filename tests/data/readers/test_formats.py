@@ -18,7 +18,6 @@ from miscal.data.readers.in_memory import whole_numbers
 from .formats import FORMATS, N, frame, write_csv, write_latin_csv
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_gives_the_same_triples(name, tmp_path):
@@ -35,7 +34,6 @@ def test_every_format_gives_the_same_triples(name, tmp_path):
     assert got.row.tolist() == list(range(N))
 
 
-@pytest.mark.promise("F5")
 def test_a_csv_in_another_encoding_is_read_when_named(tmp_path):
     path = write_latin_csv(frame(), tmp_path)
     assert read_triples(path, features="x_*", encoding="latin-1").text[0].endswith("é")
@@ -56,7 +54,6 @@ LARGE = {
 }
 
 
-@pytest.mark.promise("I15")
 @pytest.mark.parametrize("case", LARGE)
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "polars", "pandas", "dictionary"])
 def test_large_whole_numbers_are_read_as_what_they_are_or_refused_by_row(kind, case, tmp_path):
@@ -105,7 +102,6 @@ def test_a_scored_folder_brings_its_embeddings(tmp_path):
     assert {f["path"].rsplit("/", 1)[1] for f in got.source["files"]} == {"triples.parquet", "embeddings.safetensors"}
 
 
-@pytest.mark.promise("F3")
 def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_path):
     scored(tmp_path)
     names = ("triples.parquet", "embeddings.safetensors")
@@ -118,7 +114,6 @@ def test_a_scored_folder_that_changed_is_refused_until_its_files_are_named(tmp_p
     assert named.text[0].startswith(f"row {N - 1}")
 
 
-@pytest.mark.promise("F3")
 @pytest.mark.parametrize("content", ["", "[]", '{"files": 3}', "\x00"])
 def test_a_scored_folder_with_a_damaged_manifest_is_refused(content, tmp_path):
     scored(tmp_path)
@@ -127,7 +122,6 @@ def test_a_scored_folder_with_a_damaged_manifest_is_refused(content, tmp_path):
         read_triples(tmp_path)
 
 
-@pytest.mark.promise("D5", "C7")
 def test_the_same_rows_can_be_read_again_until_the_file_changes(tmp_path):
     np.save(tmp_path / "e.npy", np.random.default_rng(0).normal(size=(N, 3)))
     path = write_csv(frame(), tmp_path)

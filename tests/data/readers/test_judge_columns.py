@@ -22,14 +22,14 @@ def _read(table, **options):
     return read_triples(table, judge="judge", human="human", **options)
 
 
-def test_rows_without_a_verdict_are_set_apart_and_columns_are_added():
+def test_rows_without_a_verdict_are_set_apart():
     table = _table()
     triples = _read(table)
     blank = sum(one is None for one in table["human"])
     assert triples.kind == "judge"
     assert (len(triples), len(triples.judged.unjudged)) == (240 - blank, blank)
     assert sorted([*triples.row, *triples.judged.unjudged.row]) == list(range(240))
-    assert set(triples.metadata) == {"model", "words in answer", "model is of the family of judge_model"}
+    assert set(triples.metadata) == {"model"}
     assert triples.judged.unjudged.X.shape[1] == triples.X.shape[1]
 
 

@@ -46,7 +46,6 @@ def test_so_is_the_column_of_the_event(name):
     assert triples.source["columns"]["correct"] == name
 
 
-@pytest.mark.promise("F1")
 def test_options_of_answers_and_events_do_not_mix():
     data = table(p=RISK, y=HAPPENED, late=HAPPENED)
     for options in ({"confidence": "p", "event": "y"}, {"probability": "p", "correct": "y"}):

@@ -18,7 +18,6 @@ def table():
     return pl.DataFrame({"n": rng.integers(0, 1_000, N), "word": rng.choice(np.array(words, dtype=object), N).tolist()})
 
 
-@pytest.mark.promise("F6")
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".tsv", ".jsonl"])
 @pytest.mark.parametrize("rows", [1, 7, 50, N, 1_000])
 def test_pieces_put_together_are_the_whole(ending, rows, tmp_path):
@@ -45,7 +44,6 @@ def test_pieces_put_together_are_the_whole(ending, rows, tmp_path):
         assert whole["word"].to_list() == wanted
 
 
-@pytest.mark.promise("F5")
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8-sig", "utf-16"])
 def test_pieces_of_another_encoding(encoding, tmp_path):
     (tmp_path / "a.csv").write_bytes("word,n\r\nümlaut,1\r\nzwölf,2\r\n".encode(encoding))
@@ -60,7 +58,6 @@ def test_a_quotation_mark_that_is_not_closed_is_no_row(tmp_path):
         open_pieces(tmp_path / "a.csv").pieces(10)
 
 
-@pytest.mark.promise("F6")
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_rows_of_embeddings_are_those_of_the_file(order, tmp_path):
     X = np.asarray(np.random.default_rng(0).normal(size=(20, 3)), np.float32, order=order)

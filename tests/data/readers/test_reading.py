@@ -51,7 +51,6 @@ def test_the_exact_name_wins_over_synonyms():
     assert read_triples(data, features="n").source["columns"]["confidence"] == "confidence"
 
 
-@pytest.mark.promise("F1")
 def test_several_synonyms_are_refused_and_listed():
     data = frame().rename({"confidence": "p"}).with_columns(conf=pl.lit(0.5))
     with pytest.raises(
@@ -61,7 +60,6 @@ def test_several_synonyms_are_refused_and_listed():
     assert read_triples(data, confidence="conf", features="n").confidence.tolist() == [0.5] * N
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -82,7 +80,6 @@ def test_missing_columns_are_named_listed_and_a_near_one_suggested(options, mess
     assert "The columns are 'confidence', 'correct', 'x', 'n'" in str(error.value)
 
 
-@pytest.mark.promise("F1")
 def test_no_usual_name_at_all():
     with pytest.raises(MissingColumn, match=r"no column is called correct, .*`correct`"):
         read_triples(frame().drop("correct"), features="x")
@@ -115,7 +112,6 @@ def test_patterns_pass_over_the_columns_that_have_a_part():
     assert read_triples(described, features="x,topic", metadata="topic").source["columns"]["x"] == ["x", "topic"]
 
 
-@pytest.mark.promise("F1")
 @given(st.sets(st.sampled_from([s for names in COLUMN_SYNONYMS.values() for s in names]), min_size=1))
 def test_a_guess_is_a_column_of_the_right_role_or_refused(columns):
     for role in COLUMN_SYNONYMS:
@@ -202,7 +198,6 @@ def test_rows_are_numbered_as_in_the_file_whatever_the_condition():
 NOT_FINITE = {"missing": None, "NaN": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
-@pytest.mark.promise("I1")
 @pytest.mark.parametrize("bad", NOT_FINITE.values(), ids=NOT_FINITE)
 @pytest.mark.parametrize("column", ["confidence", "correct", "x"])
 def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
@@ -217,7 +212,6 @@ def test_values_that_are_not_finite_are_refused_or_dropped(column, bad):
     assert f"3 of 200 rows were dropped as invalid: 3 by '{column}'" in t.notes
 
 
-@pytest.mark.promise("I1")
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e300])
 def test_embeddings_that_are_not_finite_are_refused_or_dropped(bad):
     X = np.random.default_rng(0).normal(size=(N, 3))
@@ -237,7 +231,6 @@ def test_a_missing_text_is_refused_where_it_is_x_and_empty_where_it_is_shown():
     assert len(read_triples(data, text="text", embed_model="tfidf", on_invalid="drop")) == N - 1
 
 
-@pytest.mark.promise("I2")
 def test_confidences_out_of_range_are_refused_or_dropped():
     data = with_cells("confidence", {1: 1.5, 4: -0.2})
     with pytest.raises(InputError, match=r"confidence must lie in \[0, 1\].*2 of 200 .*rows 1, 4"):
@@ -245,7 +238,6 @@ def test_confidences_out_of_range_are_refused_or_dropped():
     assert len(read_triples(data, features="x", on_invalid="drop")) == N - 2
 
 
-@pytest.mark.promise("I3")
 @pytest.mark.parametrize("on_invalid", ["error", "drop"])
 def test_log_odds_are_refused_as_a_whole(on_invalid):
     f = pl.col("confidence")
@@ -253,7 +245,6 @@ def test_log_odds_are_refused_as_a_whole(on_invalid):
         read_triples(frame().with_columns(confidence=3 * (f / (1 - f)).log()), features="x", on_invalid=on_invalid)
 
 
-@pytest.mark.promise("I3")
 @pytest.mark.parametrize("on_invalid", ["error", "drop"])
 def test_percentages_are_refused_as_a_whole(on_invalid):
     data = frame().with_columns(confidence=pl.col("confidence") * 60 + 40)
@@ -261,14 +252,12 @@ def test_percentages_are_refused_as_a_whole(on_invalid):
         read_triples(data, features="x", on_invalid=on_invalid)
 
 
-@pytest.mark.promise("I2")
 def test_rounding_is_clipped_and_counted():
     t = read_triples(with_cells("confidence", {1: 1 + 1e-7, 4: -1e-7}), features="x")
     assert (t.confidence[1], t.confidence[4]) == (1, 0)
     assert any(note.startswith("2 confidences were up to 1e-06 outside") for note in t.notes)
 
 
-@pytest.mark.promise("I15")
 def test_words_among_numbers_are_named(tmp_path):
     lines = ["confidence,correct,x", *[f"0.5,{i % 2},{i}" for i in range(N)]]
     lines[3], lines[9] = "n/a,1,3", "high,0,3"
@@ -277,7 +266,6 @@ def test_words_among_numbers_are_named(tmp_path):
         read_triples(tmp_path / "d.csv", features="x")
 
 
-@pytest.mark.promise("I15")
 def test_numbers_written_as_text_are_refused():
     data = frame().with_columns(pl.col("confidence").cast(str))
     with pytest.raises(InputError, match=r"written as text .*remove the quotes"):
@@ -293,7 +281,6 @@ def test_dates_with_strokes_are_said_to_be_no_dates():
             read_triples(data, **asked)
 
 
-@pytest.mark.promise("I5")
 @pytest.mark.parametrize(
     ("values", "held"),
     [
@@ -311,7 +298,6 @@ def test_outcomes_that_are_not_two_valued(values, held):
             read_triples(data, features="x", on_invalid=on_invalid)
 
 
-@pytest.mark.promise("I6", "I8")
 def test_one_class_and_too_few_rows_are_refused():
     with pytest.raises(InputError, match="one class only: all 200 rows are 1"):
         read_triples(frame(correct=[1] * N), features="x")
@@ -334,7 +320,6 @@ def test_an_empty_condition_is_refused():
         read_triples(frame(), features="x", where="")
 
 
-@pytest.mark.promise("I10")
 def test_rows_of_one_id_hang_together_whatever_the_condition_leaves():
     data = frame(id=[f"q{i % 100}" for i in range(N)], model=["a"] * 100 + ["b"] * 100)
     repeated = read_triples(data, features="x").candidate_groups
@@ -342,7 +327,6 @@ def test_rows_of_one_id_hang_together_whatever_the_condition_leaves():
     assert "id" not in {one.name for one in read_triples(data, features="x", where="model = 'b'").candidate_groups}
 
 
-@pytest.mark.promise("I9")
 def test_a_users_split_is_used_as_it_is_and_straddling_inputs_are_warned_of():
     split = ["train"] * 100 + ["dev"] * 50 + ["test"] * 50
     t = read_triples(frame(fold=split, x=[0.5] * 2 + list(range(2, N))), split="fold", features="x")
@@ -399,7 +383,6 @@ def test_text_that_is_not_all_dates_stays_text(odd):
     assert t.metadata["opened"][:2].tolist() == [odd, "2021-05-01"]
 
 
-@pytest.mark.promise("V4")
 def test_test_rows_teach_the_encoder_nothing():
     split = ["train"] * 120 + ["val"] * 40 + ["test"] * 40
     words = ["alpha", "beta"] * 80 + ["gamma"] * 40
@@ -424,7 +407,6 @@ def test_a_column_called_text_is_x_when_nothing_else_is_named(monkeypatch):
     assert any("the inputs are the column 'text'" in note for note in t.notes)
 
 
-@pytest.mark.promise("I1")
 @settings(max_examples=25)
 @given(st.sets(st.integers(0, N - 1), max_size=40), st.sampled_from(["confidence", "correct", "x"]))
 def test_dropping_is_the_same_as_never_having_had_the_rows(rows, column):

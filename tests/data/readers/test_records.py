@@ -35,7 +35,6 @@ def found(data, size=None):
     return [int(end) for ends in ends_of(blocks, ",", "f.csv", lambda place: place) for end in ends]
 
 
-@pytest.mark.promise("F10")
 @given(rows=TABLES, size=st.integers(1, 9))
 @example(rows=[("", "x"), ('"', '""')], size=1)
 def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
@@ -51,7 +50,6 @@ PIPE = '"5\\" pipe"'
 SPARK = "word,n\n" + "".join(f"{PIPE if i in (100, 400) else 'pipe'},{i}\n" for i in range(600))
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(50)])
 def test_marks_escaped_by_a_backslash_are_refused_with_their_line(opened, tmp_path):
     (tmp_path / "a.csv").write_text(SPARK)
@@ -60,7 +58,6 @@ def test_marks_escaped_by_a_backslash_are_refused_with_their_line(opened, tmp_pa
     assert all(said in error.value.in_shell() for said in ("a.csv, line 102: ", "pipe"))
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize(
     "line", ['he said "yes",1', '"x"y,1', 'x "y",1', '"x" ,1', ' "x",1', 'a""b,1', '"a\r",1\n"b"\rc,2']
 )
@@ -86,7 +83,6 @@ RAGGED = {
 }
 
 
-@pytest.mark.promise("F10")
 @pytest.mark.parametrize("kind", RAGGED)
 @pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(1)])
 def test_records_with_another_number_of_fields_are_refused_with_their_line(opened, kind, tmp_path):
@@ -96,7 +92,6 @@ def test_records_with_another_number_of_fields_are_refused_with_their_line(opene
         opened(tmp_path / "a.csv")
 
 
-@pytest.mark.promise("F10")
 @settings(max_examples=60)
 @given(rows=TABLES, at=st.integers(0, 5), more=st.booleans(), size=st.integers(1, 9))
 def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(rows, at, more, size):
@@ -133,8 +128,6 @@ def test_a_blank_line_is_no_header(opened, tmp_path):
         opened(tmp_path / "a.csv")
 
 
-@pytest.mark.promise("S12")
-@pytest.mark.promise("I13")
 def test_the_header_of_many_columns_takes_no_more_than_a_moment(tmp_path):
     import time
 

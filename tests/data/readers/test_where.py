@@ -45,7 +45,6 @@ ALONE = [
 ]  # fmt: skip
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("expression", ACROSS)
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:1]], ids=["rows", "row"])
 def test_what_looks_at_other_rows_is_refused(expression, rows):
@@ -53,7 +52,6 @@ def test_what_looks_at_other_rows_is_refused(expression, rows):
         decide(expression, rows)
 
 
-@pytest.mark.promise("D3")
 @pytest.mark.parametrize("expression", ALONE)
 def test_what_a_row_alone_decides_is_the_same_in_pieces(expression):
     whole, unknown = decide(expression, ROWS)
@@ -63,7 +61,6 @@ def test_what_a_row_alone_decides_is_the_same_in_pieces(expression):
     assert 0 < whole.sum() < len(ROWS)
 
 
-@pytest.mark.promise("S12")
 @pytest.mark.parametrize(
     "expression", [" AND ".join(["n>1"] * 20_000), "+".join("n" * 8_000) + " > 1", "NOT " * 5_000 + "d"]
 )
@@ -72,7 +69,6 @@ def test_a_condition_of_any_length_is_refused_at_once(expression):
         columns_of(expression, ROWS.columns)
 
 
-@pytest.mark.promise("S12")
 @pytest.mark.parametrize(
     "expression",
     [
@@ -106,7 +102,6 @@ def test_as_many_parts_as_are_allowed_are_decided():
 PATTERNS = pl.DataFrame({"^a$": [1, 2], "a": [3, 1], "*": [1, 5], "^.*$": [9, 1], "x y": [0, 1]})
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize(
     ("expression", "names", "kept"),
     [
@@ -122,7 +117,6 @@ def test_names_are_exact(expression, names, kept):
     assert decide(expression, PATTERNS)[0].tolist() == kept
 
 
-@pytest.mark.promise("F1")
 @pytest.mark.parametrize("expression", ['"^n|d$" > 1', '"*" > 1', "columns('a') > 1"])
 def test_a_pattern_of_names_is_refused(expression):
     with pytest.raises((InputError, MissingColumn), match=r"pattern|names no column"):

@@ -64,7 +64,6 @@ def test_the_number_of_clusters_and_their_shifts_are_found():
     assert negative_log_likelihood(y, offset + fitted.shift).mean() < truth + 0.003
 
 
-@pytest.mark.promise("V4")
 def test_out_of_fold_shifts_do_not_see_their_own_fold():
     x, y, offset, folds, _ = grouped()
     inside = folds == 0

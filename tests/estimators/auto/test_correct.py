@@ -117,7 +117,6 @@ def test_what_has_no_weight_is_not_computed(fitted, monkeypatch):
         model.estimate(X, f)
 
 
-@pytest.mark.promise("D3")
 def test_a_row_is_corrected_alike_alone_and_among_others(fitted):
     X, f, _ = rows(700, fitted.scaler.mean.size, seed=4)
     some = np.random.default_rng(0).permutation(700)[:90]
@@ -132,7 +131,6 @@ def test_a_field_read_back_corrects_alike(fitted):
     np.testing.assert_array_equal(again.correct(X, f).corrected, fitted.correct(X, f).corrected)
 
 
-@pytest.mark.promise("I17")
 def test_rows_beyond_every_number_are_not_supported(fitted):
     X, f, _ = rows(6, fitted.scaler.mean.size, seed=6)
     X[0], X[1], X[2, 0] = 1e38, -3e38, 1e20

@@ -75,7 +75,6 @@ def test_a_mirrored_world_has_the_opposite_shift(seed, ridge):
     assert mirrored.read(QUERIES).shift == pytest.approx(-local.read(QUERIES).shift, abs=1e-3)
 
 
-@pytest.mark.promise("I10")
 @given(st.integers(0, 1000))
 def test_row_order_is_irrelevant(seed):
     local = fixed(seed=seed)
@@ -103,7 +102,6 @@ def test_a_repeated_row_is_weight_two():
     assert a.mass == pytest.approx(b.mass, rel=1e-4)
 
 
-@pytest.mark.promise("I17")
 def test_a_far_query_has_no_mass_and_no_shift():
     read = fixed().read([[1e3, 1e3]])
     assert read.mass[0] < 1e-20
@@ -134,7 +132,6 @@ def test_without_structure_the_shift_stays_small():
     assert np.abs(local.read(x[:500]).shift).mean() < 0.15
 
 
-@pytest.mark.promise("D1")
 def test_the_same_seed_gives_the_same_geometry():
     x, offset, y, _ = wavy(600, 3)
     a, b = (fit_local(PlacedRows.of(x, y, offset), rng=np.random.default_rng(5), steps=5) for _ in range(2))

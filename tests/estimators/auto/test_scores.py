@@ -35,7 +35,6 @@ def coefficients(A, y, offset, penalty, weight=None, max_steps=60):
     return RidgeFits(A.T.astype(np.float32), y, offset, weights).descend(penalty, max_steps).coefficients[0]
 
 
-@pytest.mark.promise("V6")
 def test_the_ridge_fit_agrees_with_scikit_learn():
     A, y, _ = logistic_data()
     for penalty in (10.0, 1.0):
@@ -122,7 +121,6 @@ def learning(inputs, y, offset, folds, landmarks):
     return LearningRows(Query(inputs, offset, offset), y, np.arange(len(y)), folds, landmarks)
 
 
-@pytest.mark.promise("V4")
 @pytest.mark.parametrize("view", ["none", "level"])
 def test_out_of_fold_shifts_do_not_see_their_own_fold(view):
     X, f, y, _, folds = scored()
@@ -163,7 +161,6 @@ def test_where_rows_say_nothing_the_stack_keeps_its_prior():
     assert stack_weights(nothing, y, np.zeros(2), prior=np.array([1.0, 0.0])) == pytest.approx([1.0, 0.0])
 
 
-@pytest.mark.promise("I11")
 def test_scaling_ignores_units_and_constant_columns():
     X, f, *_ = scored()
     rng = np.random.default_rng
@@ -174,7 +171,6 @@ def test_scaling_ignores_units_and_constant_columns():
     assert (scaled.x[:, 2] == 0).all()
 
 
-@pytest.mark.promise("I13")
 def test_wide_inputs_are_cut_to_components_that_keep_distances():
     rng = np.random.default_rng(0)
     low = rng.normal(size=(300, 5))
@@ -187,7 +183,6 @@ def test_wide_inputs_are_cut_to_components_that_keep_distances():
     assert after / before == pytest.approx(np.full(50, (after / before).mean()), rel=1e-3)
 
 
-@pytest.mark.promise("I13")
 @pytest.mark.parametrize("n", [40, 900])
 def test_products_of_rows_lead_to_the_components_that_products_of_columns_do(monkeypatch, n):
     """Of few rows with very many columns, whose products would not fit into memory."""
@@ -225,7 +220,6 @@ print((used() - before) / X.nbytes)
 """
 
 
-@pytest.mark.promise("I13")
 @pytest.mark.slow
 def test_a_hundred_thousand_columns_are_fitted_in_memory_for_a_few_copies_of_them():
     ran = subprocess.run([sys.executable, "-c", WIDE], capture_output=True, text=True, check=False)

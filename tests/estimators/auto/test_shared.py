@@ -20,7 +20,6 @@ def rows():
     return Triples.of(X, confidence=f, correct=y)
 
 
-@pytest.mark.promise("V4")
 def test_what_fits_share_holds_no_outcome(rows):
     ours, theirs = (learn_shared(one, 0) for one in (rows, replace(rows, correct=1 - rows.correct)))
     for name, held in ours.scaler.state().items():

@@ -48,7 +48,6 @@ def test_auto_is_the_gpu_where_there_is_one(a_gpu):
     assert [device_of(name).type for name in ("auto", "cpu", "cuda")] == ["cuda", "cpu", "cuda"]
 
 
-@pytest.mark.promise("D6")
 def test_without_a_gpu_auto_is_the_cpu_and_cuda_an_error_that_says_what_to_do(no_gpu):
     assert [device_of(name).type for name in ("auto", "cpu")] == ["cpu", "cpu"]
     for asked in (lambda: PaperField(device="cuda"), lambda: make_estimator("paper", device="cuda")):
@@ -87,7 +86,6 @@ def test_folds_and_the_search_get_the_device(a_gpu, monkeypatch):
     assert asked[0]["device"] == "cuda"
 
 
-@pytest.mark.promise("D6")
 def test_a_field_read_back_computes_on_the_cpu(a_gpu):
     field = PaperField(device="cpu", **{**QUICK, "max_epochs": 1}, n_jobs=1).fit(rows(200))
     assert PaperField.from_state(*field.state()).device_ == "cpu"
@@ -111,7 +109,6 @@ def test_rows_are_moved_to_the_device_of_the_training():
     assert Representation((3, 8, 4), seed=0).on("meta").embed(torch.zeros(9, 3)).device.type == "meta"
 
 
-@pytest.mark.promise("D6")
 @pytest.mark.parametrize("sigma", [0.05, 0.3, 1.0])
 def test_kernel_and_average_in_torch_are_those_of_numpy(sigma):
     rng = np.random.default_rng(0)
@@ -143,7 +140,6 @@ def test_training_in_torch_gives_the_proxies_of_numpy(without_numpy, monkeypatch
     assert in_torch.penalised == in_numpy.penalised
 
 
-@pytest.mark.promise("D6")
 def test_fields_in_torch_and_in_numpy_agree(without_numpy, monkeypatch):
     data = rows()
     in_torch = PaperField(**QUICK, n_jobs=1, device="cpu").fit(data).estimate(data.X, data.confidence).delta

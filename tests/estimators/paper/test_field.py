@@ -112,7 +112,6 @@ def test_validation_rows_are_drawn_by_group(world, monkeypatch):
     assert len(seen["val"]) == pytest.approx(2000 / 9, rel=0.05)
 
 
-@pytest.mark.promise("D1")
 def test_same_seed_same_numbers_other_seed_others(field, world):
     again = PaperField(**QUICK).fit(triples(world.X, world.correct, world.confidence))
     other = PaperField(**QUICK, random_state=1).fit(triples(world.X, world.correct, world.confidence))
@@ -148,7 +147,6 @@ def test_huge_bandwidth_gives_the_mean_residual(world):
     np.testing.assert_allclose(delta, fitted.bank_residual_.mean(), atol=1e-5)
 
 
-@pytest.mark.promise("I11")
 def test_identical_inputs_give_the_mean_residual(world):
     X = np.ones((2000, 3), np.float32)
     fitted = PaperField(**QUICK).fit(triples(X, world.correct, world.confidence))
@@ -157,7 +155,6 @@ def test_identical_inputs_give_the_mean_residual(world):
     assert estimate.supported.all()
 
 
-@pytest.mark.promise("I17")
 def test_with_a_least_mass_far_queries_get_the_global_map(world):
     settings_ = {**QUICK, "sigmas": (1e-4,), "min_mass": 1}
     fitted = PaperField(**settings_).fit(triples(world.X, world.correct, world.confidence))

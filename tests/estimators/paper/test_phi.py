@@ -110,7 +110,6 @@ def test_pausing_changes_nothing(data):
         assert torch.equal(a, b)
 
 
-@pytest.mark.promise("D9")
 def test_the_global_generators_are_left_alone(data):
     before, before_numpy = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     Training(SIZES, 0.3, 0.01, seed=3, max_epochs=1).advance(data, 1)
@@ -157,7 +156,6 @@ def test_settings_whose_penalty_never_bites_share_one_run(monkeypatch, data):
     assert alone.proxies == pytest.approx(found.trainings[5].proxies, rel=1e-6)
 
 
-@pytest.mark.promise("D2")
 @pytest.mark.slow
 def test_processes_change_no_number(data):
     runs = [search(data, sigmas=(0.3,), penalties=(0.01, 0.1), max_epochs=2, n_jobs=n) for n in (1, 2)]

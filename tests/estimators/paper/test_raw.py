@@ -93,7 +93,6 @@ def test_residuals_that_are_all_alike_give_a_flat_field_and_are_corrected_toward
     assert np.all(told.corrected <= f)
 
 
-@pytest.mark.promise("I14")
 def test_the_median_distance_leaves_out_equal_rows_and_does_not_overflow_in_half_precision():
     rng = np.random.default_rng(1)
     assert median_distance(np.zeros((5, 2)), rng) == 1.0

@@ -316,7 +316,6 @@ def anything_found(world, seed, n=1_000):
     return bool(both), bool(ends)
 
 
-@pytest.mark.promise("V5")
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_the_family_wise_error_with_found_groups_is_at_most_nominal(world):
@@ -345,7 +344,6 @@ def hidden_rates(seed, strength, n=1_000):
     return (rng.random(n) < p).astype(float), f, groups, p - visible
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.25, 0.6])
 def test_intervals_of_chosen_groups_cover_their_hidden_residual(strength):

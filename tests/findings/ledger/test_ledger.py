@@ -111,13 +111,11 @@ def false_alarms(world, draws, n=1_000):
     return alarms
 
 
-@pytest.mark.promise("V5")
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_with_nothing_hidden_hardly_ever_a_finding(world):
     assert false_alarms(world, 10) <= 3
 
 
-@pytest.mark.promise("V5")
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["calibrated", "saturated", "not monotone"])
 def test_the_family_wise_error_is_at_most_nominal(world):
@@ -127,7 +125,6 @@ def test_the_family_wise_error_is_at_most_nominal(world):
     assert binomtest(alarms, 500, 0.05, alternative="greater").pvalue > 0.01, alarms
 
 
-@pytest.mark.promise("V6")
 @given(st.integers(0, 1000))
 def test_the_exact_test_of_one_stratum_is_fishers(seed):
     rng = np.random.default_rng(seed)

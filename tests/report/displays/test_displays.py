@@ -5,15 +5,14 @@ import sys
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
-from miscal import DecisionDisplay, FieldDisplay, FindingsDisplay, MapDisplay, ReliabilityDisplay
+from miscal import FindingsDisplay, ReliabilityDisplay
 from miscal.base.document import Measure
 from miscal.base.errors import InputError
 from miscal.discovery.summary import read_summary
 from miscal.findings.conditions import Value
-from miscal.findings.ledger import ColumnValue, Finding
+from miscal.findings.ledger import Finding
 from miscal.report.displays import OverviewDisplay
 
 pytest.importorskip("matplotlib")
@@ -40,28 +39,10 @@ def finding(value="law"):
     )  # fmt: skip
 
 
-def value_of(name="law"):
-    condition = Value(COST, name, "text")
-    return ColumnValue(column=COST, condition=condition, residual=OFF, mark="finding", finding=1, **NUMBERS)
-
-
-def points():
-    rng = np.random.default_rng(1)
-    places = {f"{pane}_{k}": rng.normal(size=40) for pane in ("learned", "raw") for k in (1, 2)}
-    fields = {name: rng.normal(size=40) / 10 for name in ("delta", "hidden", "visible")}
-    told = {"confidence": rng.random(40), "correct": rng.integers(0, 2, 40), "regime": ["over", None] * 20}
-    return pl.DataFrame(places | fields | told | {"meta.topic": ["a", "b", None, "d"] * 10})
-
-
 MADE = {
     "reliability": lambda: ReliabilityDisplay.from_predictions(*outcomes(), by=["a", "b"] * 150, ax=axes()),
     "findings": lambda: FindingsDisplay([finding()]),
     "no findings": lambda: FindingsDisplay([]),
-    "field": lambda: FieldDisplay([value_of(), value_of("art")]),
-    "decisions": lambda: DecisionDisplay.from_predictions(*outcomes(), threshold=0.7, cost=(3, 1), ax=axes()),
-    **{
-        f"map by {by}": lambda by=by: MapDisplay(points(), colour=by) for by in ("hidden", "correct", "regime", "topic")
-    },
 }
 
 
@@ -150,30 +131,20 @@ def test_what_cannot_be_drawn_is_refused_in_one_line():
     y, p = outcomes()
     with pytest.raises(InputError, match="y_prob must be one-dimensional"):
         ReliabilityDisplay.from_predictions(y, np.column_stack([1 - p, p]))
-    with pytest.raises(InputError, match=r"colour must be one of .*; got 'topics'; did you mean 'topic'\?"):
-        MapDisplay(points(), colour="topics")
-    with pytest.raises(InputError, match="pane must be one of learned, raw; got 'inputs'"):
-        MapDisplay(points(), pane="inputs")
-    with pytest.raises(InputError, match="column 'topic' is not among the named columns of the run"):
-        FieldDisplay.from_tables({"law": (value_of(),)}, "topic")
 
 
-def test_findings_and_columns_of_predictions_need_no_run():
+def test_findings_of_predictions_need_no_run():
     rng = np.random.default_rng(0)
     kind, p = rng.choice(["law", "art", "sums"], 900), rng.uniform(0.3, 0.7, 900)
     y = rng.random(900) < p + np.where(kind == "law", -0.25, 0.1)
     frame = pd.DataFrame({"kind": kind, "noise": rng.normal(size=900)}, index=rng.permutation(900))
     shown = FindingsDisplay.from_predictions(y, p, by=frame, ax=axes())
     assert shown.findings[0].description == "kind = law"
-    of_values = FieldDisplay.from_predictions(y, p, by=frame["kind"], ax=axes())
-    assert (of_values.column, len(of_values.values)) == ("kind", 3)
     dropped = np.r_[np.ones(900), np.zeros(900)]
-    weighted = FieldDisplay.from_predictions(
+    weighted = FindingsDisplay.from_predictions(
         np.r_[y, ~y], np.r_[p, p], by=np.r_[kind, kind], sample_weight=dropped, ax=axes()
     )
-    assert [one.n for one in weighted.values] == [one.n for one in of_values.values]
-    with pytest.raises(InputError, match="by must be one column whose values repeat; got 2 such columns"):
-        FieldDisplay.from_predictions(y, p, by=frame)
+    assert weighted.findings[0].n == shown.findings[0].n
     with pytest.raises(InputError, match="y_prob must lie in"):
         FindingsDisplay.from_predictions(y, 100 * p, by=frame)
 
@@ -192,9 +163,6 @@ def test_axes_fit_a_rare_event():
     shown = ReliabilityDisplay.from_predictions(*rare(), ax=axes()).ax_
     assert shown.get_xlim() == shown.get_ylim() == pytest.approx((0.0, 0.06), abs=0.011)
     y, p = rare()
-    acted = DecisionDisplay.from_predictions(y, p, ax=axes()).ax_
-    assert acted.get_ylim()[1] < 0.15
-    assert acted.get_xlim()[1] < 0.07
     # the histogram has bars enough to be one
     curve = ReliabilityDisplay.from_predictions(y, p, ax=axes()).curves["all rows"]
     assert curve.counts.sum() == 4000
@@ -241,21 +209,6 @@ def assert_apart(texts, figure):
             assert min(box.x1, theirs.x1) - max(box.x0, theirs.x0) < 2 or (
                 min(box.y1, theirs.y1) - max(box.y0, theirs.y0) < 2
             ), (name, other)
-
-
-def test_labels_of_a_column_and_of_decisions_do_not_collide():
-    names = [f"between 2013-04-{day:02} and 2013-05-{day:02}, the {day}th of them" for day in range(1, 13)]
-    shown = FieldDisplay([value_of(name) for name in names]).plot()
-    shown.figure_.canvas.draw()
-    assert "2013-05-12" in " ".join(one.get_text() for one in shown.ax_.get_yticklabels())
-    assert_apart([*shown.ax_.get_yticklabels(), *shown.ax_.get_legend().get_texts(), shown.ax_.xaxis.label,
-                  *ticks_of(shown.ax_)], shown.figure_)  # fmt: skip
-    figure = pyplot.figure(layout="constrained")
-    y, p = outcomes()
-    acted = DecisionDisplay.from_predictions(y, p, threshold=0.7, ax=figure.add_subplot())
-    assert_apart([*acted.ax_.get_legend().get_texts(), acted.ax_.title, acted.ax_._left_title,
-                  *ticks_of(acted.ax_)], figure)  # fmt: skip
-    pyplot.close("all")
 
 
 # --- the first screen -------------------------------------------------------------------------------------------------

@@ -1,21 +1,17 @@
 """Refits of an audit measure what they say they measure, on outcomes and seeds that they say they used."""
 
-import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from miscal.base.errors import InputError
-from miscal.base.number_wording import percent
 from miscal.calibration.metrics import smece
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import Refit
 from miscal.estimators.estimate import FieldEstimate
 from miscal.runs.audit import refits
-from miscal.runs.audit.audit import verbose_lines
 from miscal.runs.audit.refits import Refitting, check_refitting, refit_under_null, refit_with_seeds
 
 N, N_TEST = 600, 200
@@ -213,44 +209,6 @@ def numbers(value):
     if isinstance(value, list):
         return [x for part in value for x in numbers(part)]
     return [value] if isinstance(value, float) else []
-
-
-def test_every_number_of_an_audit_but_single_draws_and_epochs_is_printed(tmp_path):
-    rng = np.random.default_rng(0)
-
-    def new():
-        return round(float(rng.uniform(0.1, 0.9)), 3)
-
-    replicates = {"value": new(), "mean": new(), "low": new(), "high": new()}
-    thresholds, by_brier = (
-        {"epsilon": 0.05, "share_over": 0.25, "share_under": 0.5, "worst": worst, "share_worst": share}
-        | {name: new() for name in ("gap", "gap_clipped", "brier_gap")}
-        for worst, share in (("over", 0.25), ("under", 0.5))
-    )
-    slices = {"delta_std": new(), "worst": "under", "gap": new(), "gap_clipped": new(), "share_worst": 0.75}
-    document = {
-        "null": "permuted",
-        "null_question": refits.NULL_QUESTIONS["permuted"],
-        "null_correlation": new(),
-        "nulls": {"delta_std": {"observed": new(), "mean": new(), "std": new(), "p_value": new(), "draws": []}},
-        "proxy_curves": [{"draw": -1, "epoch": 2, "proxy": new(), "proxies": [new(), 0.95]}],
-        "seeds": {
-            **{name: {"mean": new(), "std": new()} for name in ("correlation", "sign_agreement", "field_std", "gap")},
-            "n_seeds": 2,
-            "n_undefined": 0,
-            "pairs": [],
-        },
-        "by_seed": [{**slices, "seed": 7}],
-        "thresholds": [thresholds],
-        "thresholds_by_brier": [by_brier],
-        "bootstrap": {"worst": "over", "gap": replicates, "share": {name: new() for name in replicates}},
-    }
-    said = {name: document[name] for name in ("null", "null_question")}
-    text = "\n".join(verbose_lines(SimpleNamespace(**said, to_dict=lambda: document), tmp_path))
-    assert refits.NULL_QUESTIONS["permuted"] in " ".join(text.split())
-    del document["proxy_curves"][0]["proxies"][1]
-    for number in numbers(json.loads(json.dumps(document))):
-        assert str(number) in text or percent(number) in text, number
 
 
 def test_refits_measure_weighted_rows(rows, fits):

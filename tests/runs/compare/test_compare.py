@@ -114,7 +114,6 @@ def test_exchanging_the_runs_turns_every_sign():
     assert [g.hidden.value for g in there.differences] == pytest.approx([-g.hidden.value for g in back.differences])
 
 
-@pytest.mark.promise("I10")
 def test_the_order_of_rows_changes_nothing():
     rng = np.random.default_rng(5)
     n = 1_500
@@ -237,7 +236,6 @@ def test_fewer_than_two_runs_are_refused(runs, said):
         compare(runs)
 
 
-@pytest.mark.promise("V5")
 @pytest.mark.slow
 @pytest.mark.parametrize("paired", [True, False])
 def test_where_nothing_differs_nothing_is_named(paired):
@@ -282,7 +280,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.promise("V2")
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 1_000])
 @pytest.mark.parametrize("paired", [True, False], ids=["paired", "two sets"])
@@ -337,7 +334,6 @@ def test_the_local_saving_is_what_the_correction_takes_off_beyond_the_global_map
     assert found.better is None
 
 
-@pytest.mark.promise("I12")
 def test_few_rows_have_no_calibration_error():
     sides, _ = sides_of_world(3, 20, SHAPES["right"], SHAPES["too sure"], paired=True)
     found = calibration_error_of(sides)

@@ -155,7 +155,6 @@ def test_an_undefined_number_is_a_dash():
     )
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 @pytest.mark.parametrize("same_rows", [True, False])
 def test_payloads_add_no_element(payload, same_rows):
@@ -168,7 +167,6 @@ def test_a_long_name_is_cut_wherever_it_stands(same_rows):
     assert "x" * 1_000 not in build(comparison("x" * 10_000, same_rows=same_rows))
 
 
-@pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_code():
     check_policy(build(comparison()))
 

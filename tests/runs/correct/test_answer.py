@@ -29,5 +29,4 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         assert ("Nothing about them" in lines.reason) == (not warnings)
         printed = corrected_lines(done, "out.csv")
         check_terminal(printed)
-        assert ("            26 more: --verbose" in printed) == (warnings == 30)
-        assert " ".join(corrected_lines(done, "out.csv", every=True)).count("warning ") == warnings
+        assert ("            26 more" in printed) == (warnings == 30)

@@ -260,7 +260,6 @@ AGAIN = {
 }
 
 
-@pytest.mark.promise("I10")
 @pytest.mark.parametrize("ids", [False, True], ids=["by values", "by ids"])
 @pytest.mark.parametrize("how", AGAIN)
 def test_no_row_counts_twice(tmp_path, how, ids):
@@ -279,7 +278,6 @@ def test_no_row_counts_twice(tmp_path, how, ids):
     assert "counted before" in counted(state_of(other, rows), again, tmp_path)
 
 
-@pytest.mark.promise("I10")
 @pytest.mark.parametrize("values", [20, 200, 2_000])
 def test_rows_of_few_values_may_be_equal_by_chance_but_not_all_of_them(tmp_path, values):
     state = state_of(drawn(700, 0, values), drawn(700, 1, values))

@@ -120,18 +120,15 @@ def test_the_table_has_a_line_for_each_look_and_question():
     assert table.filter(table["broken"]).select("look", "question").rows() == [(2, "level")]
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_add_no_element(payload):
     check_no_new_element(Page(build(monitoring(payload))), Page(build(monitoring())))
 
 
-@pytest.mark.promise("S2")
 def test_the_policy_names_exactly_our_code():
     check_policy(build(monitoring()))
 
 
-@pytest.mark.promise("S1", "S2")
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium: install it or set MISCAL_CHROMIUM")
 def test_a_browser_draws_it_without_a_complaint_or_a_request(tmp_path):

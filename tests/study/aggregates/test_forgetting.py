@@ -4,9 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from miscal.study.aggregates import correction_transfer, forgetting, forgetting_sentence
+from miscal.study.aggregates import forgetting, forgetting_sentence
 from miscal.study.tables import frame
-from miscal.study.vocabulary import ANSWERS
 
 
 def rows_of(pair, values, *, null=0.5, std=0.01, p=0.001, method="auto"):
@@ -56,25 +55,3 @@ def test_the_first_column_is_compared_above_chance():
 def test_empty_tables_say_that_nothing_is_known():
     assert forgetting(frame("purity", []), "auto") == []
     assert "nothing is known" in forgetting_sentence([])
-    said = correction_transfer(frame("transfer_corrections", []), "auto", ANSWERS)
-    assert said == "No correction was judged on another pair."
-
-
-def test_corrections_are_counted_by_the_sign_of_their_interval():
-    rng = np.random.default_rng(0)
-    saved, half = rng.normal(0, 0.1, 40), rng.uniform(0.01, 0.1, 40)
-    raw, own = rng.random(40), rng.random(40)
-    table = pl.DataFrame(
-        {
-            "method": ["auto"] * 30 + ["paper"] * 10, "saved": saved, "saved_low": saved - half,
-            "saved_high": saved + half, "log_loss_raw": raw, "log_loss_own": own,
-        }
-    )  # fmt: skip
-    said = correction_transfer(table, "auto", ANSWERS)
-    better, worse = (sum(sign * s > h for s, h in zip(saved[:30], half[:30], strict=True)) for sign in (1, -1))
-    assert said.startswith(
-        f"Of 30 corrections that were judged on another pair, {better} lower its log loss and {worse} "
-    )
-    for mean in (sum(saved[:30]) / 30, sum(raw[:30] - own[:30]) / 30):
-        assert f"{'lowers' if mean >= 0 else 'raises'} " in said
-        assert f"by {abs(mean):.4f}" in said

@@ -48,7 +48,6 @@ def test_marks_stand_in_the_matrix_and_many_models_are_counted(tmp_path):
     assert f"| topic = law ◆ | {MOST_MODELS + 1} | 0 | {MOST_MODELS + 1} |" in page
 
 
-@pytest.mark.promise("S1")
 def test_hostile_names_are_texts(tmp_path):
     pairs = [{**pair, "model": f"{i}{HOSTILE}", "dataset": f"=1+1{HOSTILE}"} for i, pair in enumerate(other_pairs(3))]
     write_board(save(tmp_path, tables(pairs)))

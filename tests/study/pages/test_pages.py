@@ -2,7 +2,6 @@
 
 import dataclasses
 import html
-import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -15,7 +14,6 @@ from miscal.report.formatting import metric
 from miscal.study.claims import claims
 from miscal.study.figures import FIGURES
 from miscal.study.pages import write, write_pages
-from miscal.study.pages.sheets import sheet_names
 from miscal.study.paper_numbers import GAPS, NULLS, SEEDS
 from miscal.study.plan_file import read_plan
 from miscal.study.verdict import summarise
@@ -146,8 +144,6 @@ def test_where_a_study_holds_both_kinds_the_rates_of_events_are_marked(make_page
     first = made["pairs"]["pair"][0]
     outcome = pl.when(pl.col("pair") == first).then(pl.lit("event")).otherwise(pl.col("outcome"))
     out = make_pages(made | {"pairs": made["pairs"].with_columns(outcome=outcome)})
-    told = {path.stem for path in (out / "datasets").iterdir() if "the accuracy or event rate" in text_of(path)}
-    assert told == {made["pairs"]["dataset"][0]}
     page = (out / "paper.html").read_text()
     said = [shown[4] for shown in cells(page, "pairs", "<table")]
     pairs = made["pairs"].filter(geometry="learned")["pair"]
@@ -179,21 +175,6 @@ def test_kept_epochs_stand_beside_table_2(make_pages, made):
     assert "Kept epoch" not in (make_pages(without, "without") / "paper.html").read_text()
 
 
-def test_bars_of_the_field_are_cut_at_epsilon(make_pages, made):
-    """Edges of width 0.01 meet epsilon exactly, whatever rounding makes of them."""
-    edges = [k / 100 for k in range(-100, 101)]
-    key = {name: made["pairs"][name][0] for name in ("pair", "dataset", "model", "method")}
-    bins = [key | {"geometry": "learned", "left": a, "right": b, "n": 5} for a, b in itertools.pairwise(edges)]
-    one = {name: table.filter(pl.col("pair") == key["pair"]) if "pair" in table.columns else table
-           for name, table in made.items()}  # fmt: skip
-    one |= frames({"histograms": bins}) | {name: one[name] for name in one if name != "histograms"}
-    one["pairs"] = one["pairs"].filter(pl.col("method") == key["method"]).with_columns(epsilon=pl.lit(0.15))
-    out = make_pages(one)
-    (sheet,) = (out / "datasets").iterdir()
-    counts = {side: sheet.read_text().count(f'<rect class="{side}"') for side in ("over", "good", "under")}
-    assert counts == {"over": 85, "good": 30, "under": 85}
-
-
 def test_a_method_without_interpreted_pairs_is_not_spoken_of(make_pages, made):
     assert set(made["purity"]["method"]) == {"auto"}
     page = text_of(make_pages(made) / "paper.html")
@@ -216,27 +197,9 @@ def test_numbers_of_the_papers_tables_stand_beside_ours(make_pages):
     assert f"{SEEDS[name].correlation.mean:.2f} \u00b1 {SEEDS[name].correlation.std:.2f}" in page
 
 
-def test_sheets_have_a_row_for_each_model_and_link_to_reports(make_pages, made, tmp_path):
-    pair = made["pairs"].row(0, named=True)
-    run = tmp_path / "study" / "pairs" / pair["pair"] / "paper"
-    run.mkdir(parents=True)
-    (run / "report.html").write_text("")
-    out = make_pages(made)
-    names = sheet_names(sorted(set(made["pairs"]["dataset"])))
-    assert {path.stem for path in (out / "datasets").iterdir()} == set(names.values())
-    sheet = (out / "datasets" / f"{names[pair['dataset']]}.html").read_text()
-    assert f'href="../pairs/{pair["pair"]}/paper/report.html"' in sheet
-    own = made["pairs"].filter(pl.col("dataset") == pair["dataset"], pl.col("geometry") == "learned")
-    assert sheet.count('class="model-row"') == own.height
-    shown = made["corrections"].filter(
-        pair=pair["pair"], method="paper", geometry="learned", calibrator="isotonic", region="all"
-    )
-    assert metric(shown["smece"][0]) in text_of(out / "datasets" / f"{names[pair['dataset']]}.html")
-
-
 def test_every_link_leads_to_a_file_of_the_study(make_pages, made):
     out = make_pages(made)
-    for page in (out / "index.html", out / "paper.html", *(out / "datasets").iterdir()):
+    for page in (out / "index.html", out / "paper.html"):
         content = page.read_text()
         tree = Tree(content)
         for address in tree.addresses:
@@ -276,18 +239,17 @@ def test_failures_and_the_plan_are_told(make_pages, tmp_path):
 def test_no_id_of_a_pair_is_shown(make_pages):
     pairs = [{**pair, "pair": f"secret-id-{i}"} for i, pair in enumerate(other_pairs(4))]
     out = make_pages(tables(pairs))
-    for page in (out / "index.html", out / "paper.html", *(out / "datasets").iterdir()):
+    for page in (out / "index.html", out / "paper.html"):
         assert "secret-id" not in text_of(page)
 
 
-@pytest.mark.promise("S1")
 @pytest.mark.parametrize("tail", ["", "/../../\0", "{{ 7 * 7 }}", pytest.param("x" * 10_000, id="long")])
 def test_hostile_names_are_texts(make_pages, tail):
     plain, text = other_pairs(3), f"{HOSTILE}{tail}"
     hostile = [{**pair, "model": f"{i}{text}", "dataset": text, "family": text} for i, pair in enumerate(plain)]
     tame = [{**pair, "model": f"{i}x", "dataset": "x", "family": "x"} for i, pair in enumerate(plain)]
     pages = [make_pages(tables(each), name) for name, each in (("hostile", hostile), ("tame", tame))]
-    written = [(out / "index.html", out / "paper.html", *(out / "datasets").iterdir()) for out in pages]
+    written = [(out / "index.html", out / "paper.html") for out in pages]
     tags = [[Tree(path.read_text()).tags for path in some] for some in written]
     assert tags[0] == tags[1]
     for path in written[0]:
@@ -297,7 +259,6 @@ def test_hostile_names_are_texts(make_pages, tail):
     assert html.escape("<img src=x") in content
 
 
-@pytest.mark.promise("D1")
 def test_the_same_tables_give_the_same_bytes(make_pages, made):
     out = make_pages(made)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
@@ -305,10 +266,9 @@ def test_the_same_tables_give_the_same_bytes(make_pages, made):
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-@pytest.mark.promise("S2")
 def test_nothing_is_asked_of_a_network(make_pages, made):
     out = make_pages(made)
-    for page in (out / "index.html", out / "paper.html", *(out / "datasets").iterdir()):
+    for page in (out / "index.html", out / "paper.html"):
         content = page.read_text()
         assert "default-src 'none'" in content
         assert not [address for address in Tree(content).addresses if re.match(r"[a-z]+:", address)

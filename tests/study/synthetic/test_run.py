@@ -138,7 +138,6 @@ def test_cost_is_given_for_every_cell(everything):
     assert (costs["cpu_seconds"] > 0).all()
 
 
-@pytest.mark.promise("C2", "C3")
 def test_a_killed_run_goes_on_where_it_was(tmp_path, everything, capsys):
     out = tmp_path / "run"
     arguments = ("selection", "--out", out, "--amplitudes", "0.4,1.0", "--frequencies", "1,3", "--jobs", "1")
@@ -166,7 +165,6 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(run_module, "write_all", lambda folder, _: (folder.path / "index.html", ()))
 
 
-@pytest.mark.promise("D2")
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_processes_change_no_number(tmp_path, everything):
@@ -179,7 +177,6 @@ def test_processes_change_no_number(tmp_path, everything):
         assert (one.r, one.candidates, one.rows, one.facts) == (two.r, two.candidates, two.rows, two.facts)
 
 
-@pytest.mark.promise("C7")
 def test_other_settings_are_refused(tmp_path, everything, monkeypatch):
     monkeypatch.setattr(fits, "compute", lambda *_: pytest.fail("nothing may be computed"))
     out, _ = everything
@@ -255,7 +252,6 @@ def test_the_largest_network_is_the_largest_in_any_order():
     assert {cell.amplitude for cell in whole} == {0.4, 1.0}
 
 
-@pytest.mark.promise("C16")
 def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypatch):
     run(toy("clusters"), tmp_path, n_jobs=1)
     monkeypatch.setattr("miscal.study.synthetic.run.metadata.version", lambda _: "99.0")
@@ -263,7 +259,6 @@ def test_cells_of_another_version_are_not_mixed_with_new_ones(tmp_path, monkeypa
         ExperimentFolder.open(tmp_path).adopt(toy("clusters"))
 
 
-@pytest.mark.promise("F3")
 def test_a_damaged_cell_is_refused(tmp_path):
     run(toy("clusters"), tmp_path, n_jobs=1)
     (cell,) = (tmp_path / "cells").iterdir()

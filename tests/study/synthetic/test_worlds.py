@@ -25,7 +25,6 @@ def test_field_shift_and_confidence_agree(name):
     np.testing.assert_array_equal(world.residual, world.correct - world.confidence)
 
 
-@pytest.mark.promise("D1")
 @pytest.mark.parametrize("name", WORLDS)
 def test_same_seed_same_world(name):
     one, two, other = (WORLDS[name](50, random_state=seed) for seed in (0, 0, 1))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from miscal.base.options import number, parameter
-from miscal.cli.options import Form, RunDir, Verbose
+from miscal.cli.options import Form, RunDir
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,17 @@ class AuditOptions:
     )
 
 
-def command(run_dir: RunDir, form: Form, how: AuditOptions, verbose: Verbose = False) -> None:
+def command(run_dir: RunDir, form: Form, how: AuditOptions) -> None:
     """Check a run against chance, other seeds and other thresholds.
 
     The run is repeated on outcomes without structure and with other seeds. Its regimes are cut again at other
     thresholds, and its test rows are resampled.
     """
-    from miscal.runs.audit.audit import audit, audit_lines, verbose_lines
+    from miscal.runs.audit.audit import audit, audit_lines
     from miscal.runs.shown_progress import steps
 
     with steps() as progress:
         found = audit(
             run_dir, null=how.null, n_draws=how.draws, n_seeds=how.seeds, device=how.device, progress=progress
         )
-    lines = verbose_lines if verbose else audit_lines
-    form.print(lambda: lines(found, Path(run_dir)), found.to_json, lambda: found.shown().markdown())
+    form.print(lambda: audit_lines(found, Path(run_dir)), found.to_json, lambda: found.shown().markdown())

@@ -6,7 +6,7 @@ import typer
 
 from miscal.base.options import given
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.cli.options import Engine, OutTable, OverwriteTable, Verbose
+from miscal.cli.options import Engine, OutTable, OverwriteTable
 from miscal.data.columns import NewColumns
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def command(
     keep: Keep = "",
     engine: EngineOption = "local",
     overwrite: OverwriteTable = False,
-    verbose: Verbose = False,
 ) -> None:
     """Correct the confidences of new rows with a saved model.
 
@@ -62,21 +61,21 @@ def command(
         done = calibrate_file(
             model_dir, data, out, engine=engine, keep=keep, overwrite=overwrite, progress=progress, **given(columns)
         )
-    print("\n".join(corrected_lines(done, out, every=verbose)))
+    print("\n".join(corrected_lines(done, out)))
 
 
-def corrected_lines(done: "Corrected", out: str, *, every: bool = False) -> list[str]:
+def corrected_lines(done: "Corrected", out: str) -> list[str]:
     """Return three lines on corrected rows, the columns used, warnings, and where the table is.
 
-    `done`: what became of the rows; `out`: the file, as it was named; `every`: whether all warnings are printed.
+    `done`: what became of the rows; `out`: the file, as it was named.
     """
     from miscal.base.shown import fact_lines
     from miscal.report.opening import cut, opening_lines
 
-    shown = done.warnings if every else [cut(one, LONGEST) for one in done.warnings[:MOST_WARNED]]
+    shown = [cut(one, LONGEST) for one in done.warnings[:MOST_WARNED]]
     facts = [("columns", columns_used(done.columns, vocabulary(done.kind))), *(("warning", one) for one in shown)]
     if more := len(done.warnings) - len(shown):
-        facts.append(("", f"{more} more: --verbose"))
+        facts.append(("", f"{more} more"))
     if done.resumed:
         facts.append(("resumed", f"{done.resumed:,} rows had been corrected before the command was stopped"))
     # a path is never broken: it is there to be copied

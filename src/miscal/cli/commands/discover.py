@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from miscal.cli.options import DataFile, Form, Overwrite, Verbose, draws_blocks
+from miscal.cli.options import DataFile, Form, Overwrite, draws_blocks
 from miscal.data.columns import Columns
 from miscal.runs.settings import DiscoverySettings
 
@@ -25,7 +25,6 @@ def command(
     settings: DiscoverySettings,
     form: Form,
     overwrite: Overwrite = False,
-    verbose: Verbose = False,
 ) -> None:
     """Find where a model is over- and under-confident.
 
@@ -42,7 +41,6 @@ def command(
         settings,
         form,
         overwrite=overwrite,
-        verbose=verbose,
         reads=[data, *vars(columns).values()],
     )
 
@@ -54,7 +52,6 @@ def run_discovery(
     form: Form,
     *,
     overwrite: bool,
-    verbose: bool = False,
     reads: Sequence[Any] = (),
 ) -> None:
     """Read, discover, write and print, with the output folder owned from the start; `reads` holds paths, and more.
@@ -82,9 +79,8 @@ def run_discovery(
             from miscal.report.opening import opening_lines
 
             shown.close()
-            if not verbose:
-                said.extend(opening_lines(answer, "…" if draws_blocks() else "..."))
-                form.begin(said)
+            said.extend(opening_lines(answer, "…" if draws_blocks() else "..."))
+            form.begin(said)
             show = shown.enter_context(stages(True, kept=False))
 
         def make() -> "RunContent":
@@ -108,15 +104,10 @@ def run_discovery(
         show(Progress("report", 1.0, time.monotonic() - start))
 
     from miscal.report.brief import brief_lines, brief_markdown
-    from miscal.report.printed import summary_lines
 
     place = Path(out)
     form.print(
-        lambda: (
-            summary_lines(found.summary, place)
-            if verbose
-            else brief_lines(found.summary, place, bars=draws_blocks())[len(said) :]
-        ),
+        lambda: brief_lines(found.summary, place, bars=draws_blocks())[len(said) :],
         found.summary.to_json,
         lambda: brief_markdown(found.summary, place),
     )

@@ -35,15 +35,7 @@ def command(tool: Tool, path: Logs, out: OutFile, how: ImportOptions, overwrite:
 
     miscal import inspect logs --out answers.parquet (.eval and .json logs)
 
-    miscal import helm runs --out answers.parquet (run folders)
-
-    miscal import lighteval results --out answers.parquet (details_*.parquet)
-
-    miscal import uqlm scores.parquet --out answers.parquet (UQResult.to_df(), and a column correct)
-
     miscal import promptfoo results.json --out answers.parquet (promptfoo eval -o results.json)
-
-    miscal import deepeval .deepeval --out judged.parquet (.latest_run_full.json)
 
     miscal import phoenix exports --out judged.parquet (annotations, and spans beside them)
 

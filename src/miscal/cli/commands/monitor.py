@@ -8,7 +8,7 @@ import typer
 
 from miscal.base.options import given, number, parameter
 from miscal.cli.exit_status import ALARM, DONE
-from miscal.cli.options import Form, RunDir, Verbose
+from miscal.cli.options import Form, RunDir
 from miscal.data.columns import NewColumns
 
 Rows = Annotated[
@@ -40,7 +40,7 @@ class LookOptions:
     )
 
 
-def command(run: RunDir, data: Rows, columns: Taken, form: Form, how: LookOptions, verbose: Verbose = False) -> int:
+def command(run: RunDir, data: Rows, columns: Taken, form: Form, how: LookOptions) -> int:
     """Look whether the correction of a run still holds on labelled rows that came after.
 
     Each call adds a look at new rows. Of all rows, each finding and each threshold it says whether the correction
@@ -51,13 +51,12 @@ def command(run: RunDir, data: Rows, columns: Taken, form: Form, how: LookOption
     """
     from miscal.discovery.run_folder import MONITOR
     from miscal.runs.monitor.command import monitor
-    from miscal.runs.monitor.document import monitor_lines, verbose_lines
+    from miscal.runs.monitor.document import monitor_lines
     from miscal.runs.shown_progress import steps
 
     options = given(columns) | vars(how)
     with steps() as progress:
         found = monitor(run, data, progress=progress, **options)
     place = Path(run) / MONITOR if how.out is None else Path(how.out)
-    lines = verbose_lines if verbose else monitor_lines
-    form.print(lambda: lines(found, place), found.to_json, lambda: found.shown().markdown())
+    form.print(lambda: monitor_lines(found, place), found.to_json, lambda: found.shown().markdown())
     return ALARM if found.alarm else DONE

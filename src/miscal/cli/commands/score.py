@@ -28,8 +28,5 @@ def command(model: Model, task: Task, out: Out, options: ScoringOptions) -> None
     print(f"{done.n_scored:,} rows scored, {done.n_failed:,} failed, {done.n_truncated:,} truncated: {done.out}")
     for note in done.notes:
         print(f"note: {note}")
-    if done.confidence is not None or done.accuracy is not None:
-        speed = done.questions_per_second
-        shown = {"accuracy": done.accuracy, **(done.confidences or {"confidence": done.confidence})}
-        means = ", ".join(f"{name} {decimal(value, 3)}" for name, value in shown.items() if value is not None)
-        print(means + (f", {decimal(speed, 1)} questions per second" if speed else ""))
+    speed = f", {decimal(done.questions_per_second, 1)} questions per second" if done.questions_per_second else ""
+    print(f"accuracy {decimal(done.accuracy, 3)}, confidence {decimal(done.confidence, 3)}{speed}")

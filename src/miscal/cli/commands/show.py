@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from miscal.cli.options import Form, RunDir, Verbose, draws_blocks
+from miscal.cli.options import Form, RunDir, draws_blocks
 
 By = Annotated[
     str | None,
@@ -22,9 +22,7 @@ Class = Annotated[
 Shown = Annotated[bool, typer.Option("--columns", help="What every column was read as, or why it was left out.")]
 
 
-def command(
-    run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns: Shown = False, verbose: Verbose = False
-) -> None:
+def command(run_dir: RunDir, form: Form, by: By = None, name: Class = None, columns: Shown = False) -> None:
     """Print a run with every group; or the table of a column, the findings of a class, or what columns were read as.
 
     Of each value of a column: rows, accuracy, confidence, residual, hidden residual, what the correction leaves of it,
@@ -37,16 +35,10 @@ def command(
     if by is None and name is None:
         from miscal.discovery.summary import read_summary
         from miscal.report.brief import brief_lines, brief_markdown
-        from miscal.report.printed import column_lines, summary_lines
+        from miscal.report.printed import column_lines
 
         summary, folder = read_summary(run_dir), Path(run_dir)
-        lines = (
-            column_lines(summary)
-            if columns
-            else summary_lines(summary, folder)
-            if verbose
-            else brief_lines(summary, folder, every=True, bars=draws_blocks())
-        )
+        lines = column_lines(summary) if columns else brief_lines(summary, folder, every=True, bars=draws_blocks())
         form.print(lambda: lines, summary.to_json, lambda: brief_markdown(summary, folder))
         return
     from miscal.runs.show import class_lines, class_markdown, show, show_class, table_lines, table_markdown

@@ -10,7 +10,6 @@ from miscal.base.errors import InputError
 from miscal.base.extras import need
 from miscal.base.options import number, parameter
 from miscal.cli.exit_status import DONE, OUR_FAULT, USERS_TO_FIX, Stopped
-from miscal.cli.options import Verbose
 
 PlanFile = Annotated[
     str | None,
@@ -79,7 +78,7 @@ class StudyOptions:
         metavar="KIND,KIND",
         parse=_kinds,
     )
-    dry_run: bool = parameter("Say what would be computed and how large it is.", False)
+    dry_run: bool = parameter("List the cells that would be computed.", False)
     json: bool = parameter("Print the summary as JSON instead of text.", False)
 
 
@@ -90,7 +89,6 @@ def command(
     source: From = None,
     by: By = None,
     sets: Sets = None,
-    verbose: Verbose = False,
 ) -> int:
     """Study many models on many sets.
 
@@ -104,9 +102,11 @@ def command(
             raise InputError(f"--set must be NAME=VALUE, for example DATA=/home/me/data; got {one!r}")
     asked, given = _asked(plan, source, by, dict(one.split("=", 1) for one in sets or []))
     if how.dry_run:
-        from miscal.study.dry_run import survey
+        from miscal.study.run import survey
 
-        print("\n".join(survey(asked, out, sets=given).lines))
+        cells = survey(asked, out, sets=given)
+        print(f"{len(cells):,} cells, {sum(done for _, done in cells):,} done")
+        print("\n".join(f"{'done ' if done else '     '}{cell.says}" for cell, done in cells))
         return DONE
     # before hours of computing, not where the figures are drawn
     need("study", "miscal study")
@@ -140,12 +140,7 @@ def command(
     if how.json:
         print((done.folder / "summary.json").read_text(encoding="utf-8"), end="")
     else:
-        lines = done.lines
-        if verbose:
-            import json
-
-            lines = json.loads((done.folder / "summary.json").read_text(encoding="utf-8"))["verdict"]
-        print("\n".join(lines))
+        print("\n".join(done.lines))
         print(f"{done.n_computed} of {done.n_cells} cells computed now, {done.n_done} done in all: {done.page}")
         print("\n".join(f"to hand on: {path}" for path in board), end="\n" if board else "")
     if not done.failures:

@@ -26,8 +26,8 @@ REFUSED = {
     "lm-polygraph": (
         "LM-Polygraph saves pickles, which can run any program when they are opened, so they are not read: where the "
         "file is trusted, put its input texts, greedy texts, normalised confidences (1 is sure) and quality (0 or 1, "
-        "as correct) into one table with prompt, response and a column for each confidence, save it by to_parquet, and "
-        "name the columns: miscal import uqlm FILE --confidence-columns A,B"
+        "as correct) into one table with prompt, response and a column for each confidence, and give that to miscal "
+        "discover"
     ),
     "openai-evals": (
         "openai/evals records no confidence, so its logs are not read: where your evaluation adds one, put question, "

@@ -24,7 +24,6 @@ from miscal.data.encoders.features import blank_rows
 from miscal.data.judged import JudgeScale
 from miscal.data.readers import where as conditions
 from miscal.data.readers.class_columns import ClassColumns, ModelClasses, classes_of
-from miscal.data.readers.computed_columns import pieces_with_computed
 from miscal.data.readers.matrix import matrix_rows, matrix_rows_at, matrix_shape
 from miscal.data.readers.names import find, guess, listed, match
 from miscal.data.readers.outcomes import new_scores
@@ -413,7 +412,7 @@ def open_new_rows(
     classes: ModelClasses | None = None,
     scale: JudgeScale | None = None,
     costs: Mapping[str, float] | None = None,
-    beside: Iterable[str] | None = None,
+    whole: bool = False,
     **options: Any,
 ) -> NewSource:
     """Open rows without outcomes, to be put through a fitted encoder.
@@ -423,17 +422,15 @@ def open_new_rows(
     taken for it: a file of new rows may well have a column of a usual name that holds something else; `kind`: what the
     confidence is the probability of; `classes`: the classes of the model; `scale`: for a model of a judge: what its
     scores stand for; by default they are probabilities; `costs`: what it cost in log loss, on the rows of the run, to
-    take a column as blank in every row; for the message that a column is missing; `beside`: columns that may be
-    asked for beside those of the model, of all rows as one piece; by default none, and rows are read in pieces.
+    take a column as blank in every row; for the message that a column is missing; `whole`: read all
+    rows as one piece, so that columns beside those of the model may be asked for.
     """
     columns = of_fields(NewColumns, options)
     if columns.on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {columns.on_invalid!r}")
     asked = Asked.of(kind=kind, confidence=columns.confidence, probability=columns.probability, judge=columns.judge)
-    whole = beside is not None
     opened = open_pieces(source, encoding=columns.encoding, whole=whole)
     own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
-    opened = pieces_with_computed(opened, (*own, *(beside or ())))
     option = asked.words.columns[0]
     several = classes_of(opened, option, asked.probability, columns.probabilities, classes)
     column = None if several is not None else _confidence_column(opened, option, asked.probability, fitted_on)
@@ -462,7 +459,7 @@ def read_inputs(source: Any, *, encoder: Encoder, **options: Any) -> NewRows:
     >>> new.X.shape, new.confidence.tolist()
     ((2, 3), [0.2, 0.9])
     """
-    opened = open_new_rows(source, encoder=encoder, beside=(), **options)
+    opened = open_new_rows(source, encoder=encoder, whole=True, **options)
     return opened.read(opened.whole)
 
 

@@ -15,13 +15,9 @@ from miscal.base.checks import DROP, check_correct
 from miscal.base.errors import InputError, argument
 from miscal.base.vocabulary import ANSWER, EVENT, JUDGE, Kind
 from miscal.data.encoders.features import blank_rows
-from miscal.data.encoders.kinds import CategoryColumn
 from miscal.data.judged import JudgeScale
-from miscal.data.readers.column_readings import SENTENCE
-from miscal.data.readers.computed_columns import same_family, with_computed, words_in
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows, label, missing, numbers
-from miscal.data.readers.table import Table
 
 _PLAIN = ({"0": 0.0, "1": 1.0}, {"false": 0.0, "true": 1.0}, {"no": 0.0, "yes": 1.0})
 
@@ -120,10 +116,6 @@ def _equals(series: pl.Series, value: Any) -> pl.Series:
     return series.cast(pl.String) == str(value)
 
 
-MODELS, JUDGES = ("model", "model_name", "system", "generator"), ("judge_model", "judge_name", "grader", "grader_model")
-"""Names of columns that hold the model of an answer, and that of the judge."""
-
-
 @dataclass(frozen=True, eq=False)
 class ReadJudge:
     """Rows with what a judge says of them.
@@ -145,25 +137,6 @@ class ReadJudge:
     scale: JudgeScale | None
     labelling: NDArray[np.float64] | None
     notes: tuple[str, ...]
-
-
-def with_judge_columns(table: Table, roles: Roles) -> Table:
-    """Add the columns in which judges are known to err: the length of each text, and whether two models are kin.
-
-    `roles`: of its columns; only those without a part are looked at.
-    """
-    free = [name for name in table.columns if name not in roles.reserved]
-    pairs = [(model, judge) for model in MODELS for judge in JUDGES if model in free and judge in free]
-    frame = table.load(free)
-    lengths = [words_in(name) for name in free if _holds_texts(column_of(frame, name))]
-    return with_computed(table, [*lengths, *(same_family(*pair) for pair in pairs[:1])])
-
-
-def _holds_texts(series: pl.Series) -> bool:
-    if series.dtype != pl.String or not CategoryColumn.reads(series):
-        return False
-    words = series.drop_nulls().str.count_matches(r"\S+").median()
-    return words is not None and words >= SENTENCE  # type: ignore[operator]
 
 
 def read_judge(rows: TableRows, roles: Roles, positive: Any, *, drop: bool) -> ReadJudge:

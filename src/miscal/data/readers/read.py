@@ -35,9 +35,8 @@ from miscal.data.readers.answers import answers_of, one_answer
 from miscal.data.readers.candidate_groups import candidates_of
 from miscal.data.readers.class_columns import probabilities_of, with_top_label
 from miscal.data.readers.column_readings import KEY, READ_COLUMNS, stroked_dates, with_readings, without_leaks
-from miscal.data.readers.computed_columns import given_columns, with_computed
 from miscal.data.readers.names import find, left_out_of, refuse_told
-from miscal.data.readers.outcomes import ReadJudge, outcomes, read_judge, with_judge_columns
+from miscal.data.readers.outcomes import ReadJudge, outcomes, read_judge
 from miscal.data.readers.pieces import open_table
 from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
@@ -108,10 +107,9 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     columns = _check_names(of_fields(Columns, options))
     check_seed(seed)
     opened = open_table(source, encoding=columns.encoding)
-    offered, left_out = _offer_columns(opened, columns)
-    asked_for = roles_of(offered, columns, kind)
+    table, left_out = _offer_columns(opened, columns)
+    asked_for = roles_of(table, columns, kind)
     judged = asked_for.kind == JUDGE
-    table = with_judge_columns(offered, asked_for) if judged else offered
     named = with_naming(asked_for, table, columns)
     x = choose_inputs(table, columns, reserved=named.reserved, metadata=named.metadata)
     for part, column in {"text": x.text, "embedding_rows": x.rows}.items():
@@ -124,7 +122,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     rows = there if scored is None else scored.rows
     allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak))
     x, readings, roles = with_readings(rows.frame, x, named, columns.text, allowed)
-    read, of_classes = given_columns(rows.frame.columns, opened.columns), ()
+    read, of_classes = tuple(rows.frame.columns), ()
     if roles.classes is not None:
         rows, of_classes = with_top_label(rows, roles.classes, drop=drop)
         roles = replace(roles, names_only=(*roles.names_only, roles.classes.predicted))
@@ -158,8 +156,6 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *stroked_dates(rows.frame, readings),
     )
     triples = _assembled(rows, f, y, roles, inputs, notes, made, seed, columns.embed_model, weights)
-    described = triples.source["columns"]
-    described["needed"] = list(given_columns(described["needed"], opened.columns))
     candidates = None
     if roles.grouping is None and columns.group not in (None, NO_GROUPS):
         known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
@@ -181,12 +177,11 @@ def _check_names(columns: Columns) -> Columns:
 
 
 def _offer_columns(table: Table, columns: Columns) -> tuple[Table, tuple[str, ...]]:
-    """Add the columns that are computed where they are named, and take those away that are left out."""
+    """Take the columns away that are left out, and name them."""
     several = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak")}
-    made = with_computed(table, [one for names in several.values() for one in split_names(names or ())])
     single = {what: getattr(columns, what) for what in SINGLE if getattr(columns, what) not in (AUTO, NO_GROUPS)}
-    left_out = left_out_of(columns.leave_out, made.columns, single, several)
-    return replace(made, columns=tuple(name for name in made.columns if name not in left_out)), left_out
+    left_out = left_out_of(columns.leave_out, table.columns, single, several)
+    return replace(table, columns=tuple(name for name in table.columns if name not in left_out)), left_out
 
 
 def _judged(scored: ReadJudge, roles: Roles, inputs: XSource, encoder: Encoder, *, drop: bool) -> JudgeReading:

@@ -27,7 +27,7 @@ from miscal.calibration.survey_design import average
 from miscal.evidence.sums import bernoulli_tail
 from miscal.findings.residuals import proportion_interval
 
-CORRECTED, REDUCED, WORSE, NOT_KNOWN = FATES = ("corrected", "reduced", "made worse", "not known")
+CORRECTED, REDUCED, WORSE, NOT_KNOWN = ("corrected", "reduced", "made worse", "not known")
 """What can become of a finding."""
 UNDEFINED = Measure(value=None)
 RAREST = 1e-3

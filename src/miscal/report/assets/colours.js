@@ -58,8 +58,6 @@ function colourings() {
   drawn.sort((a, b) => (b.key === MAP.first) - (a.key === MAP.first));
   const list = [...drawn.map(fieldColouring), regimeColouring("Regime", MAP.regime, LEGEND.regimes)];
   if (MAP.hidden_regime) list.push(regimeColouring("Regime by what is hidden", MAP.hidden_regime, LEGEND.hidden_regimes));
-  if (MAP.subregime.levels.length) list.push(levelColouring("Subregime", MAP.subregime));
-  if (MAP.hidden_subregime.levels.length) list.push(levelColouring("Part by what is hidden", MAP.hidden_subregime));
   list.push(numberColouring(capital(LEGEND.probability), MAP.confidence), outcomeColouring());
   if (MAP.split.levels.length) list.push(levelColouring("Split", MAP.split));
   for (const column of MAP.meta) {

@@ -8,9 +8,6 @@ const hiddenOf = (i) => (MAP.fields.hidden ? MAP.fields.hidden[i] : null);
 
 const outcome = (i) => (MAP.correct[i] === null ? DASH : LEGEND.outcomes[MAP.correct[i]]);
 
-const residualOf = (i) =>
-  MAP.correct[i] === null || MAP.confidence[i] === null ? null : MAP.correct[i] - MAP.confidence[i];
-
 const levelOf = (coded, i) => (coded.codes[i] < 0 ? "" : coded.levels[coded.codes[i]]);
 
 // A metadata value as text.
@@ -18,6 +15,3 @@ function metaText(column, i) {
   if (column.levels) return levelOf(column, i);
   return column.values[i] === null ? "" : number(column.values[i]);
 }
-
-// A metadata value as something that sorts.
-const metaKey = (column, i) => (column.levels ? levelOf(column, i) : column.values[i]);

@@ -1,28 +1,20 @@
-// The legend of the colouring; categories are buttons that select their rows.
-function drawLegend(place, colouring, selection) {
+// The legend of the colouring: its categories with their rows, or the ends of its scale.
+function drawLegend(place, colouring) {
   const palette = colouring.palette();
-  if (colouring.kind === "levels") place.replaceChildren(...levelButtons(colouring, palette, selection));
-  else place.replaceChildren(...ramp(colouring, palette));
+  place.replaceChildren(...(colouring.kind === "levels" ? levels(colouring, palette) : ramp(colouring, palette)));
 }
 
-function levelButtons(colouring, palette, selection) {
+function levels(colouring, palette) {
   const sizes = new Array(colouring.names.length).fill(0);
   colouring.code.forEach((code) => (sizes[code] += 1));
-  return colouring.names.map((name, code) => levelButton(colouring, palette[code], selection, name, code, sizes[code])).filter(Boolean);
+  return colouring.names.map((name, code) => level(name, palette[code], sizes[code])).filter(Boolean);
 }
 
-function levelButton(colouring, colour, selection, name, code, n) {
+function level(name, colour, n) {
   if (!n) return null;
-  const button = element("button", "level");
-  button.type = "button";
-  button.title = `Select the ${count(n)} rows with ${colouring.label}: ${name}`;
-  button.append(swatch(colour), element("span", "level-name", name), element("span", "level-n", count(n)));
-  button.addEventListener("click", (event) => {
-    const rows = [];
-    colouring.code.forEach((each, i) => each === code && rows.push(i));
-    selection.choose(rows, howOf(event), `${colouring.label}: ${name}`);
-  });
-  return button;
+  const made = element("span", "level");
+  made.append(swatch(colour), element("span", "level-name", name), element("span", "level-n", count(n)));
+  return made;
 }
 
 function swatch(colour) {

@@ -11,19 +11,5 @@ function points(value) {
 
 const percent = (value) => (value === null ? DASH : `${(100 * value).toFixed(MAP.decimals)}\u202f%`);
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
-const endOf = (key) => LEGEND.fields.find((field) => field.key === key).low;
 const count = (value) => value.toLocaleString("en-US");
 const number = (value) => String(value).replace("-", MINUS);
-
-function mean(rows, valueOf) {
-  let total = 0;
-  let n = 0;
-  for (const i of rows) {
-    const value = valueOf(i);
-    if (value !== null) {
-      total += value;
-      n += 1;
-    }
-  }
-  return n ? total / n : null;
-}

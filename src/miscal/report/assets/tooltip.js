@@ -8,7 +8,6 @@ function rowFacts(i) {
     [LEGEND.probability, `${percent(MAP.confidence[i])}, ${LEGEND.told.replace("{}", outcome(i))}`],
     [`corrected ${LEGEND.probability}`, percent(MAP.corrected[i])],
   ];
-  if (MAP.subregime.codes[i] >= 0) facts.push(["subregime", levelOf(MAP.subregime, i)]);
   for (const column of MAP.meta.slice(0, MAX_META)) facts.push([column.name, metaText(column, i) || DASH]);
   return facts;
 }
@@ -32,15 +31,13 @@ function placeTip(tip, pane, i) {
   tip.style.top = `${Math.max(8, above ? y - 14 - tip.offsetHeight : y + 14)}px`;
 }
 
-function listenToHover(panes, selection, tip, spoken) {
-  selection.on("hover", () => {
-    const { hover: i, pane } = selection;
-    panes.forEach((each) => each.drawTop());
+// Returns what shows a row in a pane, and hides it where there is none.
+function makeTip(tip, spoken) {
+  return (i, pane) => {
     tip.hidden = i < 0 || !pane || !pane.has(i);
     if (tip.hidden) return;
     fillTip(tip, i);
     placeTip(tip, pane, i);
     if (pane.top === document.activeElement) spoken.textContent = tip.innerText;
-  });
-  window.addEventListener("scroll", () => selection.point(-1), { passive: true });
+  };
 }

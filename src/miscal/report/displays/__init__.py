@@ -3,11 +3,8 @@
 matplotlib is imported when something is drawn, and not before; ``pip install "miscal[plot]"`` brings it.
 """
 
-from miscal.report.displays.decisions import DecisionDisplay
-from miscal.report.displays.field import FieldDisplay
 from miscal.report.displays.findings import FindingsDisplay
-from miscal.report.displays.map import MapDisplay
 from miscal.report.displays.overview import OverviewDisplay
 from miscal.report.displays.reliability import ReliabilityDisplay
 
-__all__ = ["DecisionDisplay", "FieldDisplay", "FindingsDisplay", "MapDisplay", "OverviewDisplay", "ReliabilityDisplay"]
+__all__ = ["FindingsDisplay", "OverviewDisplay", "ReliabilityDisplay"]

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from miscal.base.errors import InputError
 from miscal.base.extras import need
-from miscal.report.legend import CATEGORIES, COLOURS, FIELD, NUMBERS
+from miscal.report.legend import COLOURS
 from miscal.report.texts import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-SHADES = {"field": FIELD, "numbers": NUMBERS, "categories": CATEGORIES}
-"""Scales of colours, by what they stand for."""
 
 _DARK = 0.4
 """Axes whose background is darker than this, from 0 to 1, get the colours of the report on a dark screen."""

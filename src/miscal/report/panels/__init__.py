@@ -21,7 +21,6 @@ from miscal.report.panels.making import glossary, making
 from miscal.report.panels.over_time import over_time
 from miscal.report.panels.regimes import regimes
 from miscal.report.panels.reliability import corrections, reliability
-from miscal.report.panels.subregimes import subregimes
 from miscal.report.panels.verdict import notes, verdict
 from miscal.report.source import Source
 
@@ -59,7 +58,6 @@ PANELS = (
     Panel("corrections", "Correction", corrections, lines.corrections, small.corrections),
     Panel("reliability", "Reliability", reliability, lines.reliability),
     Panel("regimes", "Where {judged} {over_and_under}", regimes, lines.regimes),
-    Panel("subregimes", "Parts of the regimes", subregimes, lines.subregimes),
     Panel("histogram", "Size of the errors", histogram, lines.histogram, small.histogram),
     Panel("making", "How this was found", making, lines.making),
     Panel("glossary", "Words and signs", glossary, lines.glossary),

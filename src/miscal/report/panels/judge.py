@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 from miscal.base.number_wording import percent
 from miscal.discovery.summary_parts import Rate
-from miscal.discovery.wording import LACKING, ranks, rate_sentence, scale_sentence
-from miscal.report.printed import model_rates
+from miscal.discovery.wording import LACKING, rate_sentence, scale_sentence
 from miscal.report.source import Source
 
 HEADS = {"rate": "People would approve", "judge": "The judge says"}
@@ -27,10 +26,9 @@ def judge(source: Source) -> dict[str, Any] | None:
     if numbers is None:
         return None
     findings = [one for one in numbers.groups if one.finding is not None]
-    models = model_rates(numbers)
-    others = [one for one in numbers.groups if one.finding is None and one not in models]
-    titled = {"All answers": [numbers.whole], "By model": models, "Where the judge errs": findings}
-    tables = {name: rows for name, rows in {**titled, "By value of the other columns": others}.items() if rows}
+    others = [one for one in numbers.groups if one.finding is None]
+    titled = {"All answers": [numbers.whole], "Where the judge errs": findings, "By value of a column": others}
+    tables = {name: rows for name, rows in titled.items() if rows}
     rates = [getattr(row, name) for rows in tables.values() for row in rows for name in HEADS]
     return {
         "lead": rate_sentence(numbers),
@@ -40,9 +38,6 @@ def judge(source: Source) -> dict[str, Any] | None:
             title: [(row, [_estimate(head, getattr(row, name)) for name, head in HEADS.items()]) for row in rows]
             for title, rows in tables.items()
         },
-        "models": "By model",
-        "ranks": ranks,
-        "ranked": any(row.ranks is not None for rows in tables.values() for row in rows),
         "reasons": sorted({LACKING[rate.lacking] for rate in rates if rate is not None and rate.lacking is not None}),
         "unequal": bool(source.summary.settings.get("source", {}).get("options", {}).get("labelling_probability")),
     }

@@ -8,6 +8,7 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.discovery.summary import Regime, SmoothEce, Summary
 from miscal.report.drawing import Scale, axes_of
+from miscal.report.examples import Examples
 from miscal.report.formatting import brief_points
 from miscal.report.legend import ALL_ROWS, REGIMES, regime_labels, regime_names
 from miscal.report.row_wording import slices
@@ -72,6 +73,7 @@ def regimes(source: Source) -> dict[str, Any]:
     found = {row.numbers.name for row in rows["rows"]}
     return {
         **rows,
+        "contents": _contents(source),
         "missing": [label.lower() for name, label in names.items() if name not in found],
         "nowhere": not found & {"over", "under"},
         "whole": names[whole.whole].lower() if whole.whole in ("over", "under") else "",
@@ -85,6 +87,21 @@ def regimes(source: Source) -> dict[str, Any]:
         "gap": summary.gap,
         "worst": terms.regime(summary.gap.worst) if summary.gap.worst else "worse",
     }
+
+
+def _contents(source: Source) -> list[tuple[Any, ...]]:
+    """Return of each regime what it is called, which values and words are enriched in it, and typical rows."""
+    filled = [one for one in _filled(source.summary.regimes) if one.exemplars]
+    examples = Examples(source, (row for one in filled for row in one.exemplars))
+    return [
+        (
+            source.regime_names.get(one.name, one.name),
+            [f"{item.words} ({item.lift:.1f} times)" for item in one.metadata],
+            list(one.keywords),
+            examples.of(one.exemplars),
+        )
+        for one in filled
+    ]
 
 
 def regime_rows(source: Source) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""What was found, in words, with the numbers it rests on; the alarms before it, and the warnings after."""
+"""How certain it is what was found; alarms and warnings."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from miscal.base.document import Measure
 from miscal.base.number_wording import lower_limit
-from miscal.discovery.wording import correction_of, decision_of
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.report.source import Source
 from miscal.report.texts import first_sentence
@@ -36,11 +35,8 @@ def notes(source: Source) -> dict[str, Any] | None:
 
 
 def verdict(source: Source) -> dict[str, Any]:
-    """Return what every diagram shows, the rest, what the correction leaves, which promise is broken; and numbers."""
-    summary = source.summary
-    rest, decision = _without_end(summary.verdict, decision_of(summary))
-    rest, corrected = _without_end(rest, correction_of(summary))
-    return {"sentences": (*first_sentence(rest), corrected, decision), "summary": summary, **headline(source)}
+    """Return limits, and the scores before and after the correction."""
+    return {"summary": source.summary, **headline(source)}
 
 
 def headline(source: Source) -> dict[str, Any]:
@@ -68,11 +64,6 @@ def headline(source: Source) -> dict[str, Any]:
     )
     before, after = (summary.correction[name].all if name in summary.correction else None for name in ("raw", "miscal"))
     return {"limits": limits, "before": before, "after": after}
-
-
-def _without_end(text: str, end: str) -> tuple[str, str]:
-    """Return the text without its last sentences, and these; or the whole text, where it does not end with them."""
-    return (text.removesuffix(end).rstrip(), end) if text.endswith(end) else (text, "")
 
 
 def lower_end(bound: Measure) -> float | None:

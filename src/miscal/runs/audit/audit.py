@@ -2,7 +2,6 @@
 
 import json
 import math
-import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,8 +12,8 @@ import numpy as np
 from miscal.base.errors import InputError, MismatchError, command
 from miscal.base.files import locked, replace_file
 from miscal.base.json_values import plain
-from miscal.base.number_wording import percent, score
-from miscal.base.shown import WIDTH, Shown, ShowsItself
+from miscal.base.number_wording import score
+from miscal.base.shown import Shown, ShowsItself
 from miscal.base.signatures import checked_call
 from miscal.calibration.metrics import MIN_SLICE_ROWS, clipped
 from miscal.calibration.metrics.checked_rows import take_rows
@@ -180,20 +179,16 @@ def audit_lines(found: Audit, run_dir: Path) -> list[str]:
         (name.replace("_", " "), score(one.observed), _spread(one.mean, one.std), f"{one.p_value:.3f}")
         for name, one in found.nulls.items()
     ]
-    facts = [fact for fact in _facts(found.to_dict()) if fact[0] in ("groups", "seeds", "bootstrap")]
     lines = [
         *opening_lines(found.answer),
         "",
         *aligned(heads, table[:MOST_PRINTED]),
     ]
-    return [*lines, "", *short_facts([*facts, ("written to", str(run_dir / "audit.json"))], above=len(lines))]
-
-
-def verbose_lines(found: Audit, run_dir: Path) -> list[str]:
-    """Return the long form of an audit, which was written into `run_dir`."""
-    facts = [*_facts(found.to_dict()), ("written to", str(run_dir / "audit.json"))]
-    question = textwrap.wrap(f"{found.null}: {found.null_question}", WIDTH)
-    return [*question, *(f"{about:<22}{text}" for about, text in facts)]
+    return [
+        *lines,
+        "",
+        *short_facts([*_facts(found.to_dict()), ("written to", str(run_dir / "audit.json"))], above=len(lines)),
+    ]
 
 
 _OF_SEEDS = {
@@ -205,32 +200,15 @@ _OF_SEEDS = {
 
 
 def _facts(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Say what ``audit.json`` holds, each number beside what it is of."""
+    """Say how far groups, seeds and resampled rows agree, as ``audit.json`` has it."""
     if found["null_correlation"] is not None:
         yield "groups", f"under the null, too, outcomes of a group correlate by {score(found['null_correlation'])}"
-    for name, one in found["nulls"].items():
-        under = f"{_spread(one['mean'], one['std'])} under the null (p = {one['p_value']:.3f})"
-        yield name.replace("_", " "), f"{score(one['observed'])}, {under}"
-    for one in found["proxy_curves"]:
-        proxies = one["proxies"]
-        yield (
-            "fit on the data" if one["draw"] < 0 else f"fit on draw {one['draw']}",
-            f"proxy {one['proxy']:.4f} at epoch {one['epoch']} of {len(proxies)}, {proxies[0]:.4f} after the first",
-        )
     seeds = found["seeds"]
     for name, words in _OF_SEEDS.items():
         yield "seeds", f"{words}: {_spread(**seeds[name])}"
     if n := seeds["n_undefined"]:
         of = f"{n} of {len(seeds['pairs'])} pairs of seeds"
         yield "seeds", f"{of} have a constant field, and no correlation: they are left out"
-    for one in found["by_seed"]:
-        yield f"seed {one['seed']}", f"field {score(one['delta_std'])}, {_slice(one)}"
-    for one, other in zip(found["thresholds"], found["thresholds_by_brier"], strict=True):
-        shares = f"over {percent(one['share_over'])}, under {percent(one['share_under'])}"
-        yield f"epsilon {one['epsilon']}", f"{shares}; {_slice(one)}{_brier(one)}"
-        # the slice that is worst by the Brier score only where it is another
-        if other["worst"] != one["worst"]:
-            yield "", f"by the Brier score: {_slice(other)}{_brier(other)}"
     bootstrap = found["bootstrap"]
     if bootstrap["worst"] is None:
         yield "bootstrap", "no regime with enough rows"
@@ -245,18 +223,6 @@ def _facts(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _spread(mean: float | None, std: float | None) -> str:
     """Say mean and standard deviation."""
     return "undefined" if mean is None else f"{score(mean)} +- {score(std)}"
-
-
-def _slice(one: dict[str, Any]) -> str:
-    """Say gap and size of the worst slice."""
-    if one["worst"] is None:
-        return "no regime with enough rows"
-    gap = f"{score(one['gap'])} (clipped {score(one['gap_clipped'])})"
-    return f"worst {one['worst']} ({percent(one['share_worst'])} of rows), gap {gap}"
-
-
-def _brier(one: dict[str, Any]) -> str:
-    return "" if one["worst"] is None else f", Brier gap {score(one['brier_gap'])}"
 
 
 @checked_call

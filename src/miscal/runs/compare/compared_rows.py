@@ -194,19 +194,6 @@ def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | Non
     return next((found for found in usable if len(found.a) >= least), None)
 
 
-def seen_in(a: RunRows, some: np.ndarray, b: RunRows) -> np.ndarray:
-    """Mark the rows of `b`, (len(b),), that are the same as `some` rows of `a`, (len(a),), by any way of telling.
-
-    Unlike :func:`match_rows`, one such row is enough, and every copy of it is marked: what taught a field must not
-    judge it.
-    """
-    seen = np.zeros(len(b), dtype=bool)
-    for left, right, _ in _ways(a, b):
-        known = {left[i] for i in np.flatnonzero(some)} - {None}
-        seen |= np.array([key in known for key in right], dtype=bool)
-    return seen
-
-
 def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
     """Yield keys of both runs' rows, equal where two rows are the same, and what they are; the surest come first."""
     if a.run.same_data(b.run):

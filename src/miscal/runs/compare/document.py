@@ -7,14 +7,13 @@ value of `a` minus that of `b`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Interval, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.number_wording import score
-from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
@@ -164,16 +163,6 @@ def hidden_words(run: str, side: GroupSide | None, words: Vocabulary) -> str:
 
 
 # --- what is printed ----------------------------------------------------------------------------------------------
-
-
-def verbose_lines(found: ComparedRuns, out: Path) -> list[str]:
-    """Return the long form of a comparison, which was written into the folder `out`."""
-    lines = [f"{about}: {text}" for about, text in confidence_facts(found)]
-    lines += [""] if lines else []
-    for pair in found.pairs:
-        facts = (f"{about:<19}{text}" for about, text in pair_facts(pair, vocabulary(found.kind)))
-        lines += [*pair.verdict, "", *facts, ""]
-    return [*lines, f"{'page':<19}{out / 'compare.html'}"]
 
 
 def confidence_facts(found: ComparedRuns) -> list[tuple[str, str]]:

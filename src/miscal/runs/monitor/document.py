@@ -8,7 +8,7 @@ from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
 from miscal.base.number_wording import percent, units_and_rows, upper_limit
-from miscal.base.shown import Shown, ShowsItself, fact_lines, first_words, wrapped
+from miscal.base.shown import Shown, ShowsItself, first_words
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import MOST_WORDS, spoken
 from miscal.discovery.summary_parts import Answer
@@ -387,17 +387,6 @@ def _row(one: QuestionNumbers, decimals: int, side: str) -> tuple[str, ...]:
         said += f" ({points(ends[0], decimals)} to {points(ends[1], decimals)})"
     says, true = ("" if share is None else spoken(share) for share in (rows.corrected, rows.observed))
     return cut(one.about.replace(side, "corrected"), 30), f"{rows.n:,}", says, true, said, one.state
-
-
-def verbose_lines(found: Monitoring, out: Path) -> list[str]:
-    """Return the long form of a look: the verdict, and all facts; `out` is the folder of the monitor."""
-    return [
-        *(line for sentence in found.verdict for line in wrapped(sentence, 0)),
-        "",
-        *fact_lines(_facts(found)),
-        # a path is never broken: it is there to be copied
-        f"page        {out / 'monitor.html'}",
-    ]
 
 
 def _facts(found: Monitoring) -> list[tuple[str, str]]:

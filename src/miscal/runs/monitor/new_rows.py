@@ -142,7 +142,7 @@ def read_labelled(
         asked = replace(asked, outcome=label)
     option = asked.words.columns[0]
     options |= {option: asked.probability, "on_invalid": on_invalid}
-    opened = model.open(data, beside=run.summary.data.columns.metadata, **options)
+    opened = model.open(data, whole=True, **options)
     roles, text = _roles(run, opened.source.columns, opened.confidence, asked, group, by_id)
     new = opened.read(opened.whole)
     if len(new) == 0:

@@ -121,18 +121,6 @@ FIGURES: tuple[StudyFigure, ...] = (
         draw=blocks.raw_gaps,
     ),
     StudyFigure(
-        name="nulls",
-        title="What is found when labels are shuffled",
-        place="table 2",
-        lesson="For the null called permuted, the whole search is run again after the labels of training and "
-        "validation rows were shuffled, while test rows keep theirs. The grey range is one standard deviation of the "
-        "refits and no test: p is the share of refits at least as large, the data counted as one. The smallest p "
-        "that 20 refits can give is 0.048, so that no adjustment over the six pairs of the paper can reach 5 %. The "
-        "shuffling also removes what the {probability} knows: the field of a shuffled refit is the base rate less "
-        "the {probability}, which is not flat. Therefore, this null is not the one of hidden miscalibration.",
-        draw=lines.nulls,
-    ),
-    StudyFigure(
         name="proxies",
         title="How long learning goes on, on the data and with shuffled labels",
         place="appendix F.3",
@@ -153,45 +141,6 @@ FIGURES: tuple[StudyFigure, ...] = (
         "field's colours separate at the same time, it has kept the error. A picture in two dimensions proves "
         "nothing; the purity of neighbours measures it.",
         draw=points.layouts,
-    ),
-    StudyFigure(
-        name="purity",
-        title="What near neighbours share",
-        place="",
-        lesson="Each line is something that a {row}'s nearest neighbours may share with it: a value of a metadata "
-        "column, the sign of the estimated field, or the outcome. The learned space separates the signs by "
-        "construction. Neither space was made from the outcomes of these {rows}. Therefore, in the line of the "
-        "outcome, a filled dot to the right of the hollow one says that the learned space keeps the error. In the "
-        "line of a category, a filled dot to the left says that it forgets the category.",
-        draw=lines.purity,
-    ),
-    StudyFigure(
-        name="deferral",
-        title="Deferral: which {left} to leave to somebody else",
-        place="",
-        lesson="{deferral} The first figure shows how much the correction takes off the area under the curve of the "
-        "{errors} over coverage, with 95 % bootstrap intervals: right of the line, correcting helps. The curves of "
-        "each pair are linked below it; a lower curve is better.",
-        draw=curves.deferral,
-    ),
-    StudyFigure(
-        name="transfer",
-        title="{failing}",
-        place="",
-        lesson="Each cell is the correlation of two models' estimated fields on the {rows} that both {judged}. The "
-        "hidden part leaves out what each model's {probability} alone explains. Errors of the estimates lower every "
-        "correlation. High values say that what misleads one model misleads the other. A cell says that it is "
-        "undefined where one of the two fields is constant, so that there is no correlation.",
-        draw=blocks.transfer,
-    ),
-    StudyFigure(
-        name="corrections-elsewhere",
-        title="Does a correction learned on one pair help another?",
-        place="",
-        lesson="Each line is the pair on which corrections are judged, on {rows} that did not teach. Right of 0, "
-        "{probabilities} corrected by the field of another pair are better than uncorrected ones. The diamond is "
-        "what the pair's own correction saves.",
-        draw=lines.corrections_elsewhere,
     ),
 )
 """All figures, in the order of the page."""

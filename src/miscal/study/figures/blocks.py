@@ -13,9 +13,9 @@ from matplotlib.ticker import MaxNLocator
 
 from miscal.report.formatting import percent
 from miscal.study.aggregates import improvements, raw_against_learned
-from miscal.study.drawing import INK, MUTED, OKABE_ITO, heat_map, legend_below, panel_figure, panels, soft_grid, zero
-from miscal.study.figures.labels import dataset_titles, datasets_in, fitting, models_in
-from miscal.study.tables import LEARNED, REGIONS, Tables, by_method, methods_of, of_method
+from miscal.study.drawing import INK, MUTED, OKABE_ITO, legend_below, panel_figure, panels, soft_grid, zero
+from miscal.study.figures.labels import dataset_titles
+from miscal.study.tables import REGIONS, Tables, methods_of
 
 _BARS = {
     "isotonic": ("isotonic regression", OKABE_ITO[5]),
@@ -25,8 +25,6 @@ _BARS = {
 _WIDE = 0.26
 _BINS = 17
 """An odd number, so that small differences of either sign share the bin in the middle."""
-
-_WHAT = {"delta": "whole field", "hidden": "hidden part"}
 
 
 def improvement_bars(tables: Tables) -> Iterator[tuple[str, Figure]]:
@@ -95,41 +93,3 @@ def _histogram(axes: Axes, values: np.ndarray, highest: float, colour: str, *, s
              hatch="////", linewidth=0.8, label="exactly 0")  # fmt: skip
     axes.set_xlim(-highest if signed else -wide, highest)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def transfer(tables: Tables) -> Iterator[tuple[str, Figure]]:
-    """Draw how alike the fields of models are, whole and hidden part: a figure for each method and data set."""
-    for method, fields in by_method(tables["transfer_fields"]):
-        pairs = of_method(tables["pairs"], method, LEARNED)
-        for place, dataset in enumerate(datasets_in(fields)):
-            yield f"transfer-{method}-{place + 1}", _transfer(fields.filter(dataset=dataset), pairs, dataset)
-
-
-def _transfer(fields: pl.DataFrame, pairs: pl.DataFrame, dataset: str) -> Figure:
-    ids = set(fields["pair_a"]) | set(fields["pair_b"])
-    some = pairs.filter(pl.col("pair").is_in(ids))
-    models = dict(some.select("pair", "model").iter_rows())
-    order = {model: place for place, model in enumerate(models_in(some))}
-    at = {
-        pair: place
-        for place, pair in enumerate(sorted(ids, key=lambda one: order.get(models.get(one), len(order))))
-    }  # fmt: skip
-    names = [fitting(models.get(pair, "unnamed"), 22) for pair in at]
-    side = 1.5 + 0.34 * len(at)
-    figure, grid = panels(1, len(_WHAT), width=side + 0.4, height=max(side, 2.4), sharey=True)
-    for axes, (what, title) in zip(grid[0], _WHAT.items(), strict=True):
-        values, undefined = np.full((len(at), len(at)), np.nan), []
-        for row in fields.filter(what=what).iter_rows(named=True):
-            i, j = at[row["pair_a"]], at[row["pair_b"]]
-            if row["correlation"] is None:
-                undefined += [(i, j), (j, i)]
-            else:
-                values[i, j] = values[j, i] = row["correlation"]
-        image = heat_map(axes, values, names, names, colours="BrBG", limits=(-1.0, 1.0))
-        for x, y in undefined:
-            axes.text(x, y, "undefined", ha="center", va="center", fontsize=6.5, color=MUTED)
-        axes.set_title(title)
-        axes.tick_params(axis="x", labelrotation=90)
-    figure.suptitle(fitting(dataset, 60), fontsize=9.5, x=0.01, ha="left")
-    figure.colorbar(image, ax=list(grid[0]), shrink=0.7, label="Pearson correlation").outline.set_visible(False)
-    return figure

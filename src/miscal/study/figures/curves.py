@@ -20,42 +20,17 @@ from miscal.study.drawing import (
     reliability_diagram,
     soft_grid,
 )
-from miscal.study.figures.labels import dataset_titles, datasets_in, families_in, fitting, pair_names, size_text
-from miscal.study.figures.lines import deferral_gains
+from miscal.study.figures.labels import dataset_titles, families_in, fitting, pair_names, size_text
 from miscal.study.paper_numbers import EXAMPLE, reproduced
 from miscal.study.tables import LEARNED, Tables, by_method, methods_of, of_method
 from miscal.study.vocabulary import vocabulary_of
 
-_SCORES = {"raw": MUTED, "corrected": OKABE_ITO[2]}
 _WIDEST = 10.8
 """Inches of a figure as wide as the page."""
 
 _MOST_VALUES, _MOST_COLUMNS = 3, 2
 _DATA = -1
 """What stands for the data where refits under a null are numbered."""
-
-
-def deferral(tables: Tables) -> Iterator[tuple[str, Figure]]:
-    """Draw what correcting gains each pair, and errors over coverage, raw and corrected: a panel a pair."""
-    yield from deferral_gains(tables)
-    words = vocabulary_of(tables["pairs"])
-    for method, table in by_method(tables["deferral"]):
-        labels = {}
-        for dataset in datasets_in(table):
-            labels |= pair_names(table.filter(dataset=dataset))
-        yield f"deferral-{method}", panel_figure(
-            labels, partial(_deferral, table, words.probabilities), width=2.6, height=1.8, fontsize=7.5,
-            left={"ylabel": words.errors}, bottom={"xlabel": "coverage"}, sharex=True,
-        )  # fmt: skip
-
-
-def _deferral(table: pl.DataFrame, probabilities: str, axes: Axes, pair: str) -> None:
-    own = table.filter(pair=pair)
-    soft_grid(axes)
-    for (score,), curve in own.sort("coverage").group_by("score", maintain_order=True):
-        label = f"{score} {probabilities}"
-        axes.plot(curve["coverage"], curve["risk"], color=_SCORES[str(score)], lw=1.3, label=label)
-    axes.set(xlim=(0.0, 1.0), ylim=(0.0, max(0.1, 1.05 * max(own["risk"].to_list()))))
 
 
 def proxies(tables: Tables) -> Iterator[tuple[str, Figure]]:

@@ -1,4 +1,4 @@
-"""Pages of a study, made from its tables alone: ``index.html``, a sheet for each data set, and ``summary.json``.
+"""Pages of a study, made from its tables alone: ``index.html``, ``paper.html`` and ``summary.json``.
 
 And ``board.md`` with ``board.csv``, for those who hand the board on.
 """

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import polars as pl
-
 from miscal.base.vocabulary import EVENT
 from miscal.report.formatting import DASH, brief, count, metric, percent, signed, size
 from miscal.report.texts import short
@@ -22,7 +20,6 @@ from miscal.study.vocabulary import BOTH, EVENTS, StudyVocabulary
 
 Row = dict[str, Any]
 
-_MOST = 60
 """Rows of a grid that may have very many."""
 
 
@@ -316,41 +313,6 @@ def deferral_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid |
         "Means over pairs. A pair is helped or harmed where its 95 % bootstrap interval lies on one side of 0.",
         sortable=False,
     )  # fmt: skip
-
-
-def fields_grid(tables: Tables, method: str, words: StudyVocabulary) -> Grid | None:
-    """List the correlations of fields over models, the highest first."""
-    models = dict(tables["pairs"].select("pair", "model").iter_rows())
-    model = lambda pair: name_cell(models.get(pair))  # noqa: E731
-    rows, note = _most(tables["transfer_fields"], method, "correlation")
-    return grid(f"Fields of two models, method {method}", rows, [
-        Column("One model", model, "pair_a", number=False), Column("Other model", model, "pair_b", number=False),
-        NAMES[1],
-        Column("Field", lambda what: text("whole" if what == "delta" else "hidden part"), "what", number=False),
-        Column("Correlation", score, "correlation low high"),
-        Column("Equal signs", lambda row: share(row["sign_agreement"], 0)),
-        Column(words.rows.capitalize(), whole, "n_shared"),
-    ], note)  # fmt: skip
-
-
-def elsewhere_grid(tables: Tables, method: str) -> Grid | None:
-    """List what corrections save on other pairs than their own, the most first."""
-    labels = {row["pair"]: f"{row['model']}, {row['dataset']}" for row in tables["pairs"].iter_rows(named=True)}
-    pair = lambda pair: name_cell(labels.get(pair))  # noqa: E731
-    rows, note = _most(tables["transfer_corrections"], method, "saved")
-    return grid(f"Corrections elsewhere, method {method}", rows, [
-        Column("Learned on", pair, "pair_from", number=False), Column("Judged on", pair, "pair_to", number=False),
-        Column("Log loss, raw", score, "log_loss_raw"), Column("Own correction", score, "log_loss_own"),
-        Column("Other's correction", score, "log_loss_transferred"),
-        Column("Saved", change, "saved saved_low saved_high"), Column("Rows", whole, "n"),
-    ], note)  # fmt: skip
-
-
-def _most(table: pl.DataFrame, method: str, by: str) -> tuple[list[Row], str]:
-    """Return the first rows by a column, the highest first, and a note where there are more."""
-    found = of_method(table, method).sort(by, descending=True, nulls_last=True, maintain_order=True)
-    cut = f"The first {_MOST} of {found.height:,} rows; tables/ has all of them."
-    return found.head(_MOST).to_dicts(), cut if found.height > _MOST else ""
 
 
 def purity_grid(tables: Tables, method: str) -> Grid | None:

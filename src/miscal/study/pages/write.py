@@ -14,18 +14,16 @@ from miscal.base.files import disk_errors, replace_file
 from miscal.report.frame import render_page
 from miscal.report.opening import opening
 from miscal.report.texts import first_sentence
-from miscal.study.aggregates import correction_transfer, forgetting, forgetting_sentence
+from miscal.study.aggregates import forgetting, forgetting_sentence
 from miscal.study.claims import PaperClaim
 from miscal.study.drawing import look, write
 from miscal.study.figures import FIGURES
-from miscal.study.figures.labels import datasets_in
 from miscal.study.folder import n_planned, n_planned_by_method, planned
-from miscal.study.pages import board, grids, paper_grids, sheets
+from miscal.study.pages import board, grids, paper_grids
 from miscal.study.paper_numbers import SOURCE
-from miscal.study.plan import METHODS
-from miscal.study.tables import REGIONS, Tables, read_tables
+from miscal.study.tables import Tables, read_tables
 from miscal.study.verdict import StudySummary, as_json, sentences, summarise
-from miscal.study.vocabulary import StudyVocabulary, vocabulary_of
+from miscal.study.vocabulary import StudyVocabulary
 
 HERE = Path(__file__).parent / "templates"
 _STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "study.css", "board.css")
@@ -60,8 +58,8 @@ def write_pages(out: str | Path, *, paper: bool = False) -> Path:
     Returns
     -------
     Path
-        ``index.html``. Beside it stand ``datasets/*.html`` and ``summary.json``; where the paper is spoken of,
-        ``paper.html``, too, with ``figures/*.svg`` and ``.png``.
+        ``index.html``. Beside it stands ``summary.json``; where the paper is spoken of, ``paper.html``, too, with
+        ``figures/*.svg`` and ``.png``.
 
     Raises
     ------
@@ -84,17 +82,13 @@ wrote
     summary = summarise(tables, n_planned(folder, tables), by_method, planned(folder), paper=paper)
     with disk_errors(str(folder)):
         drawn = _draw(tables, folder / "figures", summary.words) if summary.of_paper else []
-        names = sheets.sheet_names(datasets_in(tables["pairs"]))
-        (folder / "datasets").mkdir(exist_ok=True)
-        for dataset, name in names.items():
-            replace_file(folder / "datasets" / f"{name}.html", _sheet(tables, dataset, folder))
         content = json.dumps(as_json(summary), indent=1, ensure_ascii=False, allow_nan=False)
         replace_file(folder / "summary.json", (content + "\n").encode())
         if summary.of_paper:
-            replace_file(folder / PAPER, _paper(tables, summary, by_method, drawn, names, folder))
+            replace_file(folder / PAPER, _paper(tables, summary, by_method, drawn, folder))
         else:
             (folder / PAPER).unlink(missing_ok=True)
-        replace_file(folder / "index.html", _index(tables, summary, names, folder))
+        replace_file(folder / "index.html", _index(tables, summary, folder))
     return folder / "index.html"
 
 
@@ -114,7 +108,7 @@ def _draw(tables: Tables, folder: Path, words: StudyVocabulary) -> list[dict[str
     return sections
 
 
-def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Path) -> bytes:
+def _index(tables: Tables, summary: StudySummary, out: Path) -> bytes:
     pictures = [(one, board.picture(one, summary.method, out)) for one in summary.answers]
     drawn = {one.name: (one, picture) for one, picture in pictures if picture}
     return _page(
@@ -131,7 +125,6 @@ def _index(tables: Tables, summary: StudySummary, names: dict[str, str], out: Pa
         matrices=[board.draw_matrix(one, out) for one in summary.matrices],
         firsts=grids.firsts_grid(tables, summary.method),
         board=grids.board_grid(tables, out, summary.words),
-        sheets=names,
         failures=grids.failures_grid(tables),
         paper=summary.of_paper,
     )
@@ -142,7 +135,6 @@ def _paper(
     summary: StudySummary,
     by_method: Mapping[str, int],
     drawn: list[dict[str, Any]],
-    names: dict[str, str],
     out: Path,
 ) -> bytes:
     methods, words = [verdict.method for verdict in summary.verdicts], summary.words
@@ -151,9 +143,7 @@ def _paper(
     def each(make: Callable[..., grids.Grid | None], *given: Any) -> list[tuple[str, grids.Grid]]:
         return [(method, found) for method in methods if (found := make(tables, method, *given)) is not None]
 
-    def said(name: str, say: Callable[[str], str]) -> list[str]:
-        held = set(tables[name]["method"])
-        return [f"Method {method}: {say(method)}" for method in methods if method in held]
+    interpreted = [method for method in methods if method in set(tables["purity"]["method"])]
 
     return _page(
         PAPER,
@@ -171,16 +161,11 @@ def _paper(
         methods=grids.methods_grid(tables, words),
         certificates=each(grids.certificates_grid, by_method),
         deferral=each(grids.deferral_grid, words),
-        fields=each(grids.fields_grid, words),
-        elsewhere=each(grids.elsewhere_grid),
-        correction_sentences=said(
-            "transfer_corrections",
-            lambda method: correction_transfer(tables["transfer_corrections"], method, words),
-        ),
-        neighbour_sentences=said("purity", lambda method: forgetting_sentence(forgetting(tables["purity"], method))),
+        neighbour_sentences=[
+            f"Method {one}: {forgetting_sentence(forgetting(tables['purity'], one))}" for one in interpreted
+        ],
         purity=each(grids.purity_grid),
         failures=grids.failures_grid(tables),
-        sheets=names,
         source=SOURCE,
     )
 
@@ -192,20 +177,6 @@ def _beside(summary: StudySummary) -> dict[str, list[tuple[str, list[PaperClaim]
         for name in {claim.figure for claim in claims} - beside.keys():
             beside[name] = [(method, [claim for claim in claims if claim.figure == name])]
     return beside
-
-
-def _sheet(tables: Tables, dataset: str, out: Path) -> bytes:
-    words = vocabulary_of(tables["pairs"].filter(dataset=dataset))
-    axes = sheets.axes_of(tables, dataset)
-    rows = sheets.model_rows(tables, dataset, out, words, axes)
-    return _page(
-        "dataset.html",
-        dataset=dataset,
-        words=words,
-        by_method=[(method, own) for method in METHODS if (own := [row for row in rows if row["method"] == method])],
-        axes=axes,
-        regions=REGIONS,
-    )
 
 
 def _page(template: str, **values: Any) -> bytes:

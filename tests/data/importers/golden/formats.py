@@ -34,33 +34,20 @@ class Golden:
 
 SAID, RIGHT = (0.9, 1.0, 0.75, 0.6), (1, 0, 1, 0)
 JUDGED, VERDICTS = (0.9, 0.7, 0.8, 0.3), (1, 0, 1, None)
-FIRST = (0.9, 0.5, 0.8, 0.25)
 CHOSEN = (0.6652409557748219, 0.4683105308334812, 0.7053845126982412, 0.8668133321973349)
 """Largest softmax of (-1, -2 + k, -3), for k from 0 to 3."""
-DATE = "2026-05-04T10-00-00.000000"
 
 FORMATS = (
-    Golden("lighteval", f"details_hle_{DATE}.parquet", SAID, RIGHT),
-    Golden("lighteval", f"details_capitals_{DATE}.parquet", CHOSEN, (1, 0, 0, 0), at="logprobs", stated=False),
     Golden("lm-eval", "lm_eval_stated.jsonl", (0.9, 0.75, 0.6), (1, 1, 0)),
     Golden("lm-eval", "lm_eval_choices.jsonl", (CHOSEN[0],), (1,), at="filtered_resps", stated=False),
-    Golden("uqlm", "uqlm.parquet", FIRST, RIGHT, at="semantic_negentropy", stated=False),
-    Golden("uqlm", "uqlm.csv", FIRST, RIGHT, at="semantic_negentropy", stated=False),
     Golden("promptfoo", "promptfoo.json", SAID, RIGHT, error={"failureReason": 2}, records=("results", "results")),
     Golden("promptfoo", "promptfoo.jsonl", SAID, RIGHT, error={"failureReason": 2}),
-    Golden("deepeval", "deepeval.json", JUDGED, VERDICTS, at="metricsData", stated=False, records=("testCases",)),
-    Golden("deepeval", "deepeval_stated.json", SAID, RIGHT, error={"metricsData": [{"error": "no answer"}]},
-           records=("testCases",)),
     Golden("phoenix", "phoenix/annotations.csv", JUDGED, VERDICTS, at="result.score", stated=False),
     Golden("langfuse", "langfuse/scores.json", JUDGED, VERDICTS, at="value", stated=False, records=("data",)),
 )  # fmt: skip
 
 REFUSED = (
-    ("uqlm", "promptfoo.json", "none of its columns holds a confidence"),
-    ("uqlm", "lm_eval_stated.jsonl", "does not say which responses are right"),
-    ("lighteval", "uqlm.parquet", "holds no details of lighteval"),
     ("promptfoo", "deepeval.json", "holds no results of promptfoo"),
-    ("deepeval", "promptfoo.json", "holds no test cases"),
     ("phoenix", "langfuse/scores.json", "holds no annotations of Phoenix"),
     ("langfuse", "phoenix/annotations.csv", "holds no scores of Langfuse"),
     ("lm-eval", "promptfoo.jsonl", "is not a samples file of lm-eval"),

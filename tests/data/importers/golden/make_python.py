@@ -81,8 +81,6 @@ def uqlm():
     table = UQResult({"data": data, "metadata": {"temperature": 1.0}}).to_df()
     table["correct"] = [a == b for a, b in zip(GIVEN, RIGHT, strict=True)]
     table.to_parquet(HERE / "uqlm.parquet")
-    table.to_csv(HERE / "uqlm.csv", index=False)
-    table.to_json(HERE / "uqlm.json")
 
 
 def deepeval():
