@@ -39,7 +39,6 @@ FIELDS = ("set", "seed", "rows", "variant")
 LEVEL = 0.05
 WHOLE = "whole"
 WITHOUT = {
-    "narrow kernel": ("kernel of x, narrow",),
     "middle kernel": ("kernel of x, middle",),
     "joint kernels": (
         "kernel of x and confidence",

@@ -55,7 +55,7 @@ def stopped(world: str, rows: int, part: int, pairs: int) -> dict:
         both = versions(world, rows, part * pairs + k)
         asked = {"probability": "f", "event": "y", "metadata": ["region", "plan", "age"]}
         runs = [discover(one, **asked, group="none", quick=True, progress=False) for one in both]
-        where = next(iter(compare(runs, names=["accepted", "candidate"]).worse.values()), ())
+        where = compare(*runs, names=["accepted", "candidate"]).worse
         whole, group = whole + ("all rows" in where), group + any(one != "all rows" for one in where)
     told = {"whole": whole, "group": group}
     return dict(world=world, rows=rows, part=part, pairs=pairs, **told, seconds=time.perf_counter() - start)

@@ -259,15 +259,11 @@ def paper(run: Commands) -> None:
 
 
 def pair(run: Commands) -> None:
-    """Two models that answered the same questions, compared; and two confidences of one model."""
+    """Two models that answered the same questions, compared."""
     for model in range(2):
         answers(500, 10, model).write_parquet(f"data.{model}.parquet")
         run(f"discover-{model}", "discover", f"data.{model}.parquet", "--out", f"run{model}", *ANSWERS)
     run("compare", "compare", "run0", "run1", "--match", "id", "--out", "compared")
-    both = answers(500, 10).with_columns(other=pl.col("confidence") ** 2)
-    both.write_parquet("data.both.parquet")
-    named = ("--confidence-columns", "confidence,other", "--features", "x_*", "--metadata", "kind")
-    run("confidences", "compare", "data.both.parquet", *named, "--out", "confidences")
 
 
 def studies(run: Commands) -> None:

@@ -98,8 +98,6 @@ COMMON = {
     "n_seeds": "number of seeds",
     "delta_std": "standard deviation of the field",
     "epsilon": "half-width of the band that counts as well calibrated",
-    "log_loss_after": "log loss of the corrected confidence",
-    "risk_coverage_area": "area under the risk-coverage curve",
     "unsupported": "share of rows without a local estimate",
     "global": "all rows, before any correction",
 }

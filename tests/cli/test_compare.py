@@ -59,11 +59,10 @@ def test_the_document_is_what_the_schema_says(compared):
     text = (out / "compare.json").read_text()
     found = RunComparison.model_validate_json(text)
     assert found.to_json() == text
-    [pair] = found.pairs
-    assert (pair.n_a, pair.left_out_a, pair.left_out_b) == (600, 0, 0)
-    assert pair.measures["confidence"].difference.value == pytest.approx(-0.25, abs=0.02)
+    assert (found.n_a, found.left_out_a, found.left_out_b) == (600, 0, 0)
+    assert found.measures["confidence"].difference.value == pytest.approx(-0.25, abs=0.02)
     # the two values share all rows, so either names what is hidden
-    assert {group.description for group in pair.groups} & {"subject = law", "subject = sums"}
+    assert {group.description for group in found.groups} & {"subject = law", "subject = sums"}
 
 
 def test_the_page_asks_for_nothing_from_outside(compared):
@@ -86,7 +85,8 @@ def test_the_same_command_gives_the_same_bytes(runs, compared):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["a"], "at least two"),
+        (["a"], "Missing argument"),
+        (["a", "b", "a"], "unexpected extra argument"),
         (["a", "a"], "same run"),
         (["a", "none"], "none is not a folder"),
         (["a", "compared"], "not a run folder"),

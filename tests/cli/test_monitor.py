@@ -132,7 +132,7 @@ def test_the_same_looks_give_the_same_bytes(watch, made, tmp_path):
 
 @pytest.mark.parametrize(
     "how",
-    ["the same file", "another format, another order", "at the head of a longer file", "newest first", "some of them"],
+    ["the same file", "another format, another order", "at the head of a longer file"],
 )
 def test_rows_that_were_counted_are_refused_and_nothing_changes(watch, tmp_path, how):
     rows = with_groups(80, 1)
@@ -142,28 +142,12 @@ def test_rows_that_were_counted_are_refused_and_nothing_changes(watch, tmp_path,
         rows.reverse().write_csv(tmp_path / "again.csv")
         ended = watch(None, name="again.csv")
     else:
-        given = {
-            "the same file": rows,
-            "at the head of a longer file": pl.concat([rows, with_groups(40, 2)]),
-            "newest first": pl.concat([with_groups(40, 2), rows]).reverse(),
-            "some of them": rows.sample(60, seed=0),
-        }
-        ended = watch(given[how])
+        ended = watch(rows if how == "the same file" else pl.concat([rows, with_groups(40, 2)]))
     assert (ended.status, ended.out) == (2, "")
-    assert "counted before" in ended.err
-    if how not in ("newest first", "some of them"):
-        assert "counted before, as look 1 (monday)" in ended.err
+    assert "counted before, as look 1 (monday)" in ended.err
     assert "nothing was changed" in ended.err
     assert len(ended.err.splitlines()) == 1
     assert content(watch.folder) == before
-
-
-def test_rows_that_return_rounded_are_told(watch):
-    watch(with_groups(80, 1))
-    ended = watch(with_groups(80, 1).with_columns(pl.selectors.float().round(6)))
-    told = " ".join(ended.out.split())
-    assert "of 80 rows are equal to rows of earlier looks but for rounding (not to the last digit)" in told
-    assert "but for rounding" not in watch(with_groups(80, 2)).out
 
 
 def test_an_id_identifies_a_row_whatever_else_it_holds(watch):
@@ -176,15 +160,14 @@ def test_an_id_identifies_a_row_whatever_else_it_holds(watch):
     before = content(watch.folder)
     again = watch(rows(2, 79))
     assert again.status == 2
-    assert "1 of 80 rows have an id that was counted before" in again.err
+    assert "1 of 80 rows have an id of the run or of rows that were counted before" in again.err
     assert "(79" in again.err or "'79'" in again.err
     # a column of whole numbers in which a cell is blank is read as one of numbers
-    assert "1 of 80 rows have an id that" in watch(rows(2, 79).with_columns(pl.col("id").cast(pl.Float64))).err
+    assert "1 of 80 rows have an id of" in watch(rows(2, 79).with_columns(pl.col("id").cast(pl.Float64))).err
     assert "by a column 'row_id' or 'id'" in watch(with_groups(80, 3)).err
     assert "have the same id" in watch(rows(2, 300).with_columns(id=pl.col("id") // 2)).err
     assert content(watch.folder) == before
-    renumbered = watch(rows(1, 500))
-    assert "but for rounding (their ids differ)" in " ".join(renumbered.out.split())
+    assert watch(rows(1, 500)).status == 0
 
 
 def test_an_id_that_repeats_tells_no_row_from_another(watch):

@@ -187,7 +187,7 @@ def test_arrays_are_inputs_as_embeddings_are():
         (lambda f: miscal.discover(f, **EVENT, map="tsnee"), "`map` must be one of auto, pca, tsne, umap; got 'tsnee'"),
         (lambda f: miscal.discover(f, **EVENT, evidence="some"), "evidence must be"),
         (lambda f: miscal.load("run", frames="panda"), "frames must be one of polars, pandas, pyarrow; got 'panda'"),
-        (lambda f: miscal.compare(["a", "b"], names=["a"]), "is not a folder"),
+        (lambda f: miscal.compare("a", "b"), "is not a folder"),
         (
             lambda f: miscal.discover(f, **EVENT, confidense="risk"),
             "'confidense'; did you mean 'confidence'",
@@ -230,7 +230,7 @@ def test_arrays_are_inputs_as_embeddings_are():
             r"second column, confidence\[:, 1\]",
         ),
         (lambda f: miscal.load(3), "folder must be text or a path; got 3"),
-        (lambda f: miscal.compare(["a", "b"], names="ab"), "names must be a list or None; got 'ab'"),
+        (lambda f: miscal.compare("a", "b", names="ab"), "names must be a list or None; got 'ab'"),
         (lambda f: assert_calibrated(f), "run must be a run or the path of its folder; got a value of type DataFrame"),
         (lambda f: assert_calibrated("run", max_hidden="a"), "max_hidden must be a number or None; got 'a'"),
         (lambda f: miscal.discover(np.eye(9)), "array of inputs with outcomes and probabilities beside it"),
@@ -434,11 +434,11 @@ def test_a_saved_run_is_the_same_run(found, tmp_path):
 def test_runs_of_frames_are_compared_whether_saved_or_not(found, tmp_path):
     other = miscal.discover(loans(), **EVENT, **QUICK, seed=1, evidence="test")
     compared = found.compare(other)
-    assert compared.pairs[0].matched_by == "equal inputs"
+    assert compared.matched_by == "equal inputs"
     assert [one.name for one in compared.runs][1] == "run 2"
     saved = [miscal.load(one.save(tmp_path / name)) for one, name in ((miscal_copy(found), "a"), (other, "b"))]
-    again = miscal.compare(saved)
-    assert again.pairs[0].measures == compared.pairs[0].measures
+    again = miscal.compare(*saved)
+    assert again.measures == compared.measures
 
 
 def test_rows_of_one_frame_are_matched_by_their_place_unless_it_was_changed():
@@ -477,7 +477,7 @@ def miscal_copy(run):
 @pytest.mark.whole
 def test_two_frames_without_shared_rows_are_two_sets(found):
     other = miscal.discover(loans(seed=9), **EVENT, **QUICK, evidence="test")
-    assert not found.compare(other).pairs[0].same_rows
+    assert not found.compare(other).same_rows
 
 
 @pytest.mark.whole

@@ -262,17 +262,18 @@ class Run(ShowsItself):
 
     def compare(
         self,
-        *others: Run | str | Path,
+        other: Run | str | Path,
+        *,
         match: str | None = None,
         names: Sequence[str] | None = None,
         seed: int = 0,
         progress: bool | None = None,
     ) -> RunComparison:
-        """Put this run beside others.
+        """Put this run beside another.
 
         Parameters
         ----------
-        *others : Run or path
+        other : Run or path
         match, names, seed
             As for :func:`miscal.compare`; the first name is that of this run.
         progress : bool, optional
@@ -285,7 +286,7 @@ class Run(ShowsItself):
         from miscal.runs.compare.comparison import compare
 
         with steps(progress) as tell:
-            return compare([self, *others], match=match, names=names, seed=seed, progress=tell)
+            return compare(self, other, match=match, names=names, seed=seed, progress=tell)
 
     @checked_call
     def monitor(

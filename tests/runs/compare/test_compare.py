@@ -18,8 +18,8 @@ from miscal.findings.conditions import Value
 from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import Match, RunRows, Side, Sides, match_rows, sides_of
-from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, _judged, _measures, _of_rows, _pair, compare
-from miscal.runs.compare.document import MeasurePair
+from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, _of_rows, beside, judged
+from miscal.runs.compare.document import MeasurePair, verdict
 from miscal.runs.compare.estimates import nearer_mean, recalibration_saving
 from miscal.runs.compare.groups import CandidateMeans, candidates, differing
 
@@ -58,10 +58,9 @@ def rows_of(name, correct, confidence, X, kind, *, row=None, sha="one", group=No
 
 
 def compare_rows(a, b):
-    """Compare two runs, and no others."""
-    sides = sides_of(a, b, match_rows(a, b))
-    [measures] = _judged([_measures(sides, 0, {})])
-    return _pair(a, b, sides, measures, 0)
+    """Compare two runs, without the numbers of each by itself."""
+    found = RunComparison.model_construct(kind="answer", **beside(a, b, match=None, seed=0))
+    return found.model_copy(update={"verdict": verdict(found)})
 
 
 def source(sha):
@@ -148,20 +147,18 @@ def test_the_better_calibrated_run_is_said_first():
     assert compare_rows(two, one).verdict[0].startswith("one is better calibrated than two")
 
 
-def test_a_flag_allows_for_all_measures_of_all_pairs():
-    def pair(p_value):
+def test_a_flag_allows_for_all_measures():
+    def flags(p_value):
         difference = MeasureAgainstNull(value=-0.01, interval=(-0.02, -0.001), p_value=p_value)
         one = MeasurePair(a=Measure(value=0.1), b=Measure(value=0.11), difference=difference)
-        return dict.fromkeys((*LOWER_IS_BETTER, "residual", "accuracy"), one)
+        return judged(dict.fromkeys((*LOWER_IS_BETTER, "residual", "accuracy"), one))
 
-    alone, small = _judged([pair(0.01)]), _judged([pair(0.01)] * 10)
-    assert [one["brier"].better for one in alone] == ["a"]
-    assert {one["brier"].better for one in small} == {None}
-    assert alone[0]["brier"].p_adjusted == pytest.approx(0.03)
-    assert small[0]["brier"].p_adjusted == pytest.approx(0.3)
-    assert small[0]["accuracy"].p_adjusted is None
-    assert [one[0]["residual"].p_adjusted for one in (alone, small)] == pytest.approx([0.01, 0.1])
-    assert [one[0]["residual"].better for one in (alone, small)] == ["a", None]
+    small, large = flags(0.01), flags(0.03)
+    assert [one["brier"].better for one in (small, large)] == ["a", None]
+    assert [one["brier"].p_adjusted for one in (small, large)] == pytest.approx([0.03, 0.09])
+    assert small["accuracy"].p_adjusted is small["accuracy"].better is None
+    assert [one["residual"].p_adjusted for one in (small, large)] == pytest.approx([0.01, 0.03])
+    assert {one["residual"].better for one in (small, large)} == {"a"}
 
 
 def test_where_both_fail_alike_is_said():
@@ -226,14 +223,6 @@ def test_rows_of_a_group_count_as_one():
         return high - low
 
     assert width(grouped) == pytest.approx(np.sqrt(copies) * width(loose), rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("runs", "said"), [([], "at least two"), (["one"], "at least two"), ("one", "runs must be a list; got 'one'")]
-)
-def test_fewer_than_two_runs_are_refused(runs, said):
-    with pytest.raises(InputError, match=said):
-        compare(runs)
 
 
 @pytest.mark.slow
@@ -455,13 +444,13 @@ def test_the_same_events_have_the_same_outcomes(monkeypatch):
         run = quick(other.with_columns(y=(pl.col("y") + (pl.int_range(pl.len()) < n)) % 2))
         if refused:
             with pytest.raises(InputError, match=rf"other outcomes in {n:,} of the 300 rows"):
-                miscal.compare([one, run])
+                miscal.compare(one, run)
         else:
-            [pair] = miscal.compare([one, run]).pairs
+            pair = miscal.compare(one, run)
             assert any(note.startswith(f"{n} of the rows") for note in pair.notes)
     # each answer is right or wrong by itself
     answers = {"probability": None, "event": None, "confidence": "f", "correct": "y"}
-    miscal.compare([quick(rows, **answers), quick(other.with_columns(y=1 - pl.col("y")), **answers)])
+    miscal.compare(quick(rows, **answers), quick(other.with_columns(y=1 - pl.col("y")), **answers))
 
 
 def test_missing_values_match_nothing(monkeypatch):
@@ -470,7 +459,7 @@ def test_missing_values_match_nothing(monkeypatch):
     rows = events(rng).rename({"id": "key"}).with_columns(pl.col("key").cast(float))
     some = rows.with_columns(key=pl.when(pl.int_range(pl.len()) < 40).then(np.nan).otherwise("key"))
     other = rows.with_columns(pl.col("f") * 0.9, key=pl.when(pl.int_range(pl.len()) >= 280).then(None).otherwise("key"))
-    [pair] = miscal.compare([quick(some), quick(other[::-1])], match="key").pairs
+    pair = miscal.compare(quick(some), quick(other[::-1]), match="key")
     assert (pair.n_a, pair.left_out_a, pair.left_out_b) == (240, 60, 60)
     with pytest.raises(InputError, match="have no value of 'key' in common"):
-        miscal.compare([quick(some), quick(other.with_columns(key=None))], match="key")
+        miscal.compare(quick(some), quick(other.with_columns(key=None)), match="key")

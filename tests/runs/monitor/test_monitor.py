@@ -14,7 +14,7 @@ from miscal.runs.monitor import state as states
 from miscal.runs.monitor.document import BROKEN, FINDING, GAIN, HOLDS, LEVEL, THRESHOLD, UNKNOWN, LookNumbers
 from miscal.runs.monitor.new_rows import NewLabelled
 from miscal.runs.monitor.questions import FROM_FIRST, Question
-from miscal.runs.monitor.state import MonitorState, RowKeys, grid_of, many_alike, more_than_chance, refuse_counted
+from miscal.runs.monitor.state import MonitorState, groups_of, keys_of, refuse_counted, sums_of
 
 BY_ROW = ("correct", "confidence", "corrected", "visible", "supported")
 
@@ -190,12 +190,11 @@ def test_few_monitors_ever_say_that_it_does_not_hold_where_it_does(world):
 
 
 def state_of(*batches):
-    looks, digests, seen, grid = [], [], RowKeys.none(), grid_of(batches[0].X)
+    looks, seen, groups = [], np.zeros(0, np.uint64), np.zeros(0, np.uint64)
     means = dict.fromkeys(("accuracy", "confidence", "corrected", "brier_raw", "brier_corrected"), 0.2)
     for place, rows in enumerate(batches, start=1):
-        own = RowKeys.of(rows, grid)
-        seen = seen.joined(own)
-        digests.append(own.digests())
+        seen = seen if rows.id is None else np.union1d(seen, keys_of(rows.id))
+        groups = np.union1d(groups, groups_of(rows))
         counts = {"look": place, "rows": len(rows), "units": rows.units, "dropped": 0, "returning": 0}
         looks.append(LookNumbers(source="new.csv", at=None, **counts, **means, lost=-0.1, unsupported=0.0))
     asked = tuple(
@@ -209,7 +208,7 @@ def state_of(*batches):
     )
     return MonitorState(
         model=("one",), group=None, tolerance=None, questions=asked, looks=looks, left_out=("left",), known=500,
-        by_id=batches[0].id is not None, digests=digests, grid=grid, seen=seen,
+        by_id=batches[0].id is not None, sums=[int(sums_of(rows)[-1]) for rows in batches], seen=seen, groups=groups,
     )  # fmt: skip
 
 
@@ -224,94 +223,55 @@ def test_a_state_comes_back_as_it_was(tmp_path):
 
 
 def test_the_state_holds_new_rows_only_as_digests(tmp_path):
-    rows = rows_of(0)
+    rows = replace(rows_of(0), id=np.arange(400).astype(str).astype(object))
     states.save(state_of(rows), tmp_path)
     sizes = {array.shape for array in states.load_state(tmp_path / states.FOLDER, states.FORM)[1].values()}
     assert not any(len(rows) in shape for shape in sizes - {(len(rows),)})
 
 
-def drawn(n, seed, values=None):
-    """Rows of few distinct values each, or of none twice."""
-    rows = rows_of(seed, n)
-    if values is None:
-        return rows
-    kinds = np.random.default_rng(seed).integers(0, values, n)
-    X = np.stack([kinds, kinds % 3, kinds % 2], 1).astype(np.float64)
-    return replace(rows, X=X, confidence=np.round(0.2 + 0.6 * kinds / values, 2))
-
-
 def counted(state, rows, folder):
     """Whether a look at rows is refused, and with which words."""
-    keys = RowKeys.of(rows, state.grid)
     try:
-        refuse_counted(state.looks, state.digests, state.seen, keys, rows, folder)
+        refuse_counted(state, rows, folder)
     except InputError as error:
         return str(error)
     return ""
 
 
 AGAIN = {
-    "the same": lambda rows, new: np.arange(700),
-    "another order": lambda rows, new: new.permutation(700),
-    "newest first, with newer ones": None,
-    "690 of them": lambda rows, new: new.permutation(700)[:690],
-    "300 of them": lambda rows, new: new.permutation(700)[:300],
-    "one of them": lambda rows, new: np.array([5]),
+    "the same": np.arange(700),
+    "another order": np.random.default_rng(2).permutation(700),
+    "300 of them": np.random.default_rng(2).permutation(700)[:300],
+    "one of them": np.array([5]),
 }
 
 
-@pytest.mark.parametrize("ids", [False, True], ids=["by values", "by ids"])
 @pytest.mark.parametrize("how", AGAIN)
-def test_no_row_counts_twice(tmp_path, how, ids):
-    rows, other = drawn(700, 0), drawn(300, 1)
-    if ids:
-        rows = replace(rows, id=np.array([f"a{k}" for k in range(700)], dtype=object))
-        other = replace(other, id=np.array([f"b{k}" for k in range(300)], dtype=object))
-    state = state_of(rows)
-    assert counted(state, other, tmp_path) == ""
-    if AGAIN[how] is None:
-        again = both(other, part(rows, np.arange(700)[::-1]))
-    else:
-        again = part(rows, AGAIN[how](rows, np.random.default_rng(2)))
-    assert "counted before" in counted(state, again, tmp_path)
-    # nor across looks
-    assert "counted before" in counted(state_of(other, rows), again, tmp_path)
+def test_no_row_with_an_id_counts_twice(tmp_path, how):
+    rows, other = rows_of(0, 700), rows_of(1, 300)
+    rows = replace(rows, id=np.array([f"a{k}" for k in range(700)], dtype=object))
+    other = replace(other, id=np.array([f"b{k}" for k in range(300)], dtype=object))
+    again = part(rows, AGAIN[how])
+    assert counted(state_of(rows), other, tmp_path) == ""
+    for state in (state_of(rows), state_of(rows, other)):
+        assert "counted before" in counted(state, again, tmp_path)
+        assert "counted before" in counted(state, both(replace(other, id=other.id + "c"), again), tmp_path)
 
 
-@pytest.mark.parametrize("values", [20, 200, 2_000])
-def test_rows_of_few_values_may_be_equal_by_chance_but_not_all_of_them(tmp_path, values):
-    state = state_of(drawn(700, 0, values), drawn(700, 1, values))
-    for seed in range(2, 22):
-        assert counted(state, drawn(700, seed, values), tmp_path) == ""
-    whole = drawn(700, 0, values)
-    mixed = part(whole, np.random.default_rng(5).permutation(700))
-    assert "counted before" in counted(state, mixed, tmp_path)
-    # where nearly all rows are equal to others, some may be given again unseen: docs/watching.md says so
-    some = part(whole, np.random.default_rng(5).permutation(700)[:690])
-    assert bool(counted(state, some, tmp_path)) == (values > 20)
-
-
-@given(st.lists(st.integers(0, 2**63), unique=True, min_size=1, max_size=30), st.data())
-def test_where_no_two_rows_are_equal_a_single_one_that_returns_is_too_many(seen, data):
-    again = data.draw(st.sampled_from(seen))
-    seen = np.array(seen, np.uint64)
-    assert more_than_chance(np.array([again], np.uint64), seen)
-    assert not more_than_chance(np.setdiff1d(np.arange(40, dtype=np.uint64), seen), seen)
-
-
-def test_rows_that_return_but_for_rounding_are_counted_in_the_warning():
-    rows = drawn(700, 0)
-    state = state_of(rows)
-    rounded = replace(rows, X=rows.X.astype(np.float64).round(6), confidence=rows.confidence.round(6))
-    told = many_alike(RowKeys.of(rounded, state.grid).alike, state.seen.alike)
-    assert told > 600
-    assert many_alike(RowKeys.of(drawn(700, 3), state.grid).alike, state.seen.alike) == 0
+def test_without_ids_a_look_that_begins_with_an_earlier_one_is_refused(tmp_path):
+    rows, other = rows_of(0, 700), rows_of(1, 300)
+    mixed = part(rows, AGAIN["another order"])
+    for state in (state_of(rows), state_of(other, rows), state_of(rows, other)):
+        for again in (rows, mixed, both(mixed, rows_of(2, 50))):
+            assert "counted before" in counted(state, again, tmp_path)
+        for new in (part(rows, AGAIN["300 of them"]), rows_of(2, 900), part(rows_of(2, 900), np.array([5]))):
+            assert counted(state, new, tmp_path) == ""
 
 
 def test_a_row_is_the_same_in_single_and_double_precision():
-    rows, basis = drawn(50, 0), grid_of(drawn(50, 0).X)
+    rows = rows_of(0, 50)
     double = replace(rows, X=np.where(rows.X == 0, -0.0, rows.X.astype(np.float64)))
-    np.testing.assert_array_equal(RowKeys.of(rows, basis).rows, RowKeys.of(double, basis).rows)
+    np.testing.assert_array_equal(sums_of(rows), sums_of(double))
 
 
 OTHER = [

@@ -224,29 +224,6 @@ def risk_coverage_area(correct: Any, score: Any) -> float:
     return float(_areas(*_Ranking.of(1 - rows.correct, rows.confidence).kept(np.ones((1, len(rows)))))[0])
 
 
-def risk_coverage_areas(
-    correct: Any, scores: Any, *, groups: Any = None, n_draws: int = DRAWS, random_state: RandomState = 0
-) -> np.ndarray:
-    """Areas under the risk-coverage curves of several scores, on rows drawn with replacement, the same for all scores.
-
-    Takes correct (n,): outcomes, 0 or 1; scores (k, n): scores of the rows, in [0, 1]; groups (n,): rows of equal
-    value are drawn together; n_draws: B. Returns ndarray of float64, shape (B, k): In [0, 1].
-
-    Examples
-    --------
-    >>> risk_coverage_areas([1, 0] * 50, [[0.5] * 100, [0.9, 0.1] * 50], n_draws=200).mean(axis=0).round(1).tolist()
-    [0.5, 0.2]
-    """
-    checked = [check_rows(correct, score, groups=groups) for score in scores]
-    rankings, group = [_Ranking.of(1 - one.correct, one.confidence) for one in checked], checked[0].group
-    if group is not None and int(group.max()) + 1 == len(checked[0]):
-        group = None
-    blocks = drawn_counts(len(checked[0]), group, n_draws, generator(random_state))
-    return np.concatenate(
-        [np.column_stack([_areas(*ranking.kept(counts)) for ranking in rankings]) for counts in blocks]
-    )
-
-
 @dataclass(frozen=True)
 class DeferralGain:
     """What another score changes for deferral.

@@ -259,7 +259,7 @@ def _chosen_confidence(
     if len(having) < len(kept):
         notes.append(f"{len(kept) - len(having):,} rows left out: there is no {taken}")
     if len(names) > 1:
-        notes.append(f"compare them: miscal compare DATA --confidence-columns {','.join(names[:8])} --out DIR")
+        notes.append("compare them: a run of each with --confidence NAME, then miscal compare RUN RUN --out DIR")
     return having, notes
 
 

@@ -232,20 +232,16 @@ WIDE = "kernel of x, wide"
 def first_scores(rows: LearningRows) -> dict[str, Fit]:
     """Kernels of the first stack."""
     if rows.few_columns:
-        narrow, middle, wide = AUTO.few_columns_bandwidths
+        middle, wide = AUTO.few_columns_bandwidths
         recipes = [
-            KernelRecipe("kernel of x, narrow", narrow),
             KernelRecipe("kernel of x, middle", middle),
             KernelRecipe(WIDE, wide),
             KernelRecipe("kernel of x and confidence", AUTO.few_columns_joint_bandwidth, "level"),
         ]
     else:
         narrow, wide = AUTO.many_columns_bandwidths
-        # unless rows are few, a narrow kernel of an embedding earns nothing beside the others, and in a table with
-        # levels neither it nor those of x and confidence do beside groups and trees (`benchmarks/ablation.py`)
-        sharp = rows.few_rows or (rows.table and not rows.long_table)
-        recipes = [KernelRecipe("kernel of x, narrow", narrow)] if sharp else []
-        recipes.append(KernelRecipe(WIDE, wide))
+        recipes = [KernelRecipe(WIDE, wide)]
+        # in a long table with levels they earn nothing beside groups and trees (`benchmarks/ablation.py`)
         if not rows.long_table:
             recipes.append(KernelRecipe("kernel of x and confidence, narrow", narrow, "level"))
             recipes.append(KernelRecipe("kernel of x and confidence, wide", wide, "rank"))
@@ -253,7 +249,7 @@ def first_scores(rows: LearningRows) -> dict[str, Fit]:
         if rows.few_rows:
             recipes.append(KernelRecipe("kernel of x from the raw confidence, wide", wide, "line", from_raw=True))
     if rows.at.inputs.numbers.shape[1]:
-        middle, joint = AUTO.few_columns_bandwidths[1], AUTO.few_columns_joint_bandwidth
+        middle, joint = AUTO.few_columns_bandwidths[0], AUTO.few_columns_joint_bandwidth
         recipes.append(KernelRecipe("kernel of columns", middle, of="numbers"))
         recipes.append(KernelRecipe("kernel of columns and confidence", joint, "level", of="numbers"))
     shared = Distances(rows.at.inputs.x) if len(rows) * len(rows.landmarks) <= _SHARED else None

@@ -60,7 +60,7 @@ class AutoSettings:
     landmarks: int = 500
     # bandwidths sigma of exp(-d^2 / sigma^2), where two random rows are about 1 apart; set by hand
     many_columns_bandwidths: tuple[float, float] = (0.7 * sqrt(2), 1.4 * sqrt(2))
-    few_columns_bandwidths: tuple[float, float, float] = (0.2 * sqrt(2), 0.4 * sqrt(2), 0.8 * sqrt(2))
+    few_columns_bandwidths: tuple[float, float] = (0.4 * sqrt(2), 0.8 * sqrt(2))
     few_columns_joint_bandwidth: float = 0.6 * sqrt(2)
     confidence_bandwidth: float = 0.7 * sqrt(2)
     # share of the kernel in x alone, and in the confidence alone, beside their product; set by hand

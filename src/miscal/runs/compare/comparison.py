@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ from miscal.runs.compare.document import (
     FieldAgreement,
     MeasurePair,
     RunNumbers,
-    RunPair,
     verdict,
 )
 from miscal.runs.compare.estimates import Floats
@@ -52,7 +50,7 @@ COMPARISON_FILES = frozenset({"compare.json", "compare.html"})
 
 
 class RunComparison(ShowsItself, ComparedRuns):
-    """Runs beside each other, as in ``compare.json``.
+    """Two runs beside each other, as in ``compare.json``.
 
     Attributes
     ----------
@@ -62,45 +60,69 @@ class RunComparison(ShowsItself, ComparedRuns):
     level : float
         Significance level of everything that is called a difference.
     kind : {"answer", "event", "judge"}
-        What the confidences of all runs are the probabilities of.
+        What the confidences of both runs are the probabilities of.
     epsilon : float or None
-        The narrowest band of the runs that counts as well calibrated: numbers are written as finely as it asks for.
-    runs : tuple of RunNumbers
+        The narrower band of the runs that counts as well calibrated: numbers are written as finely as it asks for.
+    runs : pair of RunNumbers
         In the order given.
-    pairs : tuple of RunPair
-        Every two runs, the earlier one as `a`.
-    confidences : tuple of ConfidenceNumbers
-        Where the runs are several confidences of one table; else empty, as are the differences.
-    confidence_differences : tuple of ConfidenceDifference
-        Of every two, the earlier one as `a`.
-    left_out : int
-        Rows of that table that lack one of the confidences.
+    a, b : str
+        Names of the two runs.
+    verdict : tuple of str
+        In sentences: which is better calibrated, how sure and right both are, where they differ and where both fail.
+    same_rows : bool
+        Whether rows were matched, so that differences are paired; else all rows of both are compared as two samples.
+    matched_by : str
+        What says that rows are the same.
+    same_answers : bool
+        Whether confidences and outcomes are equal row by row.
+    n_a, n_b : int
+        Rows compared.
+    left_out_a, left_out_b : int
+        Rows without a match.
+    measures : dict of str to MeasurePair
+        Numbers of both.
+    step : float or None
+        By how much the mean of one run must be farther from the outcomes to be told in four of five comparisons of
+        such rows.
+    curves : CurveSides
+        Reliability curves of both.
+    fields : FieldAgreement or None
+        How alike the fields are, where rows were matched.
+    candidates : int
+        Groups tested.
+    differences : tuple of GroupPair
+        The ledger of groups in which the hidden residuals differ, strongest first.
+    groups : tuple of GroupPair
+        The shifts of both ledgers.
+    not_found : tuple of str
+        Findings whose rows the data do not give.
+    notes : tuple of str
+        What makes the runs less alike than they look.
     versions : dict of str to str
 
     Examples
     --------
     >>> RunComparison.model_fields["schema_version"].default
-    3
+    4
     """
 
     @property
-    def verdict(self) -> tuple[str, ...]:
-        """What a person wants to know first: the first sentences about every pair."""
-        return tuple(pair.verdict[0] for pair in self.pairs)
-
-    @property
-    def worse(self) -> dict[str, tuple[str, ...]]:
-        """Runs that are worse calibrated than the first, each with where: all rows, or groups that differ.
+    def worse(self) -> tuple[str, ...]:
+        """Where the second run is worse calibrated than the first: all rows, or groups that differ.
 
         All rows: the calibration error is larger, beyond chance, or the mean is farther off. Groups, unless the run is
         better on all rows: their hidden residuals differ, all groups considered, and it is farther from the outcomes.
         Where nothing differs, each of the three is said of one pair in twenty at most, and one of them of one in ten.
         """
-        found = {}
-        for pair in (pair for pair in self.pairs if pair.a == self.runs[0].name):
-            groups = () if pair.better == "b" else (one.description for one in pair.worse_in)
-            found[pair.b] = (*(("all rows",) if pair.better == "a" else ()), *groups)
-        return {name: where for name, where in found.items() if where}
+        farther = (
+            group.description
+            for group in self.differences
+            if self.closer(group) == "a"
+            and group.residual is not None
+            and group.residual.p_value is not None
+            and group.residual.p_value < SIGNIFICANCE
+        )
+        return (*(("all rows",) if self.better == "a" else ()), *(() if self.better == "b" else farther))
 
     @property
     def answer(self) -> Answer:
@@ -142,24 +164,25 @@ def write_comparison(make: Callable[[], RunComparison], out: str | Path, *, over
 
 @checked_call
 def compare(
-    runs: Sequence[Any],
+    a: Any,
+    b: Any,
     *,
     match: str | None = None,
     names: Sequence[str] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> RunComparison:
-    """Put runs beside each other: which is better calibrated, where do they differ, where do both fail.
+    """Put two runs beside each other: which is better calibrated, where do they differ, where do both fail.
 
     Parameters
     ----------
-    runs : sequence of path or Run
-        At least two runs, or their folders. Every two of them are compared.
+    a, b : path or Run
+        The runs, or their folders. More than two are for :func:`miscal.study`.
     match : str, optional
-        A column of every run's data: rows with equal values are the same. Without it rows are matched by their number
+        A column of both runs' data: rows with equal values are the same. Without it rows are matched by their number
         in one file, by a column ``id``, by equal texts or by equal inputs: the first of these that matches a tenth of
         the smaller run's rows. Where next to nothing matches, the runs are compared as two sets.
-    names : sequence of str, optional
+    names : sequence of two str, optional
         What to call the runs. By default they are called by their folders, or by their place where they have none.
     seed : int, default 0
         Of the draws of rows behind intervals of smECE and of correlations, and of the folds behind E[y | f]. The same
@@ -170,13 +193,13 @@ def compare(
     Returns
     -------
     RunComparison
-        ``.verdict`` has a sentence for each pair; ``.pairs`` all numbers; ``.to_json()`` is ``compare.json``.
+        ``.verdict`` says it in sentences; ``.to_json()`` is ``compare.json``.
 
     Raises
     ------
     InputError
-        If there are fewer than two runs or one is given twice, the rows of a run are not kept, runs are of an answer
-        and of an event, outcomes of the same events contradict each other, or `match` matches no row.
+        If both are the same run, the rows of a run are not kept, runs are of an answer and of an event, outcomes of the
+        same events contradict each other, or `match` matches no row.
     FileError
         If something is not a run folder, or the data of a run are gone.
     MismatchError
@@ -184,68 +207,46 @@ def compare(
 
     Examples
     --------
-    >>> compare(["run"])
+    >>> compare("run", "other", names=["new"])
     Traceback (most recent call last):
     ...
-    miscal.base.errors.InputError: runs must be at least two to be compared; got 1
+    miscal.base.errors.InputError: names must be 2 different names, one for each run; got ['new']
     """
     check_seed(seed)
     tell = progress or (lambda name: None)
-    opened = _opened(runs)
-    if names is not None and (isinstance(names, str) or not len(set(names)) == len(names) == len(opened)):
-        raise InputError(f"names must be {len(opened)} different names, one for each run; got {names!r}")
-    called = [clean_text(str(name)) for name in (names_of(opened) if names is None else names)]
+    if names is not None and not len(set(names)) == len(names) == 2:
+        raise InputError(f"names must be 2 different names, one for each run; got {names!r}")
+    opened = _opened(a, b)
     rows = []
-    for run, name in zip(opened, called, strict=True):
+    for run, name in zip(opened, names_of(opened) if names is None else names, strict=True):
+        name = clean_text(str(name))
         tell(f"reading {name}")
         rows.append(read_rows(run, name))
+    bands = [size for run in opened if (size := run.summary.settings.get("epsilon"))]
     with one_thread():
         tell("numbers of each run")
-        numbers = tuple(_run_numbers(one, seed) for one in rows)
-        whole = {one.name: one.global_ for one in numbers}
-        pairs = []
-        for a, b in combinations(rows, 2):
-            tell(f"{a.name} and {b.name}")
-            found = match_rows(a, b, match)
-            if found is not None and opened[0].summary.kind != ANSWER and found.of_strangers:
-                raise InputError(
-                    f"runs {a.name} and {b.name} have other outcomes in {found.differing:,} of the {len(found.a):,} "
-                    f"rows that were matched by {found.by}, so these are not the same rows: name a column that tells "
-                    f"rows apart with {argument('match', takes='COL')}, or correct the outcomes"
-                )
-            sides = sides_of(a, b, found)
-            pairs.append((a, b, sides, _measures(sides, seed, whole)))
-        judged = zip(pairs, _judged([measures for *_, measures in pairs]), strict=True)
-        judged_pairs = tuple(_pair(a, b, sides, measures, seed) for (a, b, sides, _), measures in judged)
-    versions = {name: metadata.version(name) for name in LIBRARIES}
-    bands = [size for run in opened if (size := run.summary.settings.get("epsilon"))]
-    about = {"kind": opened[0].summary.kind, "epsilon": min(bands, default=None)}
-    return RunComparison(seed=seed, level=SIGNIFICANCE, **about, runs=numbers, pairs=judged_pairs, versions=versions)
+        numbers = _run_numbers(rows[0], seed), _run_numbers(rows[1], seed)
+        tell("differences")
+        found = RunComparison(
+            seed=seed,
+            level=SIGNIFICANCE,
+            kind=opened[0].summary.kind,
+            epsilon=min(bands, default=None),
+            runs=numbers,
+            **beside(*rows, match=match, seed=seed, whole={one.name: one.global_ for one in numbers}),
+            versions={name: metadata.version(name) for name in LIBRARIES},
+        )
+    return found.model_copy(update={"verdict": verdict(found)})
 
 
-def _opened(runs: Sequence[Any]) -> list[RunContent]:
-    if isinstance(runs, (str, Path)) or len(runs) < 2:
-        given = 1 if isinstance(runs, (str, Path)) else len(runs)
-        raise InputError(f"runs must be at least two to be compared; got {given}")
-    opened: list[RunContent] = []
-    seen: dict[tuple, RunContent] = {}
-    for one in runs:
-        run = _read(Path(one)) if isinstance(one, (str, Path)) else one.content
-        # a copy of a folder is the same run
-        content = run.summary.to_json(), run.table.hash_rows().sum()
-        if content in seen:
-            raise InputError(
-                f"runs must differ; {run.name} is the same run as {seen[content].name}: leave one of them out"
-            )
-        seen[content] = run
-        opened.append(run)
-    first = opened[0]
-    for run in opened[1:]:
-        if run.summary.kind != first.summary.kind:
-            one, other = (vocabulary(each.summary.kind).about for each in (first, run))
-            raise InputError(
-                f"runs must be of one kind of probability; {first.name} is of {one}, {run.name} of {other}"
-            )
+def _opened(a: Any, b: Any) -> list[RunContent]:
+    one, two = opened = [_read(Path(run)) if isinstance(run, (str, Path)) else run.content for run in (a, b)]
+    # a copy of a folder is the same run
+    if one.summary.to_json() == two.summary.to_json() and one.table.hash_rows().sum() == two.table.hash_rows().sum():
+        raise InputError(f"runs must differ; {two.name} is the same run as {one.name}: give another one")
+    if one.summary.kind != two.summary.kind:
+        first, second = (vocabulary(run.summary.kind).about for run in opened)
+        raise InputError(f"runs must be of one kind of probability; {one.name} is of {first}, {two.name} of {second}")
     return opened
 
 
@@ -272,50 +273,55 @@ def _run_numbers(rows: RunRows, seed: int) -> RunNumbers:
     )
 
 
-def _judged(pairs: Sequence[dict[str, MeasurePair]]) -> list[dict[str, MeasurePair]]:
-    """Say which run of each pair is better by which measure, with the p-values of all of these adjusted together."""
-    asked = [(k, name) for k in range(len(pairs)) for name in LOWER_IS_BETTER]
-    found = [pairs[k][name].difference for k, name in asked]
-    adjusted = holm(np.array([1.0 if one.p_value is None else one.p_value for one in found]))
-    judged = [dict(measures) for measures in pairs]
-    for (k, name), one, p_value in zip(asked, found, adjusted.tolist(), strict=True):
-        side = None if p_value > SIGNIFICANCE else "a" if one.value < 0 else "b"
-        judged[k][name] = judged[k][name].model_copy(update={"p_adjusted": p_value, "better": side})
-    for measures in judged:
-        mean = measures["residual"]
-        p_value = min(1.0, len(pairs) * (1.0 if mean.difference.p_value is None else mean.difference.p_value))
-        side = None if p_value > SIGNIFICANCE else "a" if abs(mean.a.value) < abs(mean.b.value) else "b"
-        measures["residual"] = mean.model_copy(update={"p_adjusted": p_value, "better": side})
-    return judged
-
-
-def _pair(a: RunRows, b: RunRows, sides: Sides, measures: dict[str, MeasurePair], seed: int) -> RunPair:
+def beside(
+    a: RunRows, b: RunRows, *, match: str | None, seed: int, whole: Mapping[str, Global] | None = None
+) -> dict[str, Any]:
+    """Compare the rows of two runs, as a comparison holds it; `whole` has the numbers of all rows of runs, if known."""
+    matched = match_rows(a, b, match)
+    if matched is not None and a.run.summary.kind != ANSWER and matched.of_strangers:
+        raise InputError(
+            f"runs {a.name} and {b.name} have other outcomes in {matched.differing:,} of the {len(matched.a):,} rows "
+            f"that were matched by {matched.by}, so these are not the same rows: name a column that tells rows apart "
+            f"with {argument('match', takes='COL')}, or correct the outcomes"
+        )
+    sides = sides_of(a, b, matched)
     named = groups.candidates(sides)
     numbers = groups.CandidateMeans(sides, named)
-    pair = RunPair(
-        a=a.name,
-        b=b.name,
-        verdict=(),
-        same_rows=sides.paired,
-        matched_by=sides.match.by if sides.match else "no rows in common: the two runs are compared as two sets",
-        same_answers=sides.same_answers,
-        n_a=len(sides.a),
-        n_b=len(sides.b),
-        left_out_a=len(a) - len(sides.a),
-        left_out_b=len(b) - len(sides.b),
-        measures=measures,
-        step=estimates.nearer_mean(sides, SPARE)[1],
-        curves=CurveSides(
-            **{name: reliability(side.labelled()) for name, side in zip("ab", (sides.a, sides.b), strict=True)}
-        ),
-        fields=_fields(sides, seed) if sides.match else None,
-        candidates=len(named),
-        differences=groups.differing(numbers),
-        groups=groups.side_by_side(numbers),
-        not_found=named.not_found,
-        notes=_notes(sides),
-    )
-    return pair.model_copy(update={"verdict": verdict(pair, vocabulary(a.run.summary.kind))})
+    return {
+        "a": a.name,
+        "b": b.name,
+        "same_rows": sides.paired,
+        "matched_by": matched.by if matched else "no rows in common: the two runs are compared as two sets",
+        "same_answers": sides.same_answers,
+        "n_a": len(sides.a),
+        "n_b": len(sides.b),
+        "left_out_a": len(a) - len(sides.a),
+        "left_out_b": len(b) - len(sides.b),
+        "measures": judged(_measures(sides, seed, whole or {})),
+        "step": estimates.nearer_mean(sides, SPARE)[1],
+        "curves": CurveSides(a=reliability(sides.a.labelled()), b=reliability(sides.b.labelled())),
+        "fields": _fields(sides, seed) if sides.paired else None,
+        "candidates": len(named),
+        "differences": groups.differing(numbers),
+        "groups": groups.side_by_side(numbers),
+        "not_found": named.not_found,
+        "notes": _notes(sides),
+    }
+
+
+def judged(measures: Mapping[str, MeasurePair]) -> dict[str, MeasurePair]:
+    """Say which run is better by which measure, with p-values that allow for all of these."""
+    p_values = [measures[name].difference.p_value for name in (*LOWER_IS_BETTER, "residual")]
+    *tested, of_mean = (1.0 if p_value is None else p_value for p_value in p_values)
+    adjusted = dict(zip(LOWER_IS_BETTER, holm(np.array(tested)).tolist(), strict=True)) | {"residual": of_mean}
+    found = dict(measures)
+    for name, p_value in adjusted.items():
+        one, side = measures[name], None
+        if p_value <= SIGNIFICANCE:
+            less = abs(one.a.value) < abs(one.b.value) if name == "residual" else one.difference.value < 0
+            side = "a" if less else "b"
+        found[name] = one.model_copy(update={"p_adjusted": p_value, "better": side})
+    return found
 
 
 def _measures(sides: Sides, seed: int, whole: Mapping[str, Global]) -> dict[str, MeasurePair]:

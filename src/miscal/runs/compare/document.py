@@ -6,18 +6,16 @@ value of `a` minus that of `b`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Interval, Measure, MeasureAgainstNull, Number, Part, Probability, Share, Text
 from miscal.base.number_wording import score
-from miscal.base.vocabulary import ANSWER, Kind, Vocabulary
+from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.discovery.summary import Global
 from miscal.discovery.summary_parts import CurveNumbers
 from miscal.evidence.certificates import Certificate
-from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Stored
 from miscal.findings.verdict import in_points
 
@@ -25,21 +23,22 @@ MOST_NAMED = 2
 """Groups named in a sentence; the rest are counted."""
 
 
-def verdict(pair: RunPair, words: Vocabulary) -> tuple[str, ...]:
+def verdict(found: ComparedRuns) -> tuple[str, ...]:
     """Say which run is better calibrated, then how sure and right both are, where they differ and where both fail."""
+    words = vocabulary(found.kind)
     others = (
-        _averages(pair, words),
-        None if pair.same_answers else _differences(pair, words),
-        _failures(pair, words),
-        _fields(pair),
+        _averages(found, words),
+        None if found.same_answers else _differences(found, words),
+        _failures(found, words),
+        _fields(found),
     )
-    return (_headline(pair, words), *(one for one in others if one))
+    return (_headline(found, words), *(one for one in others if one))
 
 
-def _headline(pair: RunPair, words: Vocabulary) -> str:
-    rows = f"on the {pair.n_a:,} rows that both have" if pair.same_rows else "(each on its own rows)"
-    a, b, error, mean = pair.a, pair.b, pair.measures["calibration_error"], pair.measures["residual"]
-    if pair.same_answers:
+def _headline(found: ComparedRuns, words: Vocabulary) -> str:
+    rows = f"on the {found.n_a:,} rows that both have" if found.same_rows else "(each on its own rows)"
+    a, b, error, mean = found.a, found.b, found.measures["calibration_error"], found.measures["residual"]
+    if found.same_answers:
         return (
             f"{a} and {b} have the same {words.probabilities} and outcomes {rows}, so they are calibrated alike; only "
             "the fields estimated from them can differ."
@@ -83,56 +82,56 @@ def turned(measure: Measure) -> Measure:
     return Measure(value=None if value is None else -value, interval=ends)
 
 
-def _averages(pair: RunPair, words: Vocabulary) -> str:
-    means = {"a": pair.a, "b": pair.b} | {
-        f"{name}_{side}": words.percent(getattr(pair.measures[measure], side).value)
+def _averages(found: ComparedRuns, words: Vocabulary) -> str:
+    means = {"a": found.a, "b": found.b} | {
+        f"{name}_{side}": words.percent(getattr(found.measures[measure], side).value)
         for name, measure in (("probability", "confidence"), ("rate", "accuracy"))
         for side in ("a", "b")
     }
     return words.both_averages.format(**means)
 
 
-def _differences(pair: RunPair, words: Vocabulary) -> str | None:
+def _differences(found: ComparedRuns, words: Vocabulary) -> str | None:
     """Say where the hidden residuals differ most; None where no group was tested."""
-    if not pair.candidates:
+    if not found.candidates:
         return None
-    found = pair.differences
-    if not found:
+    if not found.differences:
         return (
-            f"Beyond what reliability diagrams show, they are not shown to differ in any of the {pair.candidates:,} "
+            f"Beyond what reliability diagrams show, they are not shown to differ in any of the {found.candidates:,} "
             "groups tested."
         )
     phrases = [
-        f"{one.description}: there {hidden_words(pair.a, one.a, words)} and {hidden_words(pair.b, one.b, words)}"
-        for one in found[:MOST_NAMED]
+        f"{one.description}: there {hidden_words(found.a, one.a, words)} and {hidden_words(found.b, one.b, words)}"
+        for one in found.differences[:MOST_NAMED]
     ]
-    rest = f"; {len(found) - len(phrases)} more such groups are listed" if len(found) > len(phrases) else ""
+    others = len(found.differences) - len(phrases)
+    rest = f"; {others} more such groups are listed" if others else ""
     return (
         f"Beyond what reliability diagrams show, they differ most where {', and where '.join(phrases)}, beside "
         f"{words.equal_rows()}{rest}."
     )
 
 
-def _failures(pair: RunPair, words: Vocabulary) -> str | None:
+def _failures(found: ComparedRuns, words: Vocabulary) -> str | None:
     """Say where both miss in one direction; None where nothing shows that."""
     parts = []
     for sign, often in {"over": "less often", "under": "more often"}.items():
-        names = [one.description for one in pair.groups if one.both == sign]
+        names = [one.description for one in found.groups if one.both == sign]
         more = f" (and {len(names) - MOST_NAMED} more)" if len(names) > MOST_NAMED else ""
         if names:
             parts.append(f"{often} where {'; '.join(names[:MOST_NAMED])}{more}")
     if not parts:
         return None
-    return f"Beside {words.equal_rows()}, {words.of_both.format(a=pair.a, b=pair.b)} {', and '.join(parts)}."
+    return f"Beside {words.equal_rows()}, {words.of_both.format(a=found.a, b=found.b)} {', and '.join(parts)}."
 
 
-def _fields(pair: RunPair) -> str | None:
+def _fields(found: ComparedRuns) -> str | None:
     """Say how alike the hidden fields are; None where that is undefined."""
-    if pair.fields is None or pair.fields.hidden.value is None:
+    if found.fields is None or found.fields.hidden.value is None:
         return None
     return (
-        f"The hidden fields of the two runs have a correlation of {pair.fields.hidden.value:.2f} "
-        f"{_ends(pair.fields.hidden.interval, 2)} over these rows."
+        f"The hidden fields of the two runs have a correlation of {found.fields.hidden.value:.2f} "
+        f"{_ends(found.fields.hidden.interval, 2)} over these rows."
     )
 
 
@@ -165,71 +164,49 @@ def hidden_words(run: str, side: GroupSide | None, words: Vocabulary) -> str:
 # --- what is printed ----------------------------------------------------------------------------------------------
 
 
-def confidence_facts(found: ComparedRuns) -> list[tuple[str, str]]:
-    """Tell of each confidence of one table, and of every two, as what it is about and what is said."""
-    each = [
-        (
-            one.name,
-            f"log loss {_within(one.log_loss)}, after correction {_within(one.log_loss_after)}; area under the "
-            f"risk-coverage curve {_within(one.risk_coverage_area)}; smECE {_within(one.smece)}; "
-            + (f"findings {one.findings:,}: {'; '.join(one.worst)}" if one.worst else "no findings"),
-        )
-        for one in found.confidences
-    ]
-    both = [
-        (
-            f"{one.a} minus {one.b}",
-            f"log loss {_within(one.log_loss, signed=True)}, after correction "
-            f"{_within(one.log_loss_after, signed=True)}, area {_within(one.risk_coverage_area, signed=True)}",
-        )
-        for one in found.confidence_differences
-    ]
-    left = [("left out", f"{found.left_out:,} rows that lack one of the confidences")] if found.left_out else []
-    note = ("note", "intervals of differences hold for all pairs at once (Bonferroni), at 95 %")
-    return [*each, *both, *left, *([note] if len(both) > 1 else [])]
-
-
-def pair_facts(pair: RunPair, words: Vocabulary) -> list[tuple[str, str]]:
-    """Tell of the rows of a pair, of all its measures, and what must be known of them."""
-    compared = f"{pair.n_a:,}" if pair.same_rows else f"{pair.n_a:,} and {pair.n_b:,}"
-    alone = f"; {pair.left_out_a:,} and {pair.left_out_b:,} have no match" if pair.same_rows else ""
+def pair_facts(found: ComparedRuns) -> list[tuple[str, str]]:
+    """Tell of the rows compared, of all measures, and what must be known of them."""
+    words = vocabulary(found.kind)
     names = {"accuracy": words.rate, "confidence": words.probability}
     return [
-        ("rows", f"{compared} ({pair.matched_by}){alone}"),
-        *step_facts([pair], words),
-        *((names.get(name, name.replace("_", " ")), _measure(one)) for name, one in pair.measures.items()),
-        *(("note", note) for note in pair.notes),
+        *rows_facts(found),
+        *((names.get(name, name.replace("_", " ")), _measure(one)) for name, one in found.measures.items()),
+        *(("note", note) for note in found.notes),
     ]
 
 
-def step_facts(pairs: Sequence[RunPair], words: Vocabulary) -> list[tuple[str, str]]:
-    """Say how far off the mean of a run would have to be to be told, at the pair that shows least."""
-    known = [pair.step for pair in pairs if pair.step is not None]
-    said = "a mean that is {} farther off would be told in 4 of 5 cases"
-    return [("step back", said.format(in_points(max(known), words.digits)))] if known else []
+def rows_facts(found: ComparedRuns) -> list[tuple[str, str]]:
+    """Tell which rows were compared, and how far off the mean of a run would have to be to be told."""
+    compared = f"{found.n_a:,}" if found.same_rows else f"{found.n_a:,} and {found.n_b:,}"
+    alone = f"; {found.left_out_a:,} and {found.left_out_b:,} have no match" if found.same_rows else ""
+    facts = [("rows", f"{compared} ({found.matched_by}){alone}")]
+    if found.step is not None:
+        step = in_points(found.step, vocabulary(found.kind).digits)
+        facts.append(("step back", f"a mean that is {step} farther off would be told in 4 of 5 cases"))
+    return facts
 
 
 def _measure(one: MeasurePair) -> str:
     if one.a.value is None or one.b.value is None:
         return "too few rows"
-    return f"{score(one.a.value)} and {score(one.b.value)}, difference {_within(one.difference, signed=True)}"
+    return f"{score(one.a.value)} and {score(one.b.value)}, difference {_within(one.difference)}"
 
 
-def _within(measure: Measure, *, signed: bool = False) -> str:
-    """Write a number and its interval, where there is one."""
+def _within(measure: Measure) -> str:
+    """Write a difference with its sign, and its interval, where there is one."""
     if measure.value is None:
         return "undefined"
 
     def write(value: float) -> str:
         written = score(value)
-        return written if not signed or written.startswith("-") else f"+{written}"
+        return written if written.startswith("-") else f"+{written}"
 
     ends = measure.interval
     shown = "" if ends is None or ends[0] is None or ends[1] is None else f" [{write(ends[0])}, {write(ends[1])}]"
     return f"{write(measure.value)}{shown}"
 
 
-COMPARISON_VERSION = 3
+COMPARISON_VERSION = 4
 """Version of the layout of ``compare.json``; raised whenever a key changes its meaning or is removed."""
 
 
@@ -257,10 +234,9 @@ class RunNumbers(Part):
 class MeasurePair(Part):
     """A number of both runs; ``better`` is set where ``p_adjusted`` is at most 0.05.
 
-    ``p_adjusted`` allows, by Holm's method, for all measures that can call a run better, in all pairs of runs; it is
-    null for other measures. The null of the mean residual is that both are equally far from 0, and its ``p_adjusted``
-    allows for the pairs alone. The difference of smECE has no interval: noise makes smECE larger, by a different amount
-    in each run.
+    ``p_adjusted`` allows, by Holm's method, for all measures that can call a run better; it is null for other measures.
+    The null of the mean residual is that both are equally far from 0; it is not adjusted. The difference of smECE has
+    no interval: noise makes smECE larger, by a different amount in each run.
 
     `difference`: that of the first minus that of the second.
     """
@@ -322,23 +298,18 @@ class CurveSides(Part):
     b: CurveNumbers | None
 
 
-class RunPair(Part):
-    """Two runs beside each other.
+class ComparedRuns(Document):
+    """Two runs beside each other; differences are paired where ``same_rows`` is true."""
 
-    ``same_rows`` says whether rows were matched, so that differences are paired; else all rows of both runs are
-    compared as two samples. ``n_a`` and ``n_b`` are the rows compared, ``left_out_a`` and ``left_out_b`` those without
-    a match. ``same_answers`` says that confidences and outcomes are equal row by row. ``differences`` is the ledger of
-    groups in which the hidden residuals differ, strongest first; ``groups`` are the shifts of both ledgers.
-    ``not_found`` are findings whose rows the data do not give. ``step`` is by how much the mean of one run must be
-    farther from the outcomes to be told in four of five comparisons of such rows.
-
-    `matched_by`: what says that rows are the same. `measures`: numbers of both. `fields`: how alike the fields are.
-    `notes`: what makes the runs less alike than they look.
-    """
-
+    schema_version: int = COMPARISON_VERSION
+    seed: int
+    level: Annotated[float, Field(gt=0.0, lt=1.0)]
+    kind: Kind = ANSWER
+    epsilon: float | None = None
+    runs: tuple[RunNumbers, RunNumbers]
     a: str
     b: str
-    verdict: tuple[str, ...]
+    verdict: tuple[str, ...] = ()
     same_rows: bool
     matched_by: str
     same_answers: bool
@@ -355,64 +326,16 @@ class RunPair(Part):
     groups: tuple[GroupPair, ...]
     not_found: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    versions: dict[str, str]
 
-    def closer(self, group: GroupPair) -> str | None:
+    def closer(self, group: GroupPair) -> Literal["a", "b"] | None:
         """Return the run whose probabilities are nearer to the outcomes of a group; None where that is not known."""
         if group.a is None or group.b is None or group.a.residual.value is None or group.b.residual.value is None:
             return None
         a, b = (abs(side.residual.value) for side in (group.a, group.b))
-        return None if a == b else self.a if a < b else self.b
+        return None if a == b else "a" if a < b else "b"
 
     @property
     def better(self) -> Literal["a", "b"] | None:
         """The run that is better calibrated on all rows: by its error or, where that does not tell, by its mean."""
         return self.measures["calibration_error"].better or self.measures["residual"].better
-
-    @property
-    def worse_in(self) -> tuple[GroupPair, ...]:
-        """Groups that differ and in which `b` is farther from the outcomes than `a`, beyond chance."""
-        farther = (one for one in self.differences if one.residual is not None and self.closer(one) == self.a)
-        return tuple(one for one in farther if one.residual.p_value is not None and one.residual.p_value < SIGNIFICANCE)
-
-
-class ConfidenceNumbers(Part):
-    """One of several confidences of the same answers.
-
-    ``log_loss_after`` is that of the corrected confidence, by fits that did not see the row. ``risk_coverage_area`` is
-    the mean share of wrong answers over all numbers of rows kept, the most confident first. ``worst`` names the
-    findings with the largest hidden residuals.
-    """
-
-    name: str
-    log_loss: Measure
-    log_loss_after: Measure
-    risk_coverage_area: Measure
-    smece: Measure
-    findings: NonNegativeInt
-    worst: tuple[Text, ...] = ()
-
-
-class ConfidenceDifference(Part):
-    """Numbers of one confidence minus those of another on the same rows; intervals hold for all pairs at once."""
-
-    a: str
-    b: str
-    log_loss: Measure
-    log_loss_after: Measure
-    risk_coverage_area: Measure
-
-
-class ComparedRuns(Document):
-    """Runs beside each other, as in ``compare.json``."""
-
-    schema_version: int = COMPARISON_VERSION
-    seed: int
-    level: Annotated[float, Field(gt=0.0, lt=1.0)]
-    kind: Kind = ANSWER
-    epsilon: float | None = None
-    runs: tuple[RunNumbers, ...]
-    pairs: tuple[RunPair, ...]
-    confidences: tuple[ConfidenceNumbers, ...] = ()
-    confidence_differences: tuple[ConfidenceDifference, ...] = ()
-    left_out: NonNegativeInt = 0
-    versions: dict[str, str]

@@ -17,15 +17,13 @@ from miscal.report.panels.verdict import lower_end
 from miscal.report.source import printable
 from miscal.report.texts import begin, listed, short
 from miscal.runs.compare.answer import answer_of, named_groups
-from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers, RunPair, confidence_facts
+from miscal.runs.compare.document import ComparedRuns, GroupPair, GroupSide, RunNumbers
 
 STYLES = ("base.css", "tables.css", "figures.css", "answer.css", "print.css", "compare.css")
 PROGRAMS = ("folds.js",)
 SHOWN = 3
-"""Groups in the picture that opens the page of two runs."""
-MOST_RUNS = 8
-"""Runs in the pictures that open the page of several."""
-COLOURS = ("g1", "g2", "g3")
+"""Groups in the picture that opens the page."""
+COLOURS = ("g1", "g2")
 
 PARTS = {
     "differences": "Where they differ",
@@ -35,7 +33,7 @@ PARTS = {
     "fields": "Correlation of the fields",
     "verdict": "In sentences",
 }
-"""Sections of a pair, in their order."""
+"""Sections, in their order."""
 
 LABELS = {
     "calibration_error": "Calibration error: Brier score that recalibration would save",
@@ -112,14 +110,18 @@ def build(comparison: ComparedRuns) -> str:
         **opening(answer_of(shown)),
         curves=_curves(shown),
         rows=(rows := _rows(shown)),
-        where=_where(shown),
+        where="All rows"
+        if not named_groups(shown)
+        else PARTS["differences"]
+        if shown.differences
+        else "Where both fail",
         along=forest_axis(rows),
-        title=listed([run.name for run in shown.runs], "and"),
-        pairs=[_pair(pair, terms, decimals) for pair in shown.pairs],
+        title=listed([shown.a, shown.b], "and"),
+        pair=shown,
+        **_arranged(shown, terms, decimals),
         runs=[_run(run) for run in shown.runs],
-        parts=PARTS,
+        parts={name: title for name, title in PARTS.items() if name != "fields" or shown.fields},
         glossary=[(word, meaning.format(**fills)) for word, meaning in GLOSSARY],
-        confidence_facts=confidence_facts(shown),
         terms=terms,
         decimals=decimals,
         digits=decimals if terms.digits else 0,
@@ -127,42 +129,18 @@ def build(comparison: ComparedRuns) -> str:
     )
 
 
-def _colours(comparison: ComparedRuns) -> dict[str, str]:
-    """Return the colours of the first runs, which are the same in all pictures."""
-    return dict(zip((run.name for run in comparison.runs), COLOURS, strict=False))
-
-
-def _curves(comparison: ComparedRuns) -> Curves | None:
-    """Draw the reliability curves of the runs that have a colour, each on the rows of its first pair."""
-    named = []
-    for name, colour in _colours(comparison).items():
-        pair = next(one for one in comparison.pairs if name in (one.a, one.b))
-        curve = pair.curves.a if pair.a == name else pair.curves.b
-        if curve is not None and any(curve.n):
-            named.append((colour, name, {"raw": curve}))
+def _curves(pair: ComparedRuns) -> Curves | None:
+    """Draw the reliability curves of both runs on the rows compared."""
+    curves = zip(COLOURS, (pair.a, pair.b), (pair.curves.a, pair.curves.b), strict=True)
+    named = [(colour, name, {"raw": one}) for colour, name, one in curves if one is not None and any(one.n)]
     return drawn_curves(named, (34.0, 352.0), (318.0, 10.0)) if named else None
 
 
-def _where(comparison: ComparedRuns) -> str:
-    """Return the title of the picture of the groups of two runs, or of all rows."""
-    if len(comparison.pairs) > 1 or not named_groups(comparison.pairs[0]):
-        return "All rows"
-    return "Where they differ" if comparison.pairs[0].differences else "Where both fail"
-
-
-def _rows(comparison: ComparedRuns) -> list[Group]:
-    """Return what each run says and what happened: of two runs also in the groups where they differ most."""
-    colours = _colours(comparison)
-    if len(comparison.pairs) > 1:
-        return [
-            _row(run.name, run.n, "", run.global_.confidence, run.global_.accuracy, colours.get(run.name, ""))
-            for run in comparison.runs[:MOST_RUNS]
-            if None not in (run.global_.confidence.value, run.global_.accuracy.value)
-        ]
-    [pair] = comparison.pairs
+def _rows(pair: ComparedRuns) -> list[Group]:
+    """Return what each run says and what happened: of all rows, and in the groups where they differ most."""
     names, counts = (pair.a, pair.b), (pair.n_a, pair.n_b)
     measures = [(getattr(pair.measures["confidence"], side), getattr(pair.measures["accuracy"], side)) for side in "ab"]
-    rows = [_row("all rows" if k == 0 else "", counts[k], names[k], *measures[k], colours[names[k]]) for k in range(2)]
+    rows = [_row("all rows" if k == 0 else "", counts[k], names[k], *measures[k], COLOURS[k]) for k in range(2)]
     for group in named_groups(pair)[:SHOWN]:
         for k, side in enumerate((group.a, group.b)):
             if side is None:
@@ -171,7 +149,7 @@ def _rows(comparison: ComparedRuns) -> list[Group]:
             says, known = side.confidence, None not in ends
             happened = Measure(value=side.accuracy, interval=tuple(says + end for end in ends) if known else None)
             title = group.description if k == 0 or group.a is None else ""
-            rows.append(_row(title, side.n, names[k], Measure(value=says), happened, colours[names[k]]))
+            rows.append(_row(title, side.n, names[k], Measure(value=says), happened, COLOURS[k]))
     return [one for one in rows if one is not None]
 
 
@@ -193,19 +171,18 @@ def _run(run: RunNumbers) -> dict[str, Any]:
     return {"numbers": run, "made": made, "hidden": lower_limit(low) if low and proven else without}
 
 
-def _pair(pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
-    """Return what is drawn of a pair, in the words of its runs and with as many decimals as they need."""
+def _arranged(pair: ComparedRuns, terms: Vocabulary, decimals: int) -> dict[str, Any]:
+    """Return what is drawn of the sections, in the words of the runs and with as many decimals as they need."""
     groups, axes = pair.groups[:MAX_GROUPS], _axes(pair, decimals)
     # one axis for all hidden residuals of the page
     sides = [side for one in (*pair.differences, *groups) for side in (one.a, one.b) if side]
     span = max([LEAST_SPAN * 10.0 ** (1 - decimals), *(abs(side.hidden.value or 0.0) for side in sides)])
     axis = Scale(-1.15 * span, 1.15 * span, LEFT, RIGHT)
     return {
-        "pair": pair,
         "lines": _lines(pair, terms),
         "rows_said": _rows_said(pair),
         "measures": [_measure(name, pair, terms, decimals) for name in pair.measures],
-        "axes": axes,
+        "scales": axes,
         "plots": [
             {"name": side, "label": name, "n": n, "dots": axes.dots(getattr(pair.curves, side))}
             for side, name, n in (("a", pair.a, pair.n_a), ("b", pair.b, pair.n_b))
@@ -216,8 +193,8 @@ def _pair(pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
     }
 
 
-def _lines(pair: RunPair, terms: Vocabulary) -> dict[str, str]:
-    """Say what each section of a pair holds, in a line."""
+def _lines(pair: ComparedRuns, terms: Vocabulary) -> dict[str, str]:
+    """Say what each section holds, in a line."""
     both, fields = sum(bool(one.both) for one in pair.groups), pair.fields
     alike = None if fields is None else fields.hidden.value
     return {
@@ -230,7 +207,7 @@ def _lines(pair: RunPair, terms: Vocabulary) -> dict[str, str]:
     }
 
 
-def _rows_said(pair: RunPair) -> str:
+def _rows_said(pair: ComparedRuns) -> str:
     """Say which rows are compared, and how they were matched."""
     if not pair.same_rows:
         return (
@@ -247,7 +224,7 @@ def _rows_said(pair: RunPair) -> str:
     return f"{shared}; they were matched by {short(pair.matched_by)}.{alone}"
 
 
-def _measure(name: str, pair: RunPair, terms: Vocabulary, decimals: int) -> dict[str, Any]:
+def _measure(name: str, pair: ComparedRuns, terms: Vocabulary, decimals: int) -> dict[str, Any]:
     """Write the numbers of a line: shares in percent and points, all else as they are, with two decimals more."""
     one, share = pair.measures[name], name in IN_PERCENT
     kind, digits = ("percent", decimals) if share else ("metric", decimals + 2)
@@ -273,7 +250,7 @@ def _measure(name: str, pair: RunPair, terms: Vocabulary, decimals: int) -> dict
     }
 
 
-def _axes(pair: RunPair, decimals: int) -> ProbabilityAxes:
+def _axes(pair: ComparedRuns, decimals: int) -> ProbabilityAxes:
     """Return the axes of both diagrams: in log-odds where rates are so low that numbers need more than a decimal."""
     if decimals == USUAL:
         return LINEAR_AXES
@@ -281,7 +258,7 @@ def _axes(pair: RunPair, decimals: int) -> ProbabilityAxes:
     return log_odds_axes(value for curve in curves for value in (*curve.confidence, *curve.accuracy))
 
 
-def _group(pair: RunPair, group: GroupPair, axis: Scale, decimals: int) -> dict[str, Any]:
+def _group(pair: ComparedRuns, group: GroupPair, axis: Scale, decimals: int) -> dict[str, Any]:
     """Return a line of a table of groups: both runs, with places of marks and whiskers on the axis."""
     marks = [_mark("a", group.a, axis), _mark("b", group.b, axis)]
     phrases = [
@@ -311,5 +288,5 @@ def _mark(name: str, side: GroupSide | None, axis: Scale) -> dict[str, Any]:
     }
 
 
-def _name(pair: RunPair, side: str | None) -> str | None:
+def _name(pair: ComparedRuns, side: str | None) -> str | None:
     return None if side is None else getattr(pair, side)

@@ -35,15 +35,7 @@ from miscal.runs.monitor.document import (
 from miscal.runs.monitor.new_rows import Read, frame_of, known_rows, read_labelled
 from miscal.runs.monitor.page import build, course_table
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
-from miscal.runs.monitor.state import (
-    MonitorState,
-    RowKeys,
-    grid_of,
-    refuse_counted,
-    refuse_learned,
-    repeated,
-    warnings_of,
-)
+from miscal.runs.monitor.state import MonitorState, groups_of, keys_of, refuse_counted, sums_of
 
 MONITOR_FILES = frozenset({"monitor.json", "monitor.html", "course.csv", states.FOLDER})
 """What the folder of a monitor holds."""
@@ -104,7 +96,7 @@ def monitor(
     Raises
     ------
     InputError
-        If rows were counted before, or are rows of the run, or the data do not offer what the model needs.
+        If rows have an id that was counted before, or is of the run, or the data do not offer what the model needs.
     FileError, CorruptFile, TrustError
         If the run, the data or the state of the monitor cannot be used.
     MismatchError
@@ -171,20 +163,26 @@ def _look(
     rows, frame = read.rows, frame_of(run, saved, read.rows)
     if before is None:
         before = _begin(run, saved, read, frame, model, tolerance, group)
-    states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
-    keys = RowKeys.of(rows, before.grid)
-    refuse_learned(before.learned, keys, rows)
-    refuse_counted(before.looks, before.digests, before.seen, keys, rows, folder)
-    seen = _numbers(read, data, at, len(before.looks) + 1, repeated(keys.groups, before.seen.groups))
+    states.refuse_unfit(before, len(run.summary.findings))
+    refuse_counted(before, rows, folder)
+    groups = groups_of(rows)
+    returning = int(np.isin(groups, before.groups).sum())
     after = before.model_copy(
         update={
             "questions": tuple(one.after(rows, _inside(run, one, frame)) for one in before.questions),
-            "looks": (*before.looks, seen),
-            "digests": (*before.digests, keys.digests()),
-            "seen": before.seen.joined(keys),
+            "looks": (*before.looks, _numbers(read, data, at, len(before.looks) + 1, returning)),
+            "sums": (*before.sums, int(sums_of(rows)[-1])),
+            "seen": before.seen if rows.id is None else np.union1d(before.seen, keys_of(rows.id)),
+            "groups": np.union1d(before.groups, groups),
         }
     )
-    warnings = [*read.notes, *warnings_of(keys, before.seen, rows, group)]
+    warnings = list(read.notes)
+    if returning:
+        warnings.append(
+            f"{returning:,} of {len(rows):,} rows are of groups of {group!r} that came at earlier looks. Rows of a "
+            "group depend on each other, and across looks this is not allowed for: keep the rows of a group together "
+            "in one file, or take the intervals as too narrow"
+        )
     unit = column or ("input" if equal else "row")
     return after, _document(run, after, plain(read.columns), warnings, unit)
 
@@ -199,7 +197,7 @@ def _begin(
     group: str | None,
 ) -> MonitorState:
     """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
-    triples, left, rows = None, [], read.rows
+    triples, left = None, []
     try:
         triples = run.triples()
     except MiscalError as error:
@@ -215,9 +213,8 @@ def _begin(
         questions=asked,
         left_out=tuple(clean_text(one) for one in left),
         known=len(known[0]),
-        by_id=rows.id is not None,
-        grid=grid_of(rows.X),
-        learned=RowKeys.of_ids(read.learned),
+        by_id=read.rows.id is not None,
+        seen=np.unique(keys_of(read.learned)),
     )
 
 

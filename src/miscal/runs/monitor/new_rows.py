@@ -60,7 +60,7 @@ class NewLabelled:
         What findings are named by.
     text : tuple of n str or None
     id : (n,) object or None
-        What identifies each row, as text; None where its values do.
+        What identifies each row, as text; None where nothing does.
     """
 
     X: np.ndarray
