@@ -15,7 +15,6 @@ from miscal.evidence.limits import Bound
 from miscal.findings import Subregime
 from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
-from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import CORRECTED, fate_of
 from miscal.findings.verdict import sized, together_words
 
@@ -62,15 +61,13 @@ def contradictions(summary):
         check((low <= 0 <= high) == together, f"{one.description}: it shows by itself or together with another")
         check(not together or one.together_with <= place, f"{one.description}: together with one below")
         check(together or (one.before.value < 0) == (one.sign == "over"), f"{one.description}: sign of its number")
-        plain = one.effect == SHIFT and not isinstance(one.condition, Trend)
+        plain = not isinstance(one.condition, Trend)
         check(not plain or one.before == one.hidden, f"{one.description}: two numbers of one group")
         check(one.condition not in seen, f"{one.description}: told twice")
         seen.add(one.condition)
-        check((one.effect == SLOPE) <= bool(one.curve), f"{one.description}: a slope without its curve")
     shown = summary.verdict.partition("What no reliability diagram shows: ")[2]
     shown = _COUNTED.split(shown)[0]
-    shifts = [one for one in summary.findings if one.effect == SHIFT]
-    for one in sorted(shifts, key=lambda one: one.together_with is not None)[:3]:
+    for one in sorted(summary.findings, key=lambda one: one.together_with is not None)[:3]:
         number = (
             f"{one.phrase}{together_words(one, summary.findings)} (by {sized(one.before.value, one.before.interval)})"
         )
@@ -82,9 +79,9 @@ def contradictions(summary):
         check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")
         told = fate_of(one.before, one.after, one.n)
         check(told == (one.fate, one.units_needed and one.units_needed.rows), f"{one.description}: {one.fate}")
-        left += [one] if one.fate != CORRECTED and one.effect == SHIFT and not low <= 0 <= high else []
+        left += [one] if one.fate != CORRECTED and not low <= 0 <= high else []
     rest = summary.verdict.partition("orrected confidence, the model is ")[2]
-    for one in shifts:
+    for one in summary.findings:
         check((f"{one.phrase} (by " in rest) == (one in left) or len(left) > 3, f"{one.description}: named as left")
     check(bool(_COUNTED.search(summary.verdict)) == bool(fates), "what the correction makes of nothing")
     many, corrected = len(fates), fates.count(CORRECTED)

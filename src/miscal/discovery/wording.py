@@ -10,14 +10,11 @@ from miscal.discovery.summary import PlaceNumbers, Summary
 from miscal.discovery.summary_parts import ClassNumbers, Confusion, GroupRate, JudgeNumbers, Rate
 from miscal.findings import Place, averages, verdict
 from miscal.findings.decisions import decision_sentence, started
-from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import CORRECTED, NOT_KNOWN, REDUCED, WORSE, holds_zero
 from miscal.findings.verdict import (
     correction_sentence,
     in_points,
     interval_of_size,
-    slope_sentence,
-    slopes_left,
     together_words,
 )
 
@@ -37,15 +34,13 @@ LACKING = {
 
 def verdict_of(summary: Summary) -> str:
     """Write the verdict: what any diagram shows, of all rows, what none shows, and what it means for decisions."""
-    shifts, slopes = ([one for one in summary.findings if one.effect == effect] for effect in (SHIFT, SLOPE))
     groups = [
         Place(one.phrase + together_words(one, summary.findings), one.before.value or 0.0, one.before.interval)
-        for one in sorted(shifts, key=lambda one: one.together_with is not None)
+        for one in sorted(summary.findings, key=lambda one: one.together_with is not None)
     ]
-    along = slope_sentence(slopes, vocabulary(summary.kind)) if slopes else ""
     places = [_place(one, summary) for one in summary.places]
     shown = averages(summary.global_.accuracy.value, summary.global_.confidence.value, summary.kind)
-    structure, told = summary.field.structure, {"evidence": summary.evidence, "slopes": along, "kind": summary.kind}
+    structure, told = summary.field.structure, {"evidence": summary.evidence, "kind": summary.kind}
     hidden = verdict(summary.certificate, places, groups, structure=structure, **told)
     said = shown, hidden, correction_of(summary), classes_sentence(summary.classes), decision_of(summary)
     return " ".join(filter(None, said))
@@ -57,10 +52,8 @@ def correction_of(summary: Summary) -> str:
     if not fates:
         return ""
     off = [one for one in summary.findings if one.fate not in (None, CORRECTED) and not holds_zero(one.after)]
-    shifts, slopes = ([one for one in off if one.effect == effect] for effect in (SHIFT, SLOPE))
-    left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in shifts]
-    along = slopes_left(slopes, vocabulary(summary.kind)) if slopes else ""
-    return correction_sentence(fates, left, summary.kind, slopes_left=along)
+    left = [(one.sign, Place(one.phrase, one.after.value or 0.0, one.after.interval)) for one in off]
+    return correction_sentence(fates, left, summary.kind)
 
 
 def decision_of(summary: Summary) -> str:
@@ -94,7 +87,6 @@ def words_of(name: str) -> Vocabulary:
         probabilities=f"probabilities of {name}",
         rate=f"share of {name}",
         group_rate=f"the label is {safe} in {{}}",
-        two_levels=f"where it is {{}}, the label is {safe} in {{}}, and where it is {{}}, in {{}}",
         place="",
     )
 
@@ -126,10 +118,7 @@ def classes_sentence(numbers: ClassNumbers | None) -> str:
         said = confusion_sentence(first)
         left = _CORRECTION.get(first.fate, "")
         return f"Class by class, {said}: no reliability diagram of {first.label} shows this{others}.{left}"
-    shifts = [(name, one) for name, one in numbers.findings if one.effect == SHIFT]
-    if not shifts:
-        return "Class by class, some groups differ in how far the share of a class rises with its probability."
-    name, one = min(shifts, key=lambda named: named[1].p_adjusted)
+    name, one = min(numbers.findings, key=lambda named: named[1].p_adjusted)
     value = one.before.value or 0.0
     between = interval_of_size(value, one.before.interval)
     size = f"{in_points(abs(value))}{f', {between}' if between else ''}"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miscal.base.document import Measure
 from miscal.base.number_wording import decimal, lower_limit, percent, significant, units_and_rows
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.power import DetectablePlace
 from miscal.findings.judging import Place
-from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger import Finding
 from miscal.findings.ledger.ledger import UnitsNeeded
 from miscal.findings.ledger.sizes import FATES, NOT_KNOWN
 
@@ -23,14 +22,6 @@ _BASIS = {
     "time": "{n} rows, each judged by a field that had seen only earlier rows",
 }
 """Which rows are evaluated, by the kind of evidence."""
-
-
-MOST_SLOPES = 2
-"""Slopes that the verdict tells in full; the report lists all."""
-LITTLE = 0.25
-"""Share of the rise of accuracy of rows of equal confidence below which it is said to hardly rise. Not tuned."""
-HARDLY, LESS, MORE = "hardly rises", "rises less", "rises more"
-"""How the accuracy of a group follows its confidence."""
 
 
 def averages(accuracy: float, confidence: float, kind: Kind = ANSWER) -> str:
@@ -57,7 +48,6 @@ def verdict(
     structure: bool = True,
     evidence: str = "test",
     kind: Kind = ANSWER,
-    slopes: str = "",
 ) -> str:
     """Say what no diagram shows, or what these rows would have detected of it, in a sentence or two.
 
@@ -65,8 +55,7 @@ def verdict(
     structure. `places`: the regions that were confirmed, strongest first;
     three at most are named, where there are no groups. `groups`: the groups of the ledger of findings, strongest first;
     three at most are named. `evidence`: whether the proof is of test rows, or of rows of all, each judged by a field
-    learned from earlier blocks. `slopes`: a clause on groups in which accuracy rises less with confidence
-    (:func:`.verdict.slope_sentence`).
+    learned from earlier blocks.
 
     Examples
     --------
@@ -100,15 +89,15 @@ def verdict(
     """
     basis, words = _BASIS[evidence].format(n=f"{proof.n:,}"), vocabulary(kind)
     if proof.located:
-        if not groups and not places and not slopes:
+        if not groups and not places:
             return (
                 "Hidden miscalibration was found, which no reliability diagram can show. "
                 f"{_limit(proof, basis)}, but no single part of the data could be confirmed on its own."
             )
-        return f"{_which(groups or places, slopes, words, listed_in_report=bool(groups))}. {_limit(proof, basis)}."
-    if groups or slopes:
+        return f"{_which(groups or places, words, listed_in_report=bool(groups))}. {_limit(proof, basis)}."
+    if groups:
         beyond = _beyond_groups(proof, basis, words, structure=structure)
-        return f"{_which(groups, slopes, words, listed_in_report=True)}. {beyond}."
+        return f"{_which(groups, words, listed_in_report=True)}. {beyond}."
     if proof.claims_hidden:
         return (
             f"There is hidden structure, which no reliability diagram can show: among {words.equal_rows()}, "
@@ -137,14 +126,11 @@ def often_on(places: Sequence[Place], words: Vocabulary) -> str:
     return ", and ".join(f"{often} {words.on} {_listed(some)}" for often, some in named.items())
 
 
-def _which(places: Sequence[Place], slopes: str, words: Vocabulary, *, listed_in_report: bool) -> str:
-    if not places:
-        return f"What no reliability diagram shows: {slopes}"
+def _which(places: Sequence[Place], words: Vocabulary, *, listed_in_report: bool) -> str:
     of = often_on(places[:MOST_PLACES], words)
     more = len(places) - MOST_PLACES if listed_in_report else 0
     rest = f"; the report lists {more} more" if more > 0 else ""
-    shown = f"What no reliability diagram shows: compared with {words.equal_rows()}, {words.comes_true()} {of}{rest}"
-    return f"{shown}. {slopes[0].upper()}{slopes[1:]}" if slopes else shown
+    return f"What no reliability diagram shows: compared with {words.equal_rows()}, {words.comes_true()} {of}{rest}"
 
 
 def _limit(proof: Certificate, basis: str) -> str:
@@ -281,18 +267,11 @@ def together_words(finding: Finding, findings: Sequence[Finding]) -> str:
     return "" if needed is None else f", together with {findings[needed - 1].phrase}"
 
 
-def correction_sentence(
-    fates: Sequence[str],
-    left: Sequence[tuple[str, Place]] = (),
-    kind: Kind = ANSWER,
-    *,
-    slopes_left: str = "",
-) -> str:
+def correction_sentence(fates: Sequence[str], left: Sequence[tuple[str, Place]] = (), kind: Kind = ANSWER) -> str:
     """Say what the correction makes of the findings, and name those of which something is left.
 
-    `fates`: of each finding, at least one (:func:`.sizes.fate_of`). `left`: sign and remainder of each shift that is
-    not corrected and of which the interval excludes 0 after the correction. `slopes_left`: a clause on such slopes
-    (:func:`.verdict.slopes_left`).
+    `fates`: of each finding, at least one (:func:`.sizes.fate_of`). `left`: sign and remainder of each that is not
+    corrected and of which the interval excludes 0 after the correction.
 
     Examples
     --------
@@ -322,8 +301,7 @@ def correction_sentence(
         parts.append(f"The correction goes too far: c{compared} {words.true('now')} {often_on(too_far, words)}")
     if more := len(left) - len(named) - len(too_far):
         parts[-1] += f"; the report lists {more} more"
-    parts.append(f"{slopes_left[:1].upper()}{slopes_left[1:]}")
-    return " ".join(f"{one}." for one in parts if one)
+    return " ".join(f"{one}." for one in parts)
 
 
 def _counted(fates: Sequence[str]) -> str:
@@ -339,67 +317,3 @@ def _counted(fates: Sequence[str]) -> str:
     unknown = many - sum(count for count, _ in known)
     rest = f"; of {unknown} this is not known" if unknown else ""
     return f"Of the {many} findings, {_listed(said)}{rest}"
-
-
-def says(finding: Finding, words: Vocabulary) -> str:
-    """Say how far the accuracy of a group rises with its confidence, and how often it is right at two levels of it.
-
-    `finding`: a slope. Returns a clause: "accuracy hardly rises with confidence: of the answers given with 90 %
-    confidence, 61 % are right, and of those given with 60 %, 58 %".
-    """
-    lower, upper, much = finding.lower, finding.upper, how_much(finding)
-    so = f"{words.rate} {much} with {words.probability}{'' if much == HARDLY else ' than elsewhere'}"
-    if lower is None or upper is None:
-        return so
-    levels = (words.percent(share or 0.0) for one in (upper, lower) for share in (one.confidence, one.accuracy.value))
-    return f"{so}: {words.two_levels.format(*levels)}"
-
-
-def how_much(finding: Finding) -> str:
-    """Say whether the accuracy of a group hardly rises with its confidence, less than elsewhere, or more."""
-    lower, upper, slope = finding.lower, finding.upper, finding.effect == SLOPE
-    if lower is None or upper is None:
-        return MORE if finding.sign == "under" else LESS
-    rise, usual = (upper.accuracy.value or 0.0) - (lower.accuracy.value or 0.0), upper.expected - lower.expected
-    # the sign of a shift is none of its slope
-    if finding.sign == "under" if slope else rise > usual:
-        return MORE
-    return HARDLY if rise < LITTLE * usual else LESS
-
-
-def rises(difference: Measure, words: Vocabulary) -> str:
-    """Say how much less, or more, the rate of a group rises with its confidence.
-
-    Examples
-    --------
-    >>> from miscal.base.vocabulary import vocabulary
-    >>> rises(Measure(value=-0.21, interval=(-0.3, -0.1)), vocabulary("answer"))
-    'accuracy rises by 21 points less (10 to 30) from its lower to its upper third of confidence'
-    """
-    value = difference.value or 0.0
-    between = interval_of_size(value, difference.interval, words.digits)
-    return (
-        f"{words.rate} rises by {in_points(abs(value), words.digits)} {'less' if value < 0 else 'more'}"
-        f"{f' ({between})' if between else ''} from its lower to its upper third of {words.probability}"
-    )
-
-
-def slope_sentence(findings: Sequence[Finding], words: Vocabulary) -> str:
-    """Say of the strongest slopes what they are, in a clause each.
-
-    `findings`: slopes, the strongest first; at least one.
-    """
-    said = "; ".join(f"among {one.phrase}, {says(one, words)}" for one in findings[:MOST_SLOPES])
-    more = len(findings) - MOST_SLOPES
-    return f"{said}; the report lists {more} more such group{'s' if more > 1 else ''}" if more > 0 else said
-
-
-def slopes_left(findings: Sequence[Finding], words: Vocabulary) -> str:
-    """Say among which groups the rate still rises less, or more, with the corrected confidence.
-
-    `findings`: slopes of which something is left beyond chance; at least one.
-    """
-    by_size = sorted(findings, key=lambda one: -abs(one.after.value or 0.0))
-    said = "; ".join(f"among {one.phrase}, {rises(one.after, words)}" for one in by_size[:MOST_SLOPES])
-    more = len(findings) - MOST_SLOPES
-    return f"after the correction, {said}{f'; the report lists {more} more' if more > 0 else ''}"

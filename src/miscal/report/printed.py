@@ -16,8 +16,8 @@ from miscal.discovery.summary_parts import ClassNumbers, GroupRate, JudgeNumbers
 from miscal.discovery.wording import confusion_sentence, group_sentence, rate_sentence, scale_sentence, words_of
 from miscal.findings.conditions import Trend
 from miscal.findings.decisions import acted_on, broken_promise, gain_in_words
-from miscal.findings.ledger import SLOPE, Finding
-from miscal.findings.verdict import fate_words, in_points, interval_of_size, rises, says, together_words
+from miscal.findings.ledger import Finding
+from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS, bounds, decimals_for, finite, points, size
 from miscal.report.row_wording import (
     counted_by,
@@ -67,17 +67,13 @@ def summary_lines(summary: Summary, out: Path) -> list[str]:
 
 def finding_words(finding: Finding, words: Vocabulary, findings: Sequence[Finding]) -> str:
     """Say of a finding of a list how many rows it has, how far they are off and what the correction leaves of that."""
-    slope, left = finding.effect == SLOPE, ""
+    left = ""
     if finding.fate is not None:
-        after = rises(finding.after, words).replace(MINUS, "-") if slope else _more_often(finding.after, words)
+        after = _more_often(finding.after, words)
         left = f"; after the correction {after}: {fate_words(finding.fate, finding.units_needed)}"
-    if slope:
-        off = says(finding, words)
-    else:
-        rate = words.group_rate.format(words.percent(finding.accuracy))
-        ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
-        along = f"; {says(finding, words)}" if finding.curve else ""
-        off = f"{rate}, {_more_often(finding.before, words)} {words.than_equal_rows()}{ends}{along}"
+    rate = words.group_rate.format(words.percent(finding.accuracy))
+    ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
+    off = f"{rate}, {_more_often(finding.before, words)} {words.than_equal_rows()}{ends}"
     return f"{finding.n:,} rows, {off}{together_words(finding, findings)}{left}"
 
 
