@@ -329,7 +329,7 @@ def missed(
 def candidate_intervals(asked: Asked, groups: Groups) -> list[tuple[tuple[float, float], np.ndarray]]:
     """Interval and rows of every named group, as if it had been found."""
     rows, expected = asked.rows, asked.expected
-    for_groups = (1 - LEDGER_DEFAULTS.cut_share_of_error) * (1 - LEDGER_DEFAULTS.slope_share_of_error)
+    for_groups = 1 - LEDGER_DEFAULTS.cut_share_of_error
     levels = LEDGER_DEFAULTS.significance * for_groups * error_shares(groups.kinds)
     found = []
     for place, level in enumerate(levels.tolist()):

@@ -11,12 +11,9 @@ on them, so that a group differs from others in confidence. Outcomes depend on t
     saturated     calibrated confidences, of which two thirds are above 0.97
     stated        five confidences, each wrong by its own amount
     concentrated  calibrated confidences that each product has in a narrow range of its own
-    shifted       calibrated, but for one product whose odds of being right are lower by one factor at all confidences:
-                  that shift is there, but no slope is
 
 For every `PER_TABLE` draws of outcomes there is a new table. A draw is false if the ledger of its named groups holds
-anything (of `shifted`, any slope); that must be so in at most 5 %: missed where a binomial test at 1 % rejects that.
-`with a slope` counts the draws in which a slope is named.
+anything; that must be so in at most 5 %: missed where a binomial test at 1 % rejects that.
 """
 
 from __future__ import annotations
@@ -34,13 +31,11 @@ from _script import limit_threads, options, results, show, target
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
-from miscal.findings.ledger import SLOPE, Groups, find, named_groups
+from miscal.findings.ledger import Groups, find, named_groups
 
 FIELDS = ("world", "rows", "table", "draws")
-WORLDS = ("calibrated", "visible", "non-monotone", "saturated", "stated", "concentrated", "shifted")
+WORLDS = ("calibrated", "visible", "non-monotone", "saturated", "stated", "concentrated")
 PER_TABLE, LEVEL, MISSED_P = 20, 0.05, 0.01
-_SHIFT = -1.2
-"""Of the log-odds of a product's rows in the world `shifted`."""
 _STATED, _RIGHT = np.array([0.5, 0.7, 0.8, 0.9, 0.99]), np.array([0.6, 0.45, 0.75, 0.7, 0.9])
 
 
@@ -71,8 +66,6 @@ def confidence_and_chance(world: str, product: np.ndarray, score: np.ndarray) ->
     f = expit(0.6 + 1.2 * score)
     if world == "concentrated":
         f = expit((product - 5.5) / 3 + 0.15 * score)
-    if world == "shifted":
-        return f, expit(logit(f) + _SHIFT * (product == 0))
     if world == "saturated":
         f = expit(4.5 + 2.0 * score)
     if world == "stated":
@@ -90,18 +83,17 @@ def one_table(world: str, n: int, seed: int, draws: int) -> dict:
     groups, *of_rows = table(n, seed)
     f, chance = confidence_and_chance(world, *of_rows)
     named: list[str] = []
-    wrong = slopes = 0
+    wrong = 0
     for draw in range(draws):
         rng = np.random.default_rng((seed, draw, 86, n, WORLDS.index(world)))
         y = (rng.random(n) < chance).astype(float)
         expected = expected_outcome(Triples(np.arange(n, dtype=np.float32)[:, None], f, y), draw)
         rows = LabelledRows(y, f, expected, hidden=np.zeros(n), row=np.arange(n))
         found = find(rows, groups, seed=draw).findings
-        sloped = any(one.effect == SLOPE for one in found)
-        wrong, slopes = wrong + (sloped if world == "shifted" else bool(found)), slopes + sloped
-        named += [f"{one.description}, {one.effect}" for one in found]
+        wrong += bool(found)
+        named += [one.description for one in found]
     return {
-        "world": world, "rows": n, "table": seed, "draws": draws, "wrong": wrong, "slopes": slopes, "named": named,
+        "world": world, "rows": n, "table": seed, "draws": draws, "wrong": wrong, "named": named,
         "candidates": len(groups), "seconds": time.perf_counter() - start,
     }  # fmt: skip
 
@@ -112,15 +104,15 @@ def show_worlds(args: argparse.Namespace, records: list[dict]) -> list[str]:
     for n in args.sizes:
         for world in WORLDS:
             rows = [r for r in records if (r["world"], r["rows"]) == (world, n)]
-            draws, wrong, slopes = (sum(r[k] for r in rows) for k in ("draws", "wrong", "slopes"))
+            draws, wrong = (sum(r[k] for r in rows) for k in ("draws", "wrong"))
             p = binomtest(wrong, draws, LEVEL, alternative="greater").pvalue
             ms = 1_000 * sum(r["seconds"] for r in rows) / draws
             candidates = int(np.mean([r["candidates"] for r in rows]))
-            shown.append([n, world, draws, candidates, wrong, f"{wrong / draws:.4f}", f"{p:.2g}", slopes, f"{ms:.0f}"])
+            shown.append([n, world, draws, candidates, wrong, f"{wrong / draws:.4f}", f"{p:.2g}", f"{ms:.0f}"])
             if p < MISSED_P:
                 missed.append(f"{world}, n = {n}: {wrong / draws:.3f}")
     head = [
-        "rows", "world", "draws", "groups, mean", "false", "share", "p of at most 0.05", "with a slope", "ms a draw"
+        "rows", "world", "draws", "groups, mean", "false", "share", "p of at most 0.05", "ms a draw"
     ]  # fmt: skip
     show(args, "ledger_nulls", "the ledger where nothing is hidden", head, shown)
     return missed

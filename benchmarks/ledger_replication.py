@@ -32,7 +32,6 @@ from _ledger import Meaning, found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.base.folds import assign_folds, row_groups
 from miscal.data.triples import Triples
-from miscal.findings.ledger import SHIFT
 
 FIELDS = ("set", "half")
 LEVEL, POWER, LEAST = 0.05, 0.95, 0.90
@@ -65,7 +64,7 @@ def replicated(rows: Triples, half: int) -> list[dict]:
     one, two = rows.take(first), rows.take(~first)
     here, there = (Judge(part.correct, part.confidence, half) for part in (one, two))
     found, above = [], []
-    for finding in (one for one in ledger_of(one, half).findings if one.effect == SHIFT):
+    for finding in ledger_of(one, half).findings:
         meant: Meaning | None = found_in(finding, rows)
         if meant is None:
             found.append({"description": finding.description, "read": False})

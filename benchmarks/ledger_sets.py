@@ -10,11 +10,6 @@ must stand in the table of its column with its size and mark, and is counted as 
 `before` is what the report of miscal at commit 33ccfff, before there was a ledger, named: how many of the scan's values
 were in the name of a confirmed part, + those in a name that joins several. Confirmed meant that the part's residual
 differs from zero, whether a reliability diagram shows it or not.
-
-A second scan asks each value for its slope: the sum of (rank of the confidence, less its mean over the value's rows)
-times residuals, Holm over values. A slope that it finds is told as a finding, or explained by one, or stands in the
-table of the column with its size, interval and mark (`told otherwise`: the value is a finding by its shift); else it is
-lost.
 """
 
 from __future__ import annotations
@@ -28,7 +23,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr
 
 from _data import METADATA
 from _judge import Judge, holm
@@ -36,13 +30,11 @@ from _ledger import found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.findings.conditions import Alike, AnyOf
-from miscal.findings.ledger import SHIFT, SLOPE, Finding, Ledger
-from miscal.findings.ledger.values import EXPLAINED, FINDING
+from miscal.findings.ledger import Finding
 
 FIELDS = ("set", "seed")
 MIN_GROUP_ROWS, LEVEL = 20, 0.05
 KINDS = ("told", "described", "accounted", "explained", "in the table", "missed", "added")
-SLOPE_KINDS = ("told", "explained", "told otherwise", "in the table", "lost", "added")
 # miscal 33ccfff: discover FILE --confidence f --correct y --embeddings X.npy --text text --metadata COLUMN
 BEFORE = {
     "mmlu/Llama-2-70b-chat": "2", "mmlu/Meta-Llama-3-8B-Instruct": "2", "mmlu/Mistral-7B-Instruct-v0.2": "2",
@@ -83,18 +75,17 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     seconds = time.perf_counter() - start
     judge, groups = Judge(rows.correct, rows.confidence, seed), values_of(rows, column)
     scan = scan_values(judge, groups)
-    shifts = [one for one in ledger.findings if one.effect == SHIFT]
-    meant = [found_in(one, rows, ledger.clusters) for one in shifts]
+    meant = [found_in(one, rows, ledger.clusters) for one in ledger.findings]
     given = [one.rows for one in meant if one is not None]
-    names = {told.words for one in shifts for told in (one.condition, *one.alias_conditions)}
-    alone = {one.condition.words for one in ledger.accounted if one.effect == SHIFT}
+    names = {told.words for one in ledger.findings for told in (one.condition, *one.alias_conditions)}
+    alone = {one.condition.words for one in ledger.accounted}
     table = {one.condition.words for one in ledger.values}
     told, described, accounted, explained, marked, missed = [], [], {}, {}, {}, {}
     for name in scan:
         p = judge.p_value(groups[name], given) if given else 0.0
         if name in names:
             told.append(name)
-        elif any(describes(one, column, name) for one in shifts):
+        elif any(describes(one, column, name) for one in ledger.findings):
             described.append(name)
         elif name in alone:
             accounted[name] = p
@@ -102,36 +93,15 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
             explained[name] = p
         else:
             (marked if name in table else missed)[name] = p
-    own = {one: {told.words for told in (one.condition, *one.alias_conditions)} for one in shifts}
+    own = {one: {told.words for told in (one.condition, *one.alias_conditions)} for one in ledger.findings}
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,
-        "ledger": [one.description for one in shifts], "slopes": slopes(ledger, judge, groups),
+        "ledger": [one.description for one in ledger.findings],
         "told": told, "described": described,
         "accounted": accounted, "explained": explained, "in the table": marked, "missed": missed, "added": added,
         "unread": sum(one is None for one in meant), "seconds": seconds,
     }  # fmt: skip
-
-
-def slopes(ledger: Ledger, judge: Judge, groups: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
-    """Where the ledger tells each slope that a plain scan of values finds, with its plain z."""
-    z = {name: judge.slope_z(rows) for name, rows in groups.items()}
-    scan = [name for name, found in zip(z, holm(2 * ndtr(-np.abs(list(z.values()))), LEVEL), strict=True) if found]
-    table = {one.condition.words: one for one in ledger.values}
-    shifts = {one.condition.words for one in ledger.findings if one.effect == SHIFT}
-    told = {one.condition.words for one in ledger.findings if one.effect == SLOPE}
-    shown: dict[str, dict[str, float]] = {kind: {} for kind in SLOPE_KINDS}
-    for name in scan:
-        value = table.get(name)
-        if value is None or value.slope.value is None:
-            kind = "lost"
-        elif value.slope_mark in (FINDING, EXPLAINED):
-            kind = "told" if value.slope_mark == FINDING else "explained"
-        else:
-            kind = "told otherwise" if name in shifts else "in the table"
-        shown[kind][name] = z[name]
-    shown["added"] = {name: z.get(name, np.nan) for name in sorted(told - set(scan))}
-    return shown
 
 
 def one_set(folder: Path, name: str, seed: int) -> dict:
@@ -160,18 +130,6 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
         for r in records for kind in KINDS for name in r[kind]
     ]  # fmt: skip
     show(args, "ledger_sets-findings", "each of them", ["set", "which", "group", "z of the scan", "p given"], words)
-    counts = [
-        [r["set"], r["values"], sum(len(r["slopes"][kind]) for kind in SLOPE_KINDS[:-1]),
-         *(len(r["slopes"][kind]) for kind in SLOPE_KINDS)]
-        for r in records
-    ]  # fmt: skip
-    head = ["set", "values", "slopes of the scan", *SLOPE_KINDS]
-    show(args, "ledger_sets-slopes", "slopes of a plain scan, and where the ledger tells them", head, counts)
-    each = [
-        [r["set"], kind, name, f"{z:+.2f}"]
-        for r in records for kind in SLOPE_KINDS for name, z in r["slopes"][kind].items()
-    ]  # fmt: skip
-    show(args, "ledger_sets-each_slope", "each of these slopes", ["set", "which", "group", "z of the scan"], each)
 
 
 def main() -> None:
@@ -188,9 +146,7 @@ def main() -> None:
     unread = sum(r["unread"] for r in records)
     readable = target(f"findings whose words could not be read back as rows: {unread}", not unread)
     what = f"values of the scan, {sum(len(r['scan']) for r in records)} in all, that the ledger misses"
-    lost = [f"{r['set']}: {name}" for r in records for name in r["slopes"]["lost"]]
-    kept = target(f"slopes of the scan that the ledger loses: {lost or 'none'}", not lost)
-    sys.exit(not (target(f"{what}: {missed or 'none'}", not missed) and readable and kept))
+    sys.exit(not (target(f"{what}: {missed or 'none'}", not missed) and readable))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ written, without a field and without clusters of inputs; E[y | f] is cross-fitte
     hours     both ends within one hour, told as hours of the day
     three values, slanted   are no candidates: a finding of mostly the same rows
     trend     told as a trend of the column
-    slope in a group   told as a slope of the value
 
 `others` counts the findings a draw that are not of the planted group (less than half of their rows in it, and a Jaccard
 index below 0.5; of a trend, of other columns), and `again` second findings of it.
@@ -48,11 +47,11 @@ NULLS = {"12 columns, one of 4,000 levels": (3_000, 0), "200 columns": (1_000, 1
 """Rows, and columns beyond the twelve."""
 
 
-def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[tuple[Condition, str]]:
-    """Conditions and effects that the scan of the ledger chooses, of rows that all are evaluated."""
+def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[Condition]:
+    """Conditions that the scan of the ledger chooses, of rows that all are evaluated."""
     expected = expected_outcome(Triples(np.arange(len(y), dtype=np.float32)[:, None], f, y), seed)
     found = scan(LabelledRows(y, f, expected), groups, seed=seed)
-    return [(groups.conditions[one.group], one.effect) for one in found.chosen]
+    return [groups.conditions[one.group] for one in found.chosen]
 
 
 def one(what: str, strength: float, draw: int, draws: int) -> dict:
@@ -69,10 +68,10 @@ def _planted(shape: str, strength: float, draw: int) -> dict:
     z = Judge(planted.correct, planted.confidence, draw).z(planted.group)
     found = findings_of(named_groups(planted.columns), planted.confidence, planted.correct, draw)
     frame = Frame(len(planted.correct), planted.columns)
-    rows = [condition.rows(frame) for condition, _ in found]
-    exact = [planted.told(*one, inside) for one, inside in zip(found, rows, strict=True)]
-    own = sum(planted.is_of(condition, inside) for (condition, _), inside in zip(found, rows, strict=True))
-    names = [f"{effect} of {condition.words}" for condition, effect in found]
+    rows = [condition.rows(frame) for condition in found]
+    exact = [planted.told(one, inside) for one, inside in zip(found, rows, strict=True)]
+    own = sum(planted.is_of(condition, inside) for condition, inside in zip(found, rows, strict=True))
+    names = [condition.words for condition in found]
     counts = {"others": len(found) - own, "again": max(0, own - 1)}
     return {"z": float(z), "exact": any(exact), **counts, "named": names}
 
@@ -85,7 +84,7 @@ def _nulls(what: str, draw: int, draws: int) -> dict:
         y = (np.random.default_rng((draw, again, 183)).random(len(f)) < f).astype(float)
         found = findings_of(groups, f, y, again)
         false += bool(found)
-        named += [f"{effect} of {condition.words}" for condition, effect in found]
+        named += [condition.words for condition in found]
     return {"false": false, "named": named, "candidates": len(groups)}
 
 

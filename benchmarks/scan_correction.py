@@ -119,7 +119,7 @@ def by_numpy(found: miscal.Scan, rows: pl.DataFrame, f: np.ndarray) -> np.ndarra
             shift += one.size * np.where(np.isfinite(values), np.array(one.scores)[cell], 0.0)
         else:
             inside = finding.condition.rows(Frame(len(f), columns))
-            shift += one.size * inside * (odds - one.centre if one.effect == "slope" else 1.0)
+            shift += one.size * inside
     return np.where(shift == 0, base, expit(odds + shift))
 
 

@@ -35,19 +35,10 @@ FINDING = {
     "p_adjusted": 1e-6,
     "sign": "over",
 }
-THIRD = {"n": 40, "confidence": 0.6, "expected": 0.6}
 FINDINGS = {
     "none": [],
     "shift": [FINDING],
     "against the average": [FINDING | {"accuracy": 0.68, "residual": -0.02, "visible": 0.23}],
-    "slope": [
-        FINDING
-        | {
-            "effect": "slope",
-            "lower": THIRD | {"accuracy": {"value": 0.58}},
-            "upper": THIRD | {"confidence": 0.9, "accuracy": {"value": 0.61}},
-        }
-    ],
     "worse": [FINDING | {"after": {"value": -0.6, "interval": [-0.7, -0.5]}, "fate": "made worse"}],
     "a long name": [FINDING | {"condition": {**FINDING["condition"], "value": "a very long name of a subject " * 9}}],
 }
@@ -165,7 +156,6 @@ def test_lines_are_short_and_of_one_mind_in_every_state(kind):
         ({}, "reason", "the model says 70 % and is right 30 % of the time (22 to 38 %, 120 rows)."),
         ({}, "action", "Use the correction: log loss 0.500 to 0.500 on unseen rows."),
         ({"found": "against the average"}, "reason", "is right 68 % of the time, at equal confidence elsewhere 93 %"),
-        ({"found": "slope"}, "reason", "says 90 %, right 61 %; says 60 %, right 58 %"),
         ({"gain": "harms"}, "action", "Do not use the correction"),
         ({"found": "none", "proof": "nothing", "gain": "no gain"}, "action", "Label more rows if smaller errors"),
         ({"kind": "event"}, "reason", "the predicted risk is 70 %, and the event happens in 30 %"),

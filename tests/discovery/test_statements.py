@@ -12,7 +12,6 @@ from miscal.evidence.certificates import Certificate
 from miscal.evidence.limits import Bound
 from miscal.findings.conditions import Trend
 from miscal.findings.judging import Confirmed
-from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.sizes import fate_of
 
 pytestmark = pytest.mark.whole
@@ -53,11 +52,10 @@ def contradictions(summary):
         check((low <= 0 <= high) == together, f"{one.description}: it shows by itself or together with another")
         check(not together or one.together_with <= place, f"{one.description}: together with one below")
         check(together or (one.before.value < 0) == (one.sign == "over"), f"{one.description}: sign of its number")
-        plain = one.effect == SHIFT and not isinstance(one.condition, Trend)
+        plain = not isinstance(one.condition, Trend)
         check(not plain or one.before == one.hidden, f"{one.description}: two numbers of one group")
         check(one.condition not in seen, f"{one.description}: told twice")
         seen.add(one.condition)
-        check((one.effect == SLOPE) <= bool(one.curve), f"{one.description}: a slope without its curve")
     for one in summary.findings:
         low, high = one.after.interval
         check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")

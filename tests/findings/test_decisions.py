@@ -163,9 +163,6 @@ def test_a_group_is_named_on_the_side_on_which_its_promise_is_broken_and_the_wor
     found = decide(replace(rows, correct=y), rows.confidence, asked(0.5), members=[low, high, kept], candidates=3)
     named = [(told.finding, told.below) for told in at(found, 0.5).findings]
     assert named == [(1, False), (0, True)]
-    # two findings of the same rows, a shift and a slope, break one promise
-    twice = decide(replace(rows, correct=y), rows.confidence, asked(0.5), members=[low, high, kept, high], candidates=3)
-    assert [told.finding for told in at(twice, 0.5).findings] == [1, 0]
     for told in at(found, 0.5).findings:
         assert told.before.broken
         assert not told.before.observed.interval[0] <= told.before.promised <= told.before.observed.interval[1]

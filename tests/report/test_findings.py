@@ -3,8 +3,6 @@
 import html
 import re
 
-import pytest
-
 from miscal.base.vocabulary import vocabulary
 from miscal.discovery.summary import read_summary
 from miscal.report import render
@@ -65,59 +63,6 @@ def test_what_becomes_of_a_finding_is_told_in_the_same_words_everywhere(make_run
         assert re.findall(r"mark-word(?: proven)?\">([^<]*)<", page) == [words]
         printed = words_of_first(folder)
         assert f"; after the correction 2 points less often (-1 to 30): {words}" in printed
-
-
-def slope_of(sign, lower, upper, after):
-    """A finding whose confidence says less, or more: accuracies of its thirds, and what is left."""
-    both = [
-        {
-            "n": 40,
-            "confidence": sure,
-            "expected": sure,
-            "accuracy": {"value": rate, "interval": [rate - 0.1, rate + 0.1]},
-        }
-        for sure, rate in ((0.6, lower), (0.9, upper))
-    ]
-    return {
-        **FINDING, "effect": "slope", "sign": sign, "lower": both[0], "upper": both[1], "curve": both,
-        "after": {"value": after, "interval": [after - 0.1, after + 0.1]}, "before": {"value": -0.3, "interval": None},
-        "fate": "corrected" if abs(after) < 0.1 else "not known",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("slope", "told", "left"),
-    [
-        (
-            slope_of("over", 0.58, 0.61, -0.2),
-            "hardly rises with confidence",
-            "accuracy rises by 20 points less (10 to 30)",
-        ),
-        (
-            slope_of("over", 0.5, 0.62, 0.02),
-            "rises less with confidence than elsewhere",
-            "accuracy rises by 2 points more (-8 to 12)",
-        ),
-        (
-            slope_of("under", 0.2, 0.9, -0.3),
-            "rises more with confidence than elsewhere",
-            "accuracy rises by 30 points less (20 to 40)",
-        ),
-    ],
-    ids=["little", "less", "more"],
-)
-def test_a_slope_is_told_by_two_levels_and_never_as_a_shift(make_run, slope, told, left):
-    folder = make_run(300, edit=with_findings([slope]))
-    rates = [f"{100 * slope[third]['accuracy']['value']:.0f} % are right" for third in ("upper", "lower")]
-    clause = f"accuracy {told}: of the answers given with 90 % confidence, {rates[0]}, and of those given with 60 %"
-    page = render(folder).read_text(encoding="utf-8")
-    section = section_of(page, "findings")
-    printed = words_of_first(folder)
-    for words in (html.unescape(section), printed):
-        assert clause.removeprefix("a") in " ".join(words.split())
-    assert f"after the correction {left}" in printed
-    assert section.count('<figure class="slope">') == 1
-    assert "less often than rows of equal confidence" not in printed
 
 
 def test_a_run_of_before_that_does_not_say_what_is_left_is_drawn_without_it(make_run):

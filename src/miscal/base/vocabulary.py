@@ -32,7 +32,7 @@ class Vocabulary:
     model states, ``rate`` how often it comes true, ``digits`` the decimals of both in per cent, ``ratio`` a heading or
     empty where nobody looks at it. ``one``, ``other`` and ``unknown`` say of a row that its outcome is 1, 0 or not
     known, ``over`` and ``under`` that a probability is higher or lower than how often it comes true. Mappings are by
-    this sign, ``meanings`` by entry of a glossary. ``case`` to ``two_levels`` speak of decisions at a threshold; the
+    this sign, ``meanings`` by entry of a glossary. ``case`` to ``needless`` speak of decisions at a threshold; the
     methods put the last ones together.
 
     >>> words = vocabulary("event")
@@ -93,7 +93,6 @@ class Vocabulary:
     come_true: str
     missed: str
     needless: str
-    two_levels: str
     subject: str
     predicate: str
     in_group: str
@@ -237,7 +236,6 @@ _ANSWERS = Vocabulary(
     come_true="are right",
     missed="a right answer that is not accepted",
     needless="a wrong answer that is accepted",
-    two_levels="of the answers given with {} confidence, {} are right, and of those given with {}, {}",
     place="",
     on="on",
 )
@@ -316,7 +314,6 @@ _EVENTS = Vocabulary(
     come_true="have the event",
     missed="an event that is not acted on",
     needless="an action without an event",
-    two_levels="where it is {}, the event happens in {}, and where it is {}, in {}",
     subject="the event",
     predicate="happens",
     in_group="in {rows} the event happens",
@@ -412,7 +409,6 @@ _JUDGES = Vocabulary(
     come_true="are approved by people",
     missed="an answer that people approve and that is not accepted",
     needless="an answer that people reject and that is accepted",
-    two_levels="of the answers to which the judge gives {}, people approve {}, and of those to which it gives {}, {}",
     place="",
     on="on",
 )

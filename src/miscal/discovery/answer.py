@@ -14,7 +14,7 @@ from miscal.discovery.summary_parts import Answer
 from miscal.discovery.wording import confusion_sentence
 from miscal.evidence.settings import EVIDENCE_DEFAULTS, SIGNIFICANCE
 from miscal.findings.conditions import Cut, Trend, phrase
-from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger import Finding
 from miscal.findings.ledger.sizes import WORSE
 from miscal.findings.verdict import in_points
 
@@ -126,7 +126,7 @@ def _reason(summary: Summary, words: Vocabulary) -> str:
         return f"{_begin(confusion_sentence(summary.classes.confusions[0]))}."
     if summary.classes is not None and summary.classes.findings:
         found = summary.classes.findings
-        whole = [one for one in found if one[1].effect != SLOPE and not isinstance(one[1].condition, Trend)]
+        whole = [one for one in found if not isinstance(one[1].condition, Trend)]
         name, one = min(whole or found, key=lambda named: named[1].p_adjusted)
         promise = f"class {name} gets {spoken(one.confidence)} on average and is right in {spoken(one.accuracy)}"
         return f"On {first_words(one.phrase, MOST_WORDS)}, {promise} ({one.n:,} rows)."
@@ -151,12 +151,11 @@ def named_first(summary: Summary, words: Vocabulary) -> Finding:
     Else the first one, which is about the strongest, but a group that is off as a whole before one along a column.
     """
     known = [one for one in summary.findings if not isinstance(one.condition, Cut)] or list(summary.findings)
-    shifts = [one for one in known if one.effect != SLOPE] or known
     says, true = _averages(summary)
-    alike = [one for one in shifts if promised(one) and one.residual * (true - says) > 0]
+    alike = [one for one in known if promised(one) and one.residual * (true - says) > 0]
     if alike and _plain(summary, words):
         return max(alike, key=lambda one: abs(one.residual))
-    return shifts[0]
+    return known[0]
 
 
 def group_name(finding: Finding, words: Vocabulary) -> str:
@@ -170,20 +169,12 @@ def _rows_of(finding: Finding, words: Vocabulary) -> str:
     """Return its rows, in the middle of a sentence."""
     if isinstance(finding.condition, Cut):
         return words.ends[finding.condition.end]
-    whole = finding.effect != SLOPE and isinstance(finding.condition, Trend)
-    return phrase(finding.condition.upper_end) if whole else finding.phrase
+    return phrase(finding.condition.upper_end) if isinstance(finding.condition, Trend) else finding.phrase
 
 
 def finding_sentence(finding: Finding, words: Vocabulary) -> str:
     """Say of a finding what was promised and what happened, in at most 25 words or so."""
     group = first_words(_rows_of(finding, words), MOST_WORDS)
-    if finding.effect == SLOPE and finding.lower is not None and finding.upper is not None:
-        says, comes = words.heads[1], words.heads[0]
-        thirds = (
-            f"{says} {spoken(one.confidence)}, {comes} {spoken(one.accuracy.value or 0.0)}"
-            for one in (finding.upper, finding.lower)
-        )
-        return f"On {group}: {'; '.join(thirds)}."
     says, true = spoken(finding.confidence), spoken(finding.accuracy)
     low, high = finding.happened.interval or (None, None)
     between = "" if low is None or high is None else f"{spoken(low).removesuffix(' %')} to {spoken(high)}, "

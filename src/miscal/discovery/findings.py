@@ -33,7 +33,6 @@ from miscal.findings.ledger import (
     named_groups,
     number_of_cuts,
     readable,
-    slope_places,
     with_clusters,
     with_features,
 )
@@ -84,7 +83,7 @@ def write_ledger(
     share = share if many else ""
     cuts = 0 if field is None else number_of_cuts(settings)
     method = FindingsMethod(
-        candidates=len(groups) + len(slope_places(groups, settings)) + cuts,
+        candidates=len(groups) + cuts,
         adjustment=ADJUSTMENTS[settings.adjustment] + share,
         level=settings.significance,
         evidence=evidence,

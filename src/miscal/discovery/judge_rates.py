@@ -18,7 +18,6 @@ from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScaleP
 from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import judge_rate, pass_rate
 from miscal.findings.conditions import Frame, Value
-from miscal.findings.ledger import SHIFT
 from miscal.findings.ledger.groups import frame_of_rows
 
 MOST_VALUES = 20
@@ -106,7 +105,7 @@ def _joined(first: NDArray, second: NDArray | None) -> NDArray:
 
 def _groups(found: FittedRows, scored: _Scored) -> Iterator[tuple[dict, NDArray[np.bool_]]]:
     for place, one in enumerate(found.ledger.findings, start=1):
-        if one.effect == SHIFT and not one.condition.on_field and one.condition.lacks(scored.frame) is None:
+        if not one.condition.on_field and one.condition.lacks(scored.frame) is None:
             yield {"name": one.description, "finding": place}, one.condition.rows(scored.frame)
     for column in found.triples.metadata:
         values = scored.frame.texts(column)

@@ -22,13 +22,11 @@ from miscal.discovery.summary_parts import ClassEvent, ClassNumbers, Confusion, 
 from miscal.estimators.simplex.correction import SimplexCorrection, fit_simplex
 from miscal.findings.conditions import Value
 from miscal.findings.ledger import (
-    SHIFT,
     Finding,
     Ledger,
     LedgerSettings,
     find,
     named_groups,
-    slope_places,
     with_features,
 )
 
@@ -202,7 +200,7 @@ def class_ledgers(
             for probability in (rows.triples.classes.probability, corrected)
         )
         found[k] = find(before, groups, corrected=after, seed=seed, error=error, settings=settings)
-    return found, error, len(groups) + len(slope_places(groups, settings))
+    return found, error, len(groups)
 
 
 def find_confusions(findings: Sequence[Finding], label: str, column: str) -> list[tuple[int, str, Finding]]:
@@ -211,9 +209,8 @@ def find_confusions(findings: Sequence[Finding], label: str, column: str) -> lis
     return [
         (place, str(condition.value), one)
         for place, one, condition in named
-        if isinstance(condition, Value) and condition.column == column and one.effect == SHIFT
-        and str(condition.value) != label
-    ]  # fmt: skip
+        if isinstance(condition, Value) and condition.column == column and str(condition.value) != label
+    ]
 
 
 def class_numbers(rows: FittedRows, found: ClassRun) -> ClassNumbers:

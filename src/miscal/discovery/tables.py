@@ -23,12 +23,8 @@ from miscal.findings.decisions import Decision
 from miscal.findings.ledger import ColumnValue, Finding
 
 _SIZES = ("hidden", "before", "conditional", "after")
-_ALONG = ("lower", "upper", "curve")
-"""How often a group with a slope is right along its confidences."""
-SIZES = ("residual", "hidden", "after", "conditional", "slope")
+SIZES = ("residual", "hidden", "after", "conditional")
 """What has an interval, in columns of its own: ``hidden``, ``hidden_low``, ``hidden_high``."""
-_SLOPE = ("slope", "slope_low", "slope_high", "slope_mark", "slope_finding")
-"""What runs of before there were slopes do not have."""
 Tables = Mapping[str, tuple[ColumnValue, ...]]
 """The values of each column, by its name."""
 
@@ -105,7 +101,7 @@ def findings_table(findings: Sequence[Finding]) -> pl.DataFrame:
     rows = []
     for one in findings:
         stored = one.model_dump(mode="json")
-        texts = {name: json.dumps(stored[name]) for name in ("condition", "made_of", *_ALONG)}
+        texts = {name: json.dumps(stored[name]) for name in ("condition", "made_of")}
         rows.append(stored | texts | _with_ends(stored, _SIZES) | {"explained": None})
     schema = _findings_schema()
     return pl.DataFrame([{name: row[name] for name in schema} for row in rows], schema=schema, orient="row")
@@ -130,7 +126,6 @@ def _findings_schema() -> dict[str, Any]:
     return {
         "description": pl.String,
         "source": pl.String,
-        "effect": pl.String,
         "columns": pl.List(pl.String),
         "n": pl.Int64,
         **dict.fromkeys((*means, *_ends(_SIZES), *tested), pl.Float64),
@@ -143,7 +138,6 @@ def _findings_schema() -> dict[str, Any]:
         "rows": pl.List(pl.Int64),
         "condition": pl.String,
         "made_of": pl.String,
-        **dict.fromkeys(_ALONG, pl.String),
     }
 
 
@@ -187,8 +181,6 @@ def schema() -> dict[str, Any]:
         "mark": pl.String,
         "finding": pl.Int64,
         **dict.fromkeys(_ends(SIZES[3:]), pl.Float64),
-        "slope_mark": pl.String,
-        "slope_finding": pl.Int64,
         "condition": pl.String,
     }
 
@@ -201,7 +193,7 @@ def tables_of(frame: pl.DataFrame, *, name: str = "columns.parquet") -> Tables:
     >>> dict(tables_of(columns_table(())))
     {}
     """
-    missing = [column for column in schema() if column not in frame.columns and column not in _SLOPE]
+    missing = [column for column in schema() if column not in frame.columns]
     if missing:
         raise CorruptFile(f"{name}: column {', '.join(missing)} is missing; run {command('discover')} again")
     try:
@@ -227,13 +219,9 @@ def _row(one: ColumnValue) -> dict[str, Any]:
 
 def _value(row: Mapping[str, Any]) -> ColumnValue:
     sizes = {
-        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"]))
-        for name in SIZES
-        if name in row
+        name: Measure(value=row[name], interval=interval(row[f"{name}_low"], row[f"{name}_high"])) for name in SIZES
     }
-    marks = ("mark", "finding", "slope_mark", "slope_finding")
-    stored = {name: row.get(name) for name in ("column", "n", "share", "accuracy", "confidence", *marks)}
-    stored = {name: value for name, value in stored.items() if value is not None or name not in _SLOPE}
+    stored = {name: row[name] for name in ("column", "n", "share", "accuracy", "confidence", "mark", "finding")}
     return ColumnValue.model_validate({**stored, **sizes, "condition": json.loads(row["condition"])})
 
 

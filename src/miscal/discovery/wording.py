@@ -31,7 +31,6 @@ def words_of(name: str) -> Vocabulary:
         probabilities=f"probabilities of {name}",
         rate=f"share of {name}",
         group_rate=f"the label is {safe} in {{}}",
-        two_levels=f"where it is {{}}, the label is {safe} in {{}}, and where it is {{}}, in {{}}",
         place="",
     )
 

@@ -300,9 +300,7 @@ def _worst_groups(
     asked = 2 * len(thresholds) * max(candidates, len(members), 1)
     level = SIGNIFICANCE / asked
     found: list[list[BrokenPromise]] = [[] for _ in thresholds]
-    # a group and its slope are two findings of the same rows
-    first = {inside.tobytes(): finding for finding, inside in reversed(list(enumerate(members)))}
-    for finding, inside in ((place, members[place]) for place in sorted(first.values())):
+    for finding, inside in enumerate(members):
         own, own_after = rows.take(inside), after.take(inside)
         for place, threshold in enumerate(thresholds):
             sides = []

@@ -19,7 +19,7 @@ from miscal.base.document import Measure
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.findings.conditions import Condition, described
 from miscal.findings.conditions.condition import numbers_of
-from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, slope_places
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, LedgerSettings, named_groups, value_cells
 from miscal.findings.ledger.bins import TrendRows
 from miscal.findings.ledger.scan import scan
 from miscal.findings.ledger.sizes import TestedGroup
@@ -71,8 +71,7 @@ class Stacked:
     def settings(self, base: LedgerSettings = LEDGER_DEFAULTS) -> LedgerSettings:
         """Adapt the settings of a ledger to rows of several models.
 
-        A group needs as many questions as it needs rows of one model, and what names questions names no groups. Slopes
-        are left out: they cost every other group its significance.
+        A group needs as many questions as it needs rows of one model, and what names questions names no groups.
         """
         group = self.rows.group
         per_question = 1.0 if group is None else len(group) / len(np.unique(group))
@@ -80,7 +79,6 @@ class Stacked:
             base,
             min_rows=int(np.ceil(base.min_rows * per_question)),
             identifier_share=base.identifier_share / per_question,
-            slope_share_of_error=0.0,
             pair_rows=int(np.ceil(base.pair_rows * per_question)),
             # wide strata of few rows were not compared with narrow ones for several models
             stratum_rows=base.stratum_width(len(self.rows)),
@@ -273,7 +271,7 @@ class _GroupsOfModels:
 
         Returns P-value of equal effects, and adjusted for all candidates, by the place of the group.
         """
-        candidates = list(dict.fromkeys([*shared, *slope_places(self.groups)]))
+        candidates = list(dict.fromkeys([*shared, *value_cells(self.groups)]))
         times = len(candidates) / (1 - SHARE_OF_SHARED)
         known = self._tested(candidates, shared)
         left = [place for place, p in known.items() if p * times <= LEDGER_DEFAULTS.significance]

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from miscal.base.document import Measure
 from miscal.base.number_wording import decimal, significant, units_and_rows
-from miscal.base.vocabulary import Vocabulary
-from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger import Finding
 from miscal.findings.ledger.ledger import UnitsNeeded
 from miscal.findings.ledger.sizes import NOT_KNOWN
-
-LITTLE = 0.25
-"""Share of the rise of accuracy of rows of equal confidence below which it is said to hardly rise. Not tuned."""
-HARDLY, LESS, MORE = "hardly rises", "rises less", "rises more"
-"""How the accuracy of a group follows its confidence."""
 
 
 def in_points(size: float, digits: int = 0) -> str:
@@ -75,46 +68,3 @@ def together_words(finding: Finding, findings: Sequence[Finding]) -> str:
     """Name the finding above without which a finding of a list does not show; empty where it shows by itself."""
     needed = finding.together_with
     return "" if needed is None else f", together with {findings[needed - 1].phrase}"
-
-
-def says(finding: Finding, words: Vocabulary) -> str:
-    """Say how far the accuracy of a group rises with its confidence, and how often it is right at two levels of it.
-
-    `finding`: a slope. Returns a clause: "accuracy hardly rises with confidence: of the answers given with 90 %
-    confidence, 61 % are right, and of those given with 60 %, 58 %".
-    """
-    lower, upper, much = finding.lower, finding.upper, how_much(finding)
-    so = f"{words.rate} {much} with {words.probability}{'' if much == HARDLY else ' than elsewhere'}"
-    if lower is None or upper is None:
-        return so
-    levels = (words.percent(share or 0.0) for one in (upper, lower) for share in (one.confidence, one.accuracy.value))
-    return f"{so}: {words.two_levels.format(*levels)}"
-
-
-def how_much(finding: Finding) -> str:
-    """Say whether the accuracy of a group hardly rises with its confidence, less than elsewhere, or more."""
-    lower, upper, slope = finding.lower, finding.upper, finding.effect == SLOPE
-    if lower is None or upper is None:
-        return MORE if finding.sign == "under" else LESS
-    rise, usual = (upper.accuracy.value or 0.0) - (lower.accuracy.value or 0.0), upper.expected - lower.expected
-    # the sign of a shift is none of its slope
-    if finding.sign == "under" if slope else rise > usual:
-        return MORE
-    return HARDLY if rise < LITTLE * usual else LESS
-
-
-def rises(difference: Measure, words: Vocabulary) -> str:
-    """Say how much less, or more, the rate of a group rises with its confidence.
-
-    Examples
-    --------
-    >>> from miscal.base.vocabulary import vocabulary
-    >>> rises(Measure(value=-0.21, interval=(-0.3, -0.1)), vocabulary("answer"))
-    'accuracy rises by 21 points less (10 to 30) from its lower to its upper third of confidence'
-    """
-    value = difference.value or 0.0
-    between = interval_of_size(value, difference.interval, words.digits)
-    return (
-        f"{words.rate} rises by {in_points(abs(value), words.digits)} {'less' if value < 0 else 'more'}"
-        f"{f' ({between})' if between else ''} from its lower to its upper third of {words.probability}"
-    )

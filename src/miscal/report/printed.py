@@ -10,8 +10,8 @@ from miscal.base.vocabulary import Vocabulary
 from miscal.data.column_reading import ColumnReading
 from miscal.discovery.summary import Summary
 from miscal.findings.conditions import Trend
-from miscal.findings.ledger import SLOPE, Finding
-from miscal.findings.verdict import fate_words, in_points, interval_of_size, rises, says, together_words
+from miscal.findings.ledger import Finding
+from miscal.findings.verdict import fate_words, in_points, interval_of_size, together_words
 from miscal.report.formatting import MINUS
 
 MOST_FINDINGS, MOST_CLASSES, MOST_COLUMNS = 5, 3, 20
@@ -23,17 +23,13 @@ Facts = list[tuple[str, str]]
 
 def finding_words(finding: Finding, words: Vocabulary, findings: Sequence[Finding]) -> str:
     """Say of a finding of a list how many rows it has, how far they are off and what the correction leaves of that."""
-    slope, left = finding.effect == SLOPE, ""
+    left = ""
     if finding.fate is not None:
-        after = rises(finding.after, words).replace(MINUS, "-") if slope else _more_often(finding.after, words)
+        after = _more_often(finding.after, words)
         left = f"; after the correction {after}: {fate_words(finding.fate, finding.units_needed)}"
-    if slope:
-        off = says(finding, words)
-    else:
-        rate = words.group_rate.format(words.percent(finding.accuracy))
-        ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
-        along = f"; {says(finding, words)}" if finding.curve else ""
-        off = f"{rate}, {_more_often(finding.before, words)} {words.than_equal_rows()}{ends}{along}"
+    rate = words.group_rate.format(words.percent(finding.accuracy))
+    ends = " at the lower end" if isinstance(finding.condition, Trend) else ""
+    off = f"{rate}, {_more_often(finding.before, words)} {words.than_equal_rows()}{ends}"
     return f"{finding.n:,} rows, {off}{together_words(finding, findings)}{left}"
 
 

@@ -23,7 +23,7 @@ from miscal.report.texts import begin, clean
 
 LONGEST = 36
 """Characters of a value that are printed."""
-HEADS = ("residual", "hidden", "after correction", "mark", "rise", "its mark")
+HEADS = ("residual", "hidden", "after correction", "mark")
 NOTE = (
     "Intervals are of one value at a time, at 95 %: where nothing is hidden, up to one in twenty excludes zero. The "
     "marks allow for all groups that were tested. What is explained differs by itself, but the findings account for it "
@@ -127,9 +127,7 @@ def _notes(table: ColumnTable) -> tuple[str, str]:
     columns = (
         f"Residual: {words.rate} minus {words.probability}, in points. {ratio}Hidden: how much more (+) or less (-) "
         f"often {words.of_rows('the rows')} {words.than_equal_rows()}; after correction: "
-        f"{words.than_equal_rows('corrected')}. Rise: how much more (+) or less (-) the {words.rate} of the rows rises "
-        f"from their lower to their upper third of {words.probability} than that of {words.equal_rows()}, had they the "
-        f"{words.rate} of these rows."
+        f"{words.than_equal_rows('corrected')}."
     )
     return columns, NOTE
 
@@ -147,7 +145,7 @@ def _cells(one: ColumnValue, words: Vocabulary, decimals: int) -> tuple[str, ...
         *(value, f"{one.n:,}", *rates),
         *([_ratio(one.observed_over_expected)] if words.ratio else []),
         *(_measured(size, decimals) for size in (one.residual, one.hidden, one.after)),
-        *(f"{one.told}{left}", _measured(one.slope, decimals), one.slope_told if one.slope_finding else ""),
+        f"{one.told}{left}",
     )
 
 
@@ -167,9 +165,9 @@ def _measured(size: Measure, decimals: int) -> str:
     return f"{points(size.value, decimals)} ({' to '.join(ends)})".replace(MINUS, "-")
 
 
-def _texts(n_columns: int) -> tuple[int, int, int]:
+def _texts(n_columns: int) -> tuple[int, int]:
     """Return the places of the columns that hold words."""
-    return 0, n_columns - 3, n_columns - 1
+    return 0, n_columns - 1
 
 
 # --- a class -------------------------------------------------------------------------------------------------------

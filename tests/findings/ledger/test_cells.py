@@ -9,7 +9,7 @@ from miscal.calibration.labelled_rows import LabelledRows
 from miscal.calibration.survey_design import SurveyDesign
 from miscal.data.counting import CellSource, Cut, Question, Sums, cell_of, lower_end, merged
 from miscal.data.relations import open_relation
-from miscal.findings.ledger import LedgerSettings, find, named_groups
+from miscal.findings.ledger import find, named_groups
 from miscal.findings.ledger.cells import CellPlan, CellTable, wide
 from miscal.findings.ledger.ledger import ledger_of
 
@@ -84,7 +84,6 @@ def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger
     every = find(rows, named_groups({name: frame[name].to_numpy().astype(object) for name in ("kind", "place")}))
 
     assert {one.description for one in every.findings} >= {"kind = a", "kind = b and place = x"}
-    assert "slope" in {one.effect for one in every.findings}
     assert_alike(cells.findings, every.findings)
     # what findings leave of what they account for is asked of rows alone
     left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}
@@ -93,17 +92,16 @@ def test_cells_and_rows_with_the_same_strata_and_candidates_give_the_same_ledger
 
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_cells_and_rows_in_groups_give_the_same_ledger(weight):
-    """Slopes have the effect of their group, which only rows tell better: they are left out."""
     frame = planted(7)
     rng = np.random.default_rng(7)
     day = rng.integers(0, 400, N)
     y = np.where(rng.random(N) < 0.1, rng.integers(0, 2, 400)[day], frame["y"].to_numpy())
     frame = frame.with_columns(day=pl.Series(day), y=pl.Series(y))
-    f, y, settings = frame["f"].to_numpy(), y.astype(float), LedgerSettings(slope_share_of_error=0.0)
+    f, y = frame["f"].to_numpy(), y.astype(float)
     begins = begins_of(f, 40)
     cuts = Cut("kind", "text", KINDS), Cut("place", "text", PLACES)
     plan, asked = CellPlan(cuts, (tuple(map(wide, cuts)),)), source(frame, begins, cuts, weight, group="day")
-    cells = ledger_of(CellTable(plan, asked, settings, units=True), settings=settings)
+    cells = ledger_of(CellTable(plan, asked, units=True))
 
     stratum = np.searchsorted(begins, cells_of(f), "right")
     mass = np.ones(N) if weight is None else frame[weight].to_numpy()
@@ -112,7 +110,7 @@ def test_cells_and_rows_in_groups_give_the_same_ledger(weight):
     assert design.correlation > 0
     rows = LabelledRows(y, f, rate, stratum=stratum, design=design)
     columns = {name: frame[name].to_numpy().astype(object) for name in ("kind", "place")}
-    every = find(rows, named_groups(columns), settings=settings)
+    every = find(rows, named_groups(columns))
     assert every.findings
     assert_alike(cells.findings, every.findings)
     left = {"conditional": every.values[0].conditional, "mark": "", "finding": None}

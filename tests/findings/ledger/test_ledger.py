@@ -215,7 +215,7 @@ def test_the_variance_is_that_of_permutations_within_strata():
         shuffled = order[np.lexsort((rng.random(400), stratum[order]))]
         residual = np.empty(400)
         residual[order] = centred_residual[shuffled]
-        totals.append(block.columns.sums(residual))
+        totals.append(groups.tested.sums(residual))
     assert np.var(totals, axis=0) == pytest.approx(one.variance, rel=0.2)
 
 

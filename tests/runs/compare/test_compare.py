@@ -15,7 +15,6 @@ from miscal.data.triples import Triples
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.run import RunContent
 from miscal.findings.conditions import Value
-from miscal.findings.ledger import SHIFT, SLOPE
 from miscal.findings.ledger.scan import cut_into_strata
 from miscal.runs.compare.compared_rows import Match, RunRows, Side, Sides, match_rows, sides_of
 from miscal.runs.compare.comparison import LOWER_IS_BETTER, SPARE, RunComparison, _of_rows, beside, judged
@@ -169,23 +168,13 @@ def test_where_both_fail_alike_is_said():
     rate = f - 0.35 * (kind == "film")
     one, two = (rows_of(name, rng.random(n) < rate, f, X, kind) for name in ("one", "two"))
     # as both ledgers would have it
-    film = SimpleNamespace(
-        description="kind = film", effect=SHIFT, condition=Value("kind", "film", "text"), columns=("kind",)
-    )
+    film = SimpleNamespace(description="kind = film", condition=Value("kind", "film", "text"), columns=("kind",))
     one.run.summary.findings = two.run.summary.findings = (film,)
     pair = compare_rows(one, two)
     assert [(group.description, group.both, group.found_in) for group in pair.groups] == [
         ("kind = film", "over", ("a", "b"))
     ]
     assert pair.differences == ()
-
-
-def test_slopes_are_left_to_the_pages_of_the_runs():
-    one, two = world(n=400)
-    film = Value("kind", "film", "text")
-    one.run.summary.findings = (SimpleNamespace(description=film.words, effect=SLOPE, condition=film),)
-    pair = compare_rows(one, two)
-    assert pair.groups == pair.not_found == ()
 
 
 def test_two_sets_are_compared_as_two_samples():

@@ -22,12 +22,12 @@ PARTS = {"probability": "risk", "event": "late", "columns": "carrier,region,hour
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """A value, an interval, a pair, a slope and days that differ, with weights."""
+    """A value, an interval, a pair and days that differ, with weights."""
     rng = np.random.default_rng(0)
     carrier, region = rng.choice(list("abcdef"), ROWS), rng.choice(["north", "south", "west"], ROWS)
     hour, age, day = rng.integers(0, 24, ROWS), rng.normal(50, 15, ROWS), rng.integers(0, 400, ROWS)
     risk = rng.beta(2, 3, ROWS)
-    odds = logit(risk) * np.where(region == "west", 0.4, 1.0) + rng.normal(0, 0.2, 400)[day]
+    odds = logit(risk) + rng.normal(0, 0.2, 400)[day]
     odds += 0.6 * (carrier == "b") + 0.8 * ((carrier == "c") & (region == "south")) + 0.5 * ((hour > 5) & (hour < 10))
     frame = pl.DataFrame(
         {

@@ -49,11 +49,9 @@ def table(seed=0, n=2_000):
 def test_conditions_are_cells_of_columns(condition):
     rows = table().with_columns(pl.when(pl.int_range(pl.len()) % 9 == 0).then(None).otherwise("kind").alias("kind"))
     columns = {name: rows[name].to_numpy() for name in ("hour", "age", "day")}
-    found = _shifted(
-        1, condition, "shift", Frame(len(rows), columns | {"kind": np.array(rows["kind"].to_list(), object)})
-    )
+    found = _shifted(1, condition, Frame(len(rows), columns | {"kind": np.array(rows["kind"].to_list(), object)}))
     shift = ScanShift(
-        finding=1, effect="trend" if found.scores else "shift", size=1.0, error=0.1, cells=found.member.cells,
+        finding=1, size=1.0, error=0.1, cells=found.member.cells,
         columns=tuple(map(_column, found.member.cuts)), others=found.member.others, scores=found.scores,
     )  # fmt: skip
     written = ScanCorrection(
@@ -73,7 +71,7 @@ def test_conditions_are_cells_of_columns(condition):
 
 def test_parts_of_dates_have_no_expression():
     frame = Frame(2, {"day": np.array(["2024-01-01", "2024-06-01"], "datetime64[D]")})
-    assert _shifted(1, Cycle("day", "month", 0, 2), "shift", frame) is None
+    assert _shifted(1, Cycle("day", "month", 0, 2), frame) is None
 
 
 @pytest.mark.whole

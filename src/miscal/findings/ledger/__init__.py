@@ -1,12 +1,10 @@
 """The ledger of findings: which groups of rows are right more or less often than rows of equal confidence.
 
-Or in which of them the confidence says less, or more, than in others (`slopes`).
-
 Groups are named (`groups`) or clustered (`clusters`) before any outcome is seen, and tested together (`scan`); the ends
 of an estimated hidden field are tested given those (`cuts`). What is found is described (`describe`, `ledger`).
 """
 
-from miscal.findings.ledger.blocks import slope_places
+from miscal.findings.ledger.blocks import value_cells
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
 from miscal.findings.ledger.groups import (
@@ -19,7 +17,6 @@ from miscal.findings.ledger.groups import (
 )
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.slopes import SHIFT, SLOPE
 from miscal.findings.ledger.values import ColumnValue, value_words
 
 __all__ = [
@@ -29,8 +26,6 @@ __all__ = [
     "FOUND",
     "LEDGER_DEFAULTS",
     "NAMED",
-    "SHIFT",
-    "SLOPE",
     "ColumnValue",
     "Finding",
     "FindingsMethod",
@@ -44,7 +39,7 @@ __all__ = [
     "named_groups",
     "number_of_cuts",
     "readable",
-    "slope_places",
+    "value_cells",
     "value_words",
     "with_clusters",
     "with_features",

@@ -17,8 +17,7 @@ from miscal.calibration.survey_design import SurveyDesign, equal_parts
 from miscal.findings.ledger.exact import Strata, cut_into_strata
 from miscal.findings.ledger.groups import Groups
 from miscal.findings.ledger.membership import SideBySide
-from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.slopes import SlopeColumns, score_of, slope_columns
+from miscal.findings.ledger.settings import LedgerSettings
 
 
 class Split(NamedTuple):
@@ -134,14 +133,6 @@ class UnitDesign(SurveyDesign):
         return np.where(known > 0, self._effect(base, together, seen, base, groups), 1.0)
 
 
-def slope_places(groups: Groups, settings: LedgerSettings = LEDGER_DEFAULTS) -> list[int]:
-    """Places of the groups whose slopes are candidates: values and bins of columns, and their missing values.
-
-    Intervals, pairs and terms are many, and would cost every value its significance; clusters are described by values.
-    """
-    return value_cells(groups) if settings.slope_share_of_error > 0 else []
-
-
 def value_cells(groups: Groups) -> list[int]:
     """List the groups that are a value or a bin of a column."""
     cells = [cell for part in groups.columns for cell in part.cells]
@@ -151,59 +142,38 @@ def value_cells(groups: Groups) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows in strata, with the columns of their groups and of the slopes of some of these, in this order."""
+    """Rows in strata, with their groups."""
 
     rows: LabelledRows
     groups: Groups
     strata: Strata
-    slope: SlopeColumns
-    columns: SideBySide
-
-    @classmethod
-    def of(cls, rows: LabelledRows, groups: Groups, stratum: np.ndarray, places: Sequence[int]) -> Block:
-        """Cut slopes of the groups at some places."""
-        strata = Strata.of_rows(rows, stratum)
-        totals = strata.sums(groups.member, rows.residual)
-        slope = slope_columns(rows, groups, places, strata, totals)
-        return cls(rows, groups, strata, slope, groups.tested.beside(slope.columns))
 
     def again(self, rows: LabelledRows, groups: Groups) -> Block:
         """Return the same candidates among other cells of the same rows, whose outcomes are not told apart."""
         if rows is self.rows:
             return self
-        columns = groups.tested.beside(self.slope.among(rows, groups))
         # how much residuals vary is known of the strata
         scatter = np.zeros(self.strata.many)
         scatter[self.strata.stratum] = self.strata.scatter
         strata = Strata(rows.stratum, rows.mass, scatter[rows.stratum], rows.squared_mass)
-        return Block(rows, groups, strata, self.slope, columns)
-
-    def levels(self) -> np.ndarray:
-        """Return what the level of its group adds to the sum of each candidate: 0 but of slopes."""
-        first, found = len(self.groups), np.zeros(len(self.columns))
-        for one, level in enumerate(self.slope.levels, start=first):
-            found[one] = level.adds(self.strata.factors_at(*self.columns.stored(one)))
-        return found
+        return Block(rows, groups, strata)
 
     def effects(self) -> np.ndarray:
         """Design effect of each candidate."""
         rows = self.rows
         if rows.design is None:
-            return np.ones(len(self.columns))
+            return np.ones(len(self.groups))
         if isinstance(rows.design, UnitDesign):
             known = self.groups.tested.squared_sums(rows.squared_mass * rows.variance)
-            found = rows.design.effects(known, rows.n)
-            # what is summed by unit tells no strata: a slope has the effect of its group
-            return np.r_[found, found[self.slope.groups]]
-        return rows.design.design_effects(self.columns, rows.mass * rows.residual, rows.mass**2 * rows.variance)
+            return rows.design.effects(known, rows.n)
+        return rows.design.design_effects(self.groups.tested, rows.mass * rows.residual, rows.mass**2 * rows.variance)
 
 
 class Candidates:
-    """The sums that groups and slopes are tested by: all groups of all blocks, then the slopes of some of them.
+    """The sums that groups are tested by, of all blocks.
 
-    `of`, int (m,): the group of each candidate. `part, local`, int (m,): its block, and its place among the columns
-    there. `total, variance`: of its sum where nothing is hidden. `level`: what the level of its group adds to the sum
-    of a slope. `effect`: its design effect. `counts`: its rows.
+    `part, local`, int (m,): the block of each, and its place there. `total, variance`: of its sum where nothing is
+    hidden. `effect`: its design effect. `counts`: its rows.
     """
 
     def __init__(self, table: Table, seed: int, settings: LedgerSettings) -> None:
@@ -211,39 +181,22 @@ class Candidates:
         self.rng = np.random.default_rng((seed, 31))
         self.blocks = [self._block(rows, own) for rows, own in table.parts]
         sizes = [len(one.groups) for one in self.blocks]
-        first = np.cumsum([0, *sizes])
-        slopes = [one.slope.groups + start for one, start in zip(self.blocks, first.tolist(), strict=False)]
-        groups = self.groups
-        self.of = np.r_[np.arange(len(groups)), *slopes].astype(int)
-        self.is_slope = np.arange(len(self.of)) >= len(groups)
-        self.slope_of = {group: len(groups) + at for at, group in enumerate(self.of[len(groups) :].tolist())}
-        # block of each candidate, and its place among the columns there
-        self.part = np.repeat(np.arange(len(sizes)), sizes)[self.of]
-        within = [n + np.arange(len(some)) for n, some in zip(sizes, slopes, strict=True)]
-        self.local = np.r_[np.arange(len(groups)) - np.repeat(first[:-1], sizes), *within].astype(int)
-        starts = np.cumsum([0, *(len(one.columns) for one in self.blocks)])
-        self.order = starts[self.part] + self.local
-        self.level = self._gathered([one.levels() for one in self.blocks])
-        sums = [one.strata.sums(one.columns, one.rows.residual) for one in self.blocks]
-        self.total = self._gathered(sums) - self.level
-        self.variance = self._gathered([one.strata.variances(one.columns) for one in self.blocks])
-        self.effect = self._gathered([one.effects() for one in self.blocks])
+        self.part = np.repeat(np.arange(len(sizes)), sizes)
+        self.local = np.concatenate([np.arange(size) for size in sizes])
+        self.total = np.concatenate([one.strata.sums(one.groups.tested, one.rows.residual) for one in self.blocks])
+        self.variance = np.concatenate([one.strata.variances(one.groups.tested) for one in self.blocks])
+        self.effect = np.concatenate([one.effects() for one in self.blocks])
         counts = [one.groups.member.sums(one.rows.counts) for one in self.blocks]
-        self.counts = np.concatenate(counts).round().astype(np.int64)[self.of]
-        self.recentred = np.concatenate([one.slope.recentred for one in self.blocks])
+        self.counts = np.concatenate(counts).round().astype(np.int64)
 
     def _block(self, rows: LabelledRows, groups: Groups) -> Block:
         stratum = rows.stratum
         if stratum is None:
             stratum = cut_into_strata(rows.confidence, self._width(rows), self.rng, rows.part)
-        return Block.of(rows, groups, stratum, slope_places(groups, self.settings))
+        return Block(rows, groups, Strata.of_rows(rows, stratum))
 
     def _width(self, rows: LabelledRows) -> int:
         return self.settings.stratum_rows * rows.rows_per_unit
-
-    def _gathered(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Put numbers of the columns of each block in the order of the candidates."""
-        return np.concatenate(parts)[self.order]
 
     def _beside(self, group: int) -> list[tuple[Block, Split]]:
         """Return every block with a group told from others."""
@@ -254,33 +207,19 @@ class Candidates:
         """Return rows of which the groups of some candidates are known, the first of them in its own block if alone."""
         own = self.blocks[self.part[candidates[0]]]
         if len(candidates) == 1:
-            return own.rows, own.strata, [split_of(own.groups, int(self.local[self.of[candidates[0]]]))]
-        rows, splits = self.table.together([int(self.of[one]) for one in candidates])
+            return own.rows, own.strata, [split_of(own.groups, int(self.local[candidates[0]]))]
+        rows, splits = self.table.together([int(one) for one in candidates])
         return rows, own.strata if rows is own.rows else Strata.of_rows(rows, rows.stratum), splits
-
-    def _numbers(self, candidate: int, rows: LabelledRows, split: Split) -> np.ndarray:
-        """Return the column of a candidate among some rows."""
-        if not self.is_slope[candidate]:
-            return split.tested
-        centre = self.blocks[self.part[candidate]].slope.centres[self._slope_place(candidate)]
-        return np.where(split.inside, score_of(rows.level, rows.count) - centre, 0.0)
-
-    def _slope_place(self, candidate: int) -> int:
-        """Place of a slope among those of its block."""
-        return int(self.local[candidate]) - len(self.blocks[self.part[candidate]].groups)
 
     def _overlaps(self, candidate: int) -> np.ndarray:
         """Jaccard index of the rows of a candidate and those of every other, (m,)."""
-        beside = self._beside(self.of[candidate])
+        beside = self._beside(candidate)
         shared = [block.groups.member.sums(block.rows.counts * split.inside) for block, split in beside]
-        shared = np.concatenate(shared)[self.of]
+        shared = np.concatenate(shared)
         return shared / (self.counts + self.counts[candidate] - shared)
 
     def _covariances(self, candidate: int) -> np.ndarray:
         """Covariance of a candidate with every other, (m,)."""
-        return self._gathered(
-            [
-                block.strata.covariances(block.columns, self._numbers(candidate, block.rows, split))
-                for block, split in self._beside(self.of[candidate])
-            ]
+        return np.concatenate(
+            [block.strata.covariances(block.groups.tested, split.tested) for block, split in self._beside(candidate)]
         )

@@ -26,14 +26,13 @@ from miscal.findings.ledger.blocks import Split, UnitDesign
 from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
 from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
-from miscal.findings.ledger.slopes import score_of
 
 Ask = Callable[[Question], pl.DataFrame]
 """Counts rows: a row for each combination of the keys of a question, with sums."""
 MOST_PAIRS = 8
 """Pairs of columns at most, those that differ most, that are counted with their strata: each finding asks for them."""
 _WIDE = 4
-"""Bins that are one in the table of a column, in pairs and in slopes."""
+"""Bins that are one in the table of a column and in pairs."""
 
 
 @dataclass(frozen=True)
@@ -374,7 +373,8 @@ def _trend(bins: Bins, count: np.ndarray) -> TrendRows | None:
         return None
     low, high = (int(np.argmin(np.abs(below - share))) for share in (1 / 3, 2 / 3))
     score = np.zeros(len(count))
-    score[known] = score_of(bins.codes[known].astype(np.float64), count[known]) - 0.5
+    midranks = (np.cumsum(rows) - rows / 2) / rows.sum()
+    score[known] = midranks[bins.codes[known]] - 0.5
     ends = [written(float(bins.inner[k]), True) if bins.date else float(bins.inner[k]) for k in (high, low)]
     condition = Trend(bins.column, ends[0], ends[1], bins.whole)
     return TrendRows(condition, bins.codes > high, known & (bins.codes <= low), score)

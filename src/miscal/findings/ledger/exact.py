@@ -1,8 +1,8 @@
 """Strata of near-equal confidence: sums of residuals under permutations within them, and exact tests.
 
-A column b has a number for each row: 1 for the rows of a group and 0 for others, or, for its slope, how far the
-confidence of each of its rows lies from that of the group. Its sum is T = sum over rows of w_i b~_i e_i, where e is the
-residual, w how much a row counts, and b~ is b less its weighted mean in the stratum.
+A column b has a number for each row: 1 for the rows of a group and 0 for others, or the score of a trend. Its sum is
+T = sum over rows of w_i b~_i e_i, where e is the residual, w how much a row counts, and b~ is b less its weighted mean
+in the stratum.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
 from miscal.calibration.labelled_rows import LabelledRows
@@ -22,11 +21,6 @@ from miscal.findings.ledger.membership import Columns
 _RAREST = 1e-3
 _MOST_PATTERNS = 60
 """Groups distinguished at most: their membership is written in the bits of a 64-bit integer."""
-_SCORE_STEPS = 10
-"""Steps on either side of 0 that the scores of strata are rounded to, so that their sum has a law on a grid. The
-correlation of rounded and unrounded scores is above 0.99; the cost grows with the steps."""
-_FARTHEST = 15.0
-"""Shift in log-odds by which every chance is 0 or 1 for all practical purposes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,18 +77,6 @@ class Strata:
     def many(self) -> int:
         """Number of strata, s."""
         return len(self.total)
-
-    def factors_at(self, rows: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Return the factors of some rows (k,) in the sum of a column that is 0 in all other rows, (k,).
-
-        Examples
-        --------
-        >>> strata = Strata(np.array([0, 0, 1]), np.ones(3), np.ones(3), np.ones(3))
-        >>> strata.factors_at(np.array([0]), np.array([1.0])).tolist(), strata.factors(np.array([1.0, 0, 0])).tolist()
-        ([0.5], [0.5, -0.5, 0.0])
-        """
-        at, mass = self.stratum[rows], self.mass[rows]
-        return mass * (numbers - (np.bincount(at, mass * numbers, minlength=self.many) / self.total)[at])
 
     def factors(self, column: np.ndarray) -> np.ndarray:
         """Return what each residual is multiplied by in the sum of a column, (n,)."""
@@ -270,99 +252,12 @@ def law_of_right(
     >>> law.round(3).tolist(), seen
     ([0.167, 0.667, 0.167], 2)
     """
-    laws, both, _ = _laws(correct, inside, stratum, expected, count)
+    laws, both = _laws(correct, inside, stratum, expected, count)
     law, observed = np.ones(1), 0
     for (low, probabilities), seen in zip(laws, both, strict=True):
         law = np.convolve(law, probabilities)
         observed += int(seen) - low
     return law, observed
-
-
-def exact_slope_p_value(
-    correct: np.ndarray,
-    inside: np.ndarray,
-    stratum: np.ndarray,
-    score: np.ndarray,
-    sign: float,
-    expected: np.ndarray | None = None,
-    count: np.ndarray | None = None,
-) -> float:
-    """Test of a slope by the law of the sum over strata of score times right answers in the group.
-
-    The numbers of right answers have the laws of :func:`law_of_right`, tilted by one odds ratio for all strata: that at
-    which their sum is expected to be as large as it is. Scores are centred, so that their sum with the numbers is
-    uncorrelated with that of the numbers, and rounded to a grid. It stands for the exact conditional test of one odds
-    ratio against a trend (Zelen, Biometrika 58, 1971), whose law on two grids costs too much.
-
-    `correct`, (n,). `inside`, bool (n,). `stratum`, int (n,). `score`, float64 (n,): of which the mean over the rows of
-    the group in a stratum counts. `sign`: direction of the slope. `expected`, (n,): chance of being right where nothing
-    is hidden. Returns twice the tail in the direction of the sign, in (0, 1]; 1 where the strata can show no slope.
-
-    Examples
-    --------
-    >>> y, inside = np.tile([1.0, 1, 0, 0], 2), np.array([True, True, False, False, False, False, True, True])
-    >>> round(exact_slope_p_value(y, inside, np.arange(8) // 4, np.arange(8) // 4, -1.0), 3)
-    0.056
-    """
-    number_of = np.ones(len(stratum)) if count is None else count
-    laws, both, telling = _laws(correct, inside, stratum, expected, count)
-    if len(laws) < 2:
-        return 1.0
-    number, chance = _padded(laws)
-    total = float(both.sum())
-    if not number[:, 0].sum() < total < number.max(1).sum():
-        return 1.0
-    mean = lambda shift: float(np.sum(number * _tilted(number, chance, shift)))  # noqa: E731
-    chance = _tilted(number, chance, brentq(lambda shift: mean(shift) - total, -_FARTHEST, _FARTHEST, xtol=1e-6))
-    variance = np.sum(number**2 * chance, 1) - np.sum(number * chance, 1) ** 2
-    members = np.bincount(stratum, inside * number_of)[telling]
-    centre = np.bincount(stratum, inside * score * number_of)[telling] / members
-    centre = centre - variance @ centre / variance.sum()
-    steps = np.round(centre * _SCORE_STEPS / max(np.abs(centre).max(), np.finfo(float).tiny)).astype(int)
-    law, origin = _law_of_scores(number.astype(int), chance, steps)
-    seen = int(steps @ both.astype(int)) - origin
-    tail = law[: seen + 1].sum() if sign < 0 else law[seen:].sum()
-    return float(np.clip(2 * tail, np.finfo(float).tiny, 1.0))
-
-
-def _padded(laws: list[tuple[int, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers and their probabilities, a row for each stratum; the last number is repeated with probability 0."""
-    most = max(len(law) for _, law in laws)
-    number, chance = np.zeros((len(laws), most)), np.zeros((len(laws), most))
-    for place, (low, law) in enumerate(laws):
-        number[place] = low + np.minimum(np.arange(most), len(law) - 1)
-        chance[place, : len(law)] = law
-    return number, chance
-
-
-def _tilted(number: np.ndarray, chance: np.ndarray, shift: float) -> np.ndarray:
-    """Multiply the odds of a number k by exp(k times shift).
-
-    Examples
-    --------
-    >>> _tilted(np.array([[0.0, 500.0, 1000.0]]), np.array([[1e-300, 1.0, 0.0]]), 15.0).tolist()
-    [[0.0, 1.0, 0.0]]
-    """
-    with np.errstate(divide="ignore"):
-        # the law of a large stratum may be 0 where the factor is largest
-        odds = np.log(chance) + shift * number
-    tilted = np.exp(odds - odds.max(1, keepdims=True))
-    return tilted / tilted.sum(1, keepdims=True)
-
-
-def _law_of_scores(number: np.ndarray, chance: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, int]:
-    """Law of the sum of steps times numbers, and the sum at its first entry."""
-    law, origin = np.ones(1), 0
-    for values, probabilities, step in zip(number, chance, steps.tolist(), strict=True):
-        if step == 0:
-            continue
-        values, probabilities = values[probabilities > 0] * step, probabilities[probabilities > 0]
-        low = int(values.min())
-        wider = np.zeros(len(law) + int(values.max()) - low)
-        for value, probability in zip((values - low).tolist(), probabilities.tolist(), strict=True):
-            wider[value : value + len(law)] += probability * law
-        law, origin = wider, origin + low
-    return law, origin
 
 
 def _laws(
@@ -371,8 +266,8 @@ def _laws(
     stratum: np.ndarray,
     expected: np.ndarray | None,
     count: np.ndarray | None = None,
-) -> tuple[list[tuple[int, np.ndarray]], np.ndarray, np.ndarray]:
-    """Laws of the number of right answers in the group of each telling stratum, the numbers seen, and which tell."""
+) -> tuple[list[tuple[int, np.ndarray]], np.ndarray]:
+    """Laws of the number of right answers in the group of each telling stratum, and the numbers seen."""
     inside = inside.astype(bool)
     each = np.ones(len(stratum)) if count is None else count
     rows, right, members = (np.bincount(stratum, each * some) for some in (1.0, correct, inside))
@@ -380,10 +275,10 @@ def _laws(
     both = np.bincount(stratum, each * correct * inside)[telling]
     margins = (margin[telling].astype(int) for margin in (rows, right, members))
     if expected is None:
-        return [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)], both, telling
+        return [_hypergeometric(*map(int, one)) for one in zip(*margins, strict=True)], both
     kept = telling[stratum]
     place = (np.cumsum(telling) - 1)[stratum[kept]]
-    return list(_conditional(expected[kept], inside[kept], place, *margins)), both, telling
+    return list(_conditional(expected[kept], inside[kept], place, *margins)), both
 
 
 @lru_cache(maxsize=4096)

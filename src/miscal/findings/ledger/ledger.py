@@ -29,9 +29,9 @@ from miscal.findings.ledger.sizes import (
     fate_of,
     hidden_size,
     holds_zero,
+    left_between,
     left_by,
 )
-from miscal.findings.ledger.slopes import SHIFT, SLOPE, ConfidenceBin, bins_of, left_between, slope_left
 from miscal.findings.ledger.values import ColumnValue, column_values
 from miscal.findings.residuals import observed_over_expected
 
@@ -42,8 +42,8 @@ _GIVEN_ABOVE = "each finding is tested given those above it"
 ADJUSTMENTS = {
     FAMILY_WISE: (
         "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
-        "slopes of values, a tenth of the rest for clusters of inputs, and of what is then left 85 % for values of "
-        f"columns, 7.5 % for pairs of two columns and 7.5 % for intervals and terms; {_GIVEN_ABOVE}"
+        "clusters of inputs, and of the rest 77 % for values of columns, 11.5 % for pairs of two columns and 11.5 % "
+        f"for intervals and terms; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
@@ -61,15 +61,13 @@ class UnitsNeeded(Part):
 
 
 class Finding(Part):
-    """A named group that is right more or less often than rows of equal confidence, or whose confidence says less.
+    """A named group that is right more or less often than rows of equal confidence.
 
     `description`: what its rows have in common, in words, written from the two values that follow.
     `condition`: what its rows have in common, as a value that says which rows of any table belong to it.
     `made_of`: other groups that its rows belong to, where its condition needs a description.
     `source`: ``"named"``: the group has its name by itself. ``"found"``: a cluster of similar inputs, fixed before any
         outcome was seen too, or an end of the estimated hidden field, learned from other rows.
-    `effect`: ``"shift"``: its rows are right more or less often than rows of equal confidence. ``"slope"``: its
-        confidence separates right from wrong less, or more, than that of other rows does.
     `columns`: the columns that define or describe it; ``"text"`` for the texts.
     `n`: its rows.
     `share`: of the evaluation rows, in (0, 1); of their weight where they count unequally, as all means over its rows.
@@ -79,48 +77,38 @@ class Finding(Part):
     `visible`: mean of E[y | f] - f over its rows: what a reliability diagram shows of them.
     `hidden`: mean of y - E[y | f] over its rows; negative where less often right than rows of equal confidence. Its
         interval allows for the choice of the group among many, and excludes 0 where the group, tested by itself, is
-        beyond the same cut; of a slope and a trend it is that of :func:`hidden_interval`.
+        beyond the same cut; of a trend it is that of :func:`hidden_interval`.
     `before`: the number by which the finding is reported, as `after` once confidences are corrected: `hidden`, but
-        of a slope how much more its accuracy rises along its confidences, and of a trend how much more often the rows
-        at its upper end are right than those at its lower end, each by itself.
+        of a trend how much more often the rows at its upper end are right than those at its lower end, by itself.
     `together_with`: where the interval of `before` holds 0: number, from 1, of the finding above it without which it
         does not show.
-    `conditional`: how much more often its rows are right than other rows of equal
-        confidence in the same findings above it, which `p_value` is of. Of a slope: how much more its accuracy rises
-        from the lower to the upper third of its confidences than that of rows of equal confidence, were they as often
-        right as the group. Of a trend: how much more often the rows at its upper end are right than those at its lower
-        end, beside such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
+    `conditional`: how much more often its rows are right than other rows of equal confidence in the same findings above
+        it, which `p_value` is of. Of a trend: how much more often the rows at its upper end are right than those at its
+        lower end, beside such rows. The interval excludes 0 where `p_adjusted` is below the level, and only there.
     `odds_ratio`: odds of being right over those of other rows of equal confidence (Mantel and Haenszel, 1959); None
         where no stratum compares them.
     `p_value, p_adjusted`: given the findings above it; and adjusted for all candidates. Two-sided; for an end of the
         hidden field one-sided, in the direction that the field says.
-    `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``. Of a
-        slope ``"over"`` where confidence says less: the surer, the more over-confident beside rows of equal confidence.
+    `sign`: ``"over"``: less often right than rows of equal confidence, so over-confident beside them; ``"under"``.
     `explained`: no estimate of it is good enough.
     `aliases`: other candidates of nearly the same rows, in words.
     `alias_conditions`: the same as values.
     `rows`: the most telling rows, by their number in the source: where over, those of outcome 0, the surest first;
-        where under, those of outcome 1, the least sure first. Of a slope only where confidence says less. A row that a
-        finding above it names is passed over.
+        where under, those of outcome 1, the least sure first. A row that a finding above it names is passed over.
     `p_given`: of a value of a column that is accounted for: its p-value given the findings (1 where these explain all
         of it and more), while `p_value` and `p_adjusted` are by itself. None for a finding.
     `after`: what a correction leaves of `hidden`: mean of y - E[y | corrected confidence] over its rows, with the 95 %
-        interval of this one group, which does not allow for its choice. Of a slope: that mean over the upper third of
-        its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two ends of
-        its column. Undefined where no correction was given.
+        interval of this one group, which does not allow for its choice. Of a trend: that mean over its upper end
+        less that over its lower end. Undefined where no correction was given.
     `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
     `units_needed`: where its fate is not known: of so many units of the group, the interval of `after` would be short
         enough.
-    `lower, upper`: of a slope, and of a shift whose rows have a slope beyond the cut, too: the lower and the upper
-        third of its rows by their confidence.
-    `curve`: of the same: up to six bins of about as many rows each, by rising confidence.
     """
 
     description: Text
     condition: Stored
     made_of: Composition | None = None
     source: str
-    effect: str = SHIFT
     columns: tuple[Text, ...]
     n: NonNegativeInt
     share: FiniteFloat
@@ -145,9 +133,6 @@ class Finding(Part):
     after: Measure = Measure(value=None)
     fate: str | None = None
     units_needed: UnitsNeeded | None = None
-    lower: ConfidenceBin | None = None
-    upper: ConfidenceBin | None = None
-    curve: tuple[ConfidenceBin, ...] = ()
 
     @property
     def phrase(self) -> str:
@@ -302,7 +287,7 @@ def ledger_of(
             numbers = _measured(replace(cut, needs=needs), cut.rows, rows, corrected, stratum, telling, settings)
             findings.append(Finding(source=FOUND, **words, **numbers))
             members.append(cut.rows)
-    named = {(other, one.effect) for one in chosen for other in one.aliases}
+    named = {other for one in chosen for other in one.aliases}
     accounted = [
         Finding(
             source=NAMED,
@@ -310,7 +295,7 @@ def ledger_of(
             **measured(one, one.group),
         )
         for one in alone
-        if groups.kinds[one.group] == VALUE and (one.group, one.effect) not in named
+        if groups.kinds[one.group] == VALUE and one.group not in named
     ]
     values = column_values(table, corrected, scanned, settings)
     return Ledger(tuple(findings), tuple(accounted), values, tuple(members))
@@ -343,29 +328,21 @@ def _measured(
     trend: TrendRows | None = None,
 ) -> dict[str, Any]:
     """Return the numbers of a finding."""
-    group = tested if isinstance(tested, TestedGroup) else None
-    own, slope = rows.take(inside), group is not None and group.effect == SLOPE
+    own = rows.take(inside)
     accuracy, sure, rate = (average(values, own.weight) for values in (own.correct, own.confidence, own.expected))
     sign = "over" if tested.z < 0 else "under"
     hidden = hidden_size(own, tested.level)
-    if not slope and trend is None and tested.own.interval is not None:
+    if trend is None and tested.own.interval is not None:
         low, high = tested.own.interval
         hidden = Measure(value=hidden.value, interval=(min(low, hidden.value), max(high, hidden.value)))
-    before = tested.own if slope or trend is not None else hidden
+    before = hidden if trend is None else tested.own
     if corrected is not None and trend is not None:
         left = left_between(corrected, trend.lower, trend.upper, settings.significance)
-    elif slope:
-        left = slope_left(corrected, inside, rows.confidence, settings.significance)
     else:
         left = left_by(corrected, inside, settings.significance)
     after = allowing_for_choice(left, tested.shrinkage, tested.z)
     fate, needed = fate_of(before, after, own.n)
-    curve = {}
-    if slope or (group is not None and group.twin is not None):
-        (lower, upper), bins = bins_of(own, settings.significance)
-        curve = {"lower": lower, "upper": upper, "curve": bins}
     return {
-        "effect": SLOPE if slope else SHIFT,
         "n": own.n,
         "share": average(inside, rows.weight),
         "accuracy": accuracy,
@@ -384,9 +361,8 @@ def _measured(
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,
         "sign": sign,
-        "rows": () if slope and sign == "under" else telling.of(inside, sign),
+        "rows": telling.of(inside, sign),
         "p_given": tested.p_given,
-        **curve,
     }
 
 

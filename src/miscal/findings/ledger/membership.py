@@ -3,8 +3,8 @@
 A group has 1 for each of its rows and 0 for others. A table of 200,000 rows and forty columns has thousands of groups
 with a hundred million rows in all, so that how they are held decides what a run costs. Ranges of the bins of a column
 are held by the bin of each row: the sums of a few dozen bins, added up one after the other, are those of hundreds of
-ranges; pairs of values by the codes of two columns. Other groups are lists of their rows, in 4 bytes each. Trends and
-slopes have numbers of their own.
+ranges; pairs of values by the codes of two columns. Other groups are lists of their rows, in 4 bytes each. Trends have
+numbers of their own.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ class BinRanges:
 
 @dataclass(frozen=True, eq=False)
 class Numbers(_Listed):
-    """Columns with numbers of their own: trends and slopes.
+    """Columns with numbers of their own: trends.
 
     `matrix`, float64 (n, m).
     """

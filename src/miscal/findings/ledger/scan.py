@@ -21,10 +21,6 @@ accounts for it. Of the intervals of one column no two are chosen that share row
 
 A trend along a column is one candidate, tested by midranks in place of 0 and 1 (`trends`); it stands among values.
 
-For every value of a column its slope is one more candidate (`slopes`), of all values together with a tenth of the error
-of named groups. It is a column of the same algebra, chosen and projected out as a group is. A slope and a shift of the
-same rows are one finding: the shift, with its slope.
-
 A small p-value is recomputed by the law of the number of right answers in the group given the number in each stratum of
 near-equal confidence and equal membership of the groups chosen (`exact`): a normal law is too sure where nearly all
 rows of a stratum are right. A candidate that this refuses is tried again once another group has been chosen.
@@ -46,7 +42,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -62,7 +57,6 @@ from miscal.findings.ledger.exact import (
     crossed,
     cut_into_strata,
     exact_p_value,
-    exact_slope_p_value,
     strata_within,
 )
 from miscal.findings.ledger.groups import (
@@ -87,13 +81,10 @@ from miscal.findings.ledger.sizes import (
     sum_p_value,
     trend_size,
 )
-from miscal.findings.ledger.slopes import SHIFT, SLOPE, level_of, score_of, slope_size
 
 _NO_VARIANCE = 1e-9
 _WIDE = 50
 """Rows of a stratum that tells which share of the rows of a confidence a group is. Not tuned."""
-_VARIANCE_OF_SCORES = 1e-6
-"""Of ranks that are all but equal, beside a group's own: rounding leaves so much of a slope that there is none of."""
 
 
 def scan(
@@ -128,36 +119,31 @@ def scan_table(table: Table, *, seed: int, error: float, settings: LedgerSetting
     if len(table.groups) == 0:
         return Scanned()
     found = _Scan(table, seed, settings, error)
-    slopes = found.slopes()
     found.choose()
     alone = tuple(found.alone())
     # the last first: what cells tell of all of them, they tell of some
     chosen = [found.by_itself(place) for place in reversed(range(len(found.found)))]
-    return Scanned(tuple(reversed(chosen)), alone, slopes)
+    return Scanned(tuple(reversed(chosen)), alone)
 
 
 class _Scan(Candidates):
     def __init__(self, table: Table, seed: int, settings: LedgerSettings, error: float) -> None:
         super().__init__(table, seed, settings)
-        self.usable = self.variance > _NO_VARIANCE * np.where(self.is_slope, _VARIANCE_OF_SCORES, 1.0)
+        self.usable = self.variance > _NO_VARIANCE
         self.chosen: list[int] = []
         self.found: list[TestedGroup] = []
-        self.place: list[int] = []  # among those found, of each chosen candidate
         self.described: dict[int, bool] = {}
-        self.overlapping = np.zeros(len(self.of), bool)  # an interval chosen before
+        self.overlapping = np.zeros(len(self.groups), bool)  # an interval chosen before
         self.covariance: list[np.ndarray] = []  # of each chosen candidate with all
-        self.kinds = self.groups.kinds[self.of]
+        self.kinds = self.groups.kinds
         self.values, self.clusters = self.kinds == VALUE, self.kinds == CLUSTER
-        for_slopes = settings.slope_share_of_error if self.is_slope.any() else 0.0
-        shares = (1 - for_slopes) * error_shares(self.groups.kinds, settings, table.pairs)
-        many = int(self.is_slope.sum())
-        self.share = error * np.r_[shares, np.full(many, for_slopes / max(1, many))]
+        self.share = error * error_shares(self.kinds, settings, table.pairs)
 
     def choose(self) -> None:
-        """Find groups one after the other; a slope and a shift of the same rows are one finding, the shift."""
+        """Find groups one after the other."""
         share = self.cut_shares
         least = self.least_scores
-        refused, alone = np.zeros(len(self.of), bool), self.by_themselves
+        refused, alone = np.zeros(len(self.groups), bool), self.by_themselves
         while len(self.found) < self.settings.max_findings:
             z = self._given_chosen()
             z = np.where(refused | self.overlapping | (z * alone <= 0), 0.0, z)
@@ -176,7 +162,7 @@ class _Scan(Candidates):
                 continue
             score = standard_score(p_value, z[best])
             one = TestedGroup(
-                **self._which(best),
+                group=best,
                 aliases=aliases,
                 z=float(z[best]),
                 p_value=p_value,
@@ -184,15 +170,7 @@ class _Scan(Candidates):
                 level=float(self.settings.significance * self.share[best]),
                 shrinkage=shrinkage(abs(score), float(least[best])),
             )
-            same = self._overlaps(best) >= self.settings.alias_overlap
-            twin = next((k for k in self.chosen if same[k] and self.is_slope[k] != self.is_slope[best]), None)
-            if twin is None:
-                self.place.append(len(self.found))
-                self.found.append(one)
-            else:
-                self.place.append(place := self.place[self.chosen.index(twin)])
-                shift, slope = sorted((one, self.found[place]), key=lambda tested: tested.effect == SLOPE)
-                self.found[place] = replace(shift, twin=slope.group)
+            self.found.append(one)
             self.take(best)
             refused[:] = False
 
@@ -200,34 +178,31 @@ class _Scan(Candidates):
         """Let a candidate be projected out of all others."""
         self.covariance.append(self._covariances(candidate))
         self.chosen.append(candidate)
-        if self.kinds[candidate] == INTERVAL and not self.is_slope[candidate]:
-            axes = self.groups.axes[self.of]
-            self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate]) & ~self.is_slope
+        if self.kinds[candidate] == INTERVAL:
+            axes = self.groups.axes
+            self.overlapping |= (self._overlaps(candidate) > 0) & (axes == axes[candidate])
 
     def by_itself(self, place: int) -> TestedGroup:
         """Return what was found with its sizes: given those before, and by itself.
 
         Where that by itself may be 0, with what is above and shows it.
         """
-        one = self.found[place]
-        best = one.group if one.effect == SHIFT else self.slope_of[one.group]
-        before = self.chosen[: self.chosen.index(best)]
-        one = replace(one, conditional=self._size(best, standard_score(one.p_value, one.z), before))
+        one, best = self.found[place], self.chosen[place]
+        one = replace(one, conditional=self._size(best, standard_score(one.p_value, one.z), self.chosen[:place]))
         z = float(self.by_themselves[best])
         # what is chosen first is tested by itself
-        score = standard_score(one.p_value if self.chosen[0] == best else self._p_value(best, z, given=()), z)
+        score = standard_score(one.p_value if place == 0 else self._p_value(best, z, given=()), z)
         own = self._size(best, score)
-        above = [k for k in range(len(self.chosen)) if self.place[k] < place]
-        if not above or not holds_zero(own):
+        if place == 0 or not holds_zero(own):
             return replace(one, own=own)
         sign = float(np.sign(one.z))
-        return replace(one, own=own, needs=self.place[max(above, key=lambda k: self._left(best, k, sign)[0])])
+        return replace(one, own=own, needs=max(range(place), key=lambda k: self._left(best, k, sign)[0]))
 
     def alone(self) -> list[TestedGroup]:
-        """List values and bins of columns, and slopes, that were not chosen, but are beyond the cut by themselves."""
+        """List values and bins of columns that were not chosen, but are beyond the cut by themselves."""
         z, given = self.by_themselves, self._given_chosen()
         share, significance = self.cut_shares, self.settings.significance
-        asked = self.values | self.is_slope
+        asked = self.values.copy()
         asked[value_cells(self.groups)], asked[self.chosen] = True, False
         found = []
         for group in np.flatnonzero(asked & (np.abs(z) >= self.least_scores)):
@@ -240,7 +215,7 @@ class _Scan(Candidates):
                 sign = float(np.sign(self.total[group]))
                 left_by = [self._left(group, k, sign) for k in range(len(self.chosen))]
                 value = TestedGroup(
-                    **self._which(int(group)),
+                    group=int(group),
                     z=float(z[group]),
                     p_value=p_value,
                     p_adjusted=adjusted,
@@ -251,32 +226,10 @@ class _Scan(Candidates):
                     own=self._size(group, standard_score(p_value, z[group])),
                     # what is left in the other direction is nothing that the findings leave to explain
                     p_given=left if given[group] * z[group] > 0 else 1.0,
-                    by=self.place[left_by.index(min(left_by))] if left_by else None,
+                    by=left_by.index(min(left_by)) if left_by else None,
                 )
                 found.append(value)
         return sorted(found, key=lambda one: -abs(one.z))
-
-    def slopes(self) -> dict[int, Measure]:
-        """Sizes of all slopes by themselves, by the place of the group."""
-        z, least = self.by_themselves, float(-ndtri(self.settings.significance / 2))
-        found = {}
-        for one in np.flatnonzero(self.is_slope & self.usable).tolist():
-            block = self.blocks[self.part[one]]
-            column = block.columns.dense(int(self.local[one]))
-            test = GroupTest(
-                block.strata.factors(column),
-                float(self.total[one]),
-                float(self.effect[one] * self.variance[one]),
-                float(z[one]),
-                least,
-                block.strata.squared_factors(column),
-            )
-            level = block.slope.levels[self._slope_place(one)]
-            found[int(self.of[one])] = slope_size(block.rows, level, test, column[level.rows])
-        return found
-
-    def _which(self, candidate: int) -> dict[str, Any]:
-        return {"group": int(self.of[candidate]), "effect": SLOPE if self.is_slope[candidate] else SHIFT}
 
     def _left(self, group: int, k: int, sign: float) -> tuple[float, float]:
         """Score in one direction that one of those chosen leaves of a candidate, at least 0; and the variance."""
@@ -317,13 +270,13 @@ class _Scan(Candidates):
         like = across / np.sqrt(np.maximum(variance * variance[term], _NO_VARIANCE))
         left = (strength[term] - like * strength) / np.sqrt(np.maximum(1 - like**2, _NO_VARIANCE))
         within = left < self.least_scores[term]
-        named = self.values & ~self.is_slope & able & (like >= self.settings.described_overlap)
+        named = self.values & able & (like >= self.settings.described_overlap)
         behind = np.flatnonzero(named & (within | (self._overlaps(term) >= self.settings.alias_overlap)))
         return int(behind[np.argmax(strength[behind])]) if len(behind) else None
 
     def _behind_interval(self, interval: int, able: np.ndarray, strength: np.ndarray) -> int | None:
         """Trend of a column of an interval, if it is nearly as strong: it tells of the whole column at once."""
-        kind, condition = self.kinds[interval], self.groups.conditions[self.of[interval]]
+        kind, condition = self.kinds[interval], self.groups.conditions[interval]
         if kind not in (INTERVAL, THRESHOLDS):
             return None
         axes = (condition.axis,) if kind == INTERVAL else condition.columns
@@ -358,18 +311,11 @@ class _Scan(Candidates):
 
     @cached_property
     def by_themselves(self) -> np.ndarray:
-        """Z of every candidate, 0 where it has no variance, or is a slope on one scale only (`slopes`)."""
-        z = np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
-        slopes, groups, added = self.is_slope, self.of[self.is_slope], self.recentred
-        total = (self.total + self.level)[slopes] + added * self.total[groups]
-        variance = self.variance[slopes] + added**2 * self.variance[groups]
-        in_points = total / np.sqrt(np.maximum(self.effect[slopes] * variance, _NO_VARIANCE**2))
-        shown = np.sign(z[slopes]) * in_points >= -ndtri(self.settings.significance / 2)
-        z[slopes] = np.where(shown, z[slopes], 0.0)
-        return z
+        """Z of every candidate, 0 where it has no variance."""
+        return np.where(self.usable, self.total / np.sqrt(np.where(self.usable, self.effect * self.variance, 1.0)), 0.0)
 
     def _size(self, candidate: int, z: float, given: Sequence[int] | None = None) -> Measure:
-        """Size of a group or slope given some that were chosen; None: beside all rows of equal confidence."""
+        """Size of a group given some that were chosen; None: beside all rows of equal confidence."""
         total, variance, others = self.total[candidate], self.variance[candidate], list(given or ())
         if others:
             across = np.stack(self.covariance[: len(others)])
@@ -379,20 +325,12 @@ class _Scan(Candidates):
         if variance <= self._least_variance[candidate]:
             return Measure(value=None)
         rows, strata, splits = self._rows([candidate, *others])
-        column = left = self._numbers(candidate, rows, splits[0])
+        column = left = splits[0].tested
         if others:
-            columns = (self._numbers(one, rows, split) for one, split in zip(others, splits[1:], strict=True))
-            left = column - np.sum([factor * one for one, factor in zip(columns, solved, strict=True)], axis=0)
-        # the total is the one that was tested: of a slope it is without what the level of its group adds
+            explained = [factor * one.tested for one, factor in zip(splits[1:], solved, strict=True)]
+            left = column - np.sum(explained, axis=0)
         variance, least = float(self.effect[candidate] * variance), float(self.least_scores[candidate])
         test = GroupTest(strata.factors(left), float(total), variance, z, least, strata.squared_factors(left))
-        if self.is_slope[candidate]:
-            block = self.blocks[self.part[candidate]]
-            if rows is block.rows:
-                level = block.slope.levels[self._slope_place(candidate)]
-            else:
-                level = level_of(rows, np.flatnonzero(splits[0].inside), strata, float(self.total[self.of[candidate]]))
-            return slope_size(rows, level, test, column[level.rows])
         if (lower := splits[0].lower) is not None:
             return trend_size(rows, splits[0].inside, lower, column, test)
         if given is not None:
@@ -435,41 +373,33 @@ class _Scan(Candidates):
     def _named(self, strongest: int, z: np.ndarray) -> tuple[int, tuple[int, ...]]:
         """Return the best name for the strongest group, and other names of nearly the same rows."""
         overlap = self._overlaps(strongest)
-        same = (np.sign(z) == np.sign(z[strongest])) & (self.is_slope == self.is_slope[strongest])
+        same = np.sign(z) == np.sign(z[strongest])
         alike = np.flatnonzero((overlap >= self.settings.alias_overlap) & same)
         near = alike[np.abs(z[alike]) >= abs(z[strongest]) - self.settings.alias_distance]
         best = min(near.tolist(), key=lambda g: (self.kinds[g], -abs(z[g])))
         # another stretch of the same column is no other name
-        axes = self.groups.axes[self.of]
+        axes = self.groups.axes
         apart = np.array([axis is None or axis != axes[best] for axis in axes[alike]], bool)
         named = (g for g in alike[apart].tolist() if g != best and self.kinds[g] not in (CLUSTER, THRESHOLDS))
         others = sorted(named, key=lambda g: -abs(z[g]))
-        return best, tuple(self.of[others[: self.settings.max_aliases]].tolist())
+        return best, tuple(others[: self.settings.max_aliases])
 
     def _p_value(self, candidate: int, z: float, given: Sequence[int] | None = None) -> float:
         """Two-sided p-value of a z given some candidates, by default those chosen so far."""
         given = self.chosen if given is None else given
-        if not self.is_slope[candidate] and candidate in self.groups.trends:
+        if candidate in self.groups.trends:
             return self._trend_p_value(candidate, z, given)
-        p_value, group, slope = float(2 * ndtr(-abs(z))), self.of[candidate], bool(self.is_slope[candidate])
-        large = self.variance[group] > self.settings.largest_exact_variance
-        # a few rows far from the others may carry a slope, whatever its p-value
-        below = self.settings.significance if slope else self.settings.exact_below
-        if p_value >= below or large:
+        p_value, large = float(2 * ndtr(-abs(z))), self.variance[candidate] > self.settings.largest_exact_variance
+        if p_value >= self.settings.exact_below or large:
             return p_value
-        # a group and its slope differ by their columns: within the group, nothing is left to compare it with
-        rows, _, (own, *others) = self._rows([candidate, *(other for other in given if self.of[other] != group)])
+        rows, _, (own, *others) = self._rows([candidate, *given])
         chosen = [other.inside for other in others]
         if rows.stratum is None:
             strata = strata_within(rows.confidence, chosen, self._width(rows), self.rng, rows.part)
             expected = rows.expected
         else:
             strata, expected = crossed(rows.stratum, chosen), None
-        asked = rows.correct, own.inside, strata
-        if slope:
-            exact = exact_slope_p_value(*asked, score_of(rows.level, rows.count), z, expected, rows.count)
-        else:
-            exact = exact_p_value(*asked, expected, rows.count)
+        exact = exact_p_value(rows.correct, own.inside, strata, expected, rows.count)
         return max(p_value, deflated(exact, float(self.effect[candidate])))
 
     def _trend_p_value(self, candidate: int, z: float, given: Sequence[int]) -> float:
@@ -477,7 +407,7 @@ class _Scan(Candidates):
         if p_value >= self.settings.exact_below:
             return p_value
         rows, strata, splits = self._rows([candidate, *given])
-        left, *others = (self._numbers(k, rows, one) for k, one in zip([candidate, *given], splits, strict=True))
+        left, *others = (one.tested for one in splits)
         if given:
             across = np.stack(self.covariance)[: len(given)]
             solved = np.linalg.lstsq(across[:, given], across[:, candidate], rcond=1e-10)[0]

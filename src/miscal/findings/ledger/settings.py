@@ -22,18 +22,15 @@ class LedgerSettings:
     adjustment: str = FAMILY_WISE
     """``"family-wise"``, or ``"fdr"``: `significance` is then the expected share of false ones among the candidates
     rejected, of which the findings are a condensation. It finds more where much is hidden, and promises less."""
-    value_share: float = 0.85
+    value_share: float = 0.77
     """Share of the error of named groups that values and trends of columns get; the others, of which there are many
-    more, have the rest. With the next three, a value is cut at 0.1 standard errors more than in a scan of values alone;
-    of 2,000 others each is cut at 0.1 more than with 0.72, which was the share before."""
+    more, have the rest. With the next two, a value is cut at 0.1 standard errors more than in a scan of values
+    alone."""
     pair_share: float = 0.5
     """Share of that rest that pairs of two columns get where there are intervals or terms too. Not tuned."""
     cluster_share_of_error: float = 0.1
     """Share of the error that clusters of inputs get where there are named groups too; at 0.1 the cut of a named group
     rises by 0.03 standard errors. Not tuned."""
-    slope_share_of_error: float = 0.1
-    """Share of the error of named groups that slopes get: the cut of a value rises by about 0.03 standard errors. At 0
-    no slope is a candidate. Not tuned."""
     cut_share_of_error: float = 0.1
     """Share of the error kept for cuts on the estimated hidden field, where they are judged. Not tuned."""
     stratum_rows: int = 32

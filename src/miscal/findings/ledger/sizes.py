@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
@@ -71,16 +71,12 @@ class Tested:
 class TestedGroup(Tested):
     """A candidate that is beyond the cut: two-sided, given the groups chosen before it, or by itself.
 
-    `group` is its place among the groups, or that of which the slope is beyond the cut; `aliases` are others of nearly
-    the same rows, with the same effect. `twin` is the place of a group of the same rows whose slope is beyond the cut,
-    too: both are one finding. `by`, of one that was not chosen, is the place, among those chosen, of the one that alone
-    accounts for most of it.
+    `group` is its place among the groups; `aliases` are others of nearly the same rows. `by`, of one that was not
+    chosen, is the place, among those chosen, of the one that alone accounts for most of it.
     """
 
     group: int
-    effect: str = "shift"
     aliases: tuple[int, ...] = ()
-    twin: int | None = None
     by: int | None = None
 
 
@@ -88,14 +84,12 @@ class TestedGroup(Tested):
 class Scanned:
     """What a scan found.
 
-    `chosen` are in the order of choice. `alone` are values and bins of columns, and slopes of them, that are beyond the
-    cut by themselves and were not chosen, the strongest first, with `p_given` and `by`. `slopes` are those of each
-    value and bin with rows enough, by themselves, with their own 95 % intervals (:func:`.slopes.slope_size`).
+    `chosen` are in the order of choice. `alone` are values and bins of columns that are beyond the cut by themselves
+    and were not chosen, the strongest first, with `p_given` and `by`.
     """
 
     chosen: tuple[TestedGroup, ...] = ()
     alone: tuple[TestedGroup, ...] = ()
-    slopes: dict[int, Measure] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,6 +328,33 @@ def left_by(corrected: LabelledRows | None, inside: np.ndarray, level: float) ->
     True
     """
     return Measure(value=None) if corrected is None else hidden_size(corrected.take(inside), level)
+
+
+def left_between(corrected: LabelledRows, lower: np.ndarray, upper: np.ndarray, level: float) -> Measure:
+    """Return the hidden residual that a correction leaves of some rows, less that of others.
+
+    `corrected`: rows after a correction. `lower, upper`, bool (n,): which of them are compared, apart and neither
+    empty: `upper` less `lower`. `level`: how often the interval may miss. The result is in [-2, 2], with the interval
+    of two independent means (the square-and-add method of Zou and Donner, 2008).
+
+    Examples
+    --------
+    >>> half, first = np.full(200, 0.5), np.arange(200) < 100
+    >>> rows = LabelledRows(np.repeat([1.0, 0.0, 1.0, 0.0], [60, 40, 40, 60]), half, half)
+    >>> round(left_between(rows, first, ~first, 0.05).value, 2)
+    -0.2
+    """
+    below, above = (hidden_size(corrected.take(part), level) for part in (lower, upper))
+    value = (above.value or 0.0) - (below.value or 0.0)
+    (low_end, low_top), (high_end, high_top) = (_reach(one) for one in (below, above))
+    return Measure(value=value, interval=(value - np.hypot(high_end, low_top), value + np.hypot(high_top, low_end)))
+
+
+def _reach(size: Measure) -> tuple[float, float]:
+    """How far the interval of a size reaches down and up from it."""
+    low, high = size.interval or (None, None)
+    value = size.value or 0.0
+    return value - (value if low is None else low), (value if high is None else high) - value
 
 
 def hidden_interval(

@@ -17,7 +17,6 @@ from miscal.findings.ledger.blocks import Table
 from miscal.findings.ledger.groups import ColumnGroups, Groups
 from miscal.findings.ledger.settings import LedgerSettings
 from miscal.findings.ledger.sizes import Scanned, hidden_size, left_by, residual_size
-from miscal.findings.ledger.slopes import SHIFT, SLOPE
 from miscal.findings.residuals import observed_over_expected
 
 FINDING, EXPLAINED, NOT_DISTINGUISHABLE = "finding", "explained", "not distinguishable"
@@ -45,11 +44,6 @@ class ColumnValue(Part):
     `conditional`: of a finding and of what findings account for: the difference from rows of equal confidence that the
         other findings leave, with an interval that allows for the choice. Undefined where they leave nothing to
         measure.
-    `slope`: how much more its accuracy rises from the lower to the upper third of its confidences than that of rows of
-        equal confidence, were they as often right as it; negative where its confidence says less. With the 95 %
-        interval of this one value. Undefined where it was not tested.
-    `slope_mark`: the same marks, for its slope.
-    `slope_finding`: number of the finding that its slope is, or that accounts for most of it.
     """
 
     column: Text
@@ -64,9 +58,6 @@ class ColumnValue(Part):
     mark: str
     finding: int | None = None
     conditional: Measure = Measure(value=None)
-    slope: Measure = Measure(value=None)
-    slope_mark: str = NOT_TESTED
-    slope_finding: int | None = None
 
     @property
     def value(self) -> str:
@@ -85,12 +76,10 @@ class ColumnValue(Part):
         It is explained in part where something in its own direction is left.
         """
         in_part = (self.conditional.value or 0.0) * (self.hidden.value or 0.0) > 0
-        return _told(self.mark, self.finding, in_part)
-
-    @property
-    def slope_told(self) -> str:
-        """The mark of its slope in words."""
-        return _told(self.slope_mark, self.slope_finding)
+        if self.mark == FINDING:
+            return f"finding {self.finding}"
+        explained = f"explained {'in part ' if in_part else ''}by finding {self.finding}"
+        return explained if self.mark == EXPLAINED else self.mark
 
     @property
     def is_text(self) -> bool:
@@ -107,12 +96,6 @@ def value_words(column: str, condition: Condition) -> str:
     'law'
     """
     return clean_text(condition.words).removeprefix(f"{column} ").removeprefix("= ")
-
-
-def _told(mark: str, finding: int | None, in_part: bool = False) -> str:
-    if mark == FINDING:
-        return f"finding {finding}"
-    return f"explained {'in part ' if in_part else ''}by finding {finding}" if mark == EXPLAINED else mark
 
 
 def column_values(
@@ -158,7 +141,7 @@ def _values(
         own = rows.take(inside)
         confidence, level = average(own.confidence, own.weight), settings.significance
         accuracy = average(own.correct, own.weight)
-        shift, slope = (marks.of(part, cell, sizes, effect) for effect in (SHIFT, SLOPE))
+        mark = marks.of(part, cell, sizes)
         yield ColumnValue(
             column=part.column,
             condition=part.cells[cell],
@@ -169,12 +152,9 @@ def _values(
             residual=residual_size(own, level),
             hidden=hidden_size(own, level),
             after=left_by(corrected, inside, level),
-            mark=shift.mark,
-            finding=shift.finding,
-            conditional=shift.conditional,
-            slope=marks.slope(part, cell),
-            slope_mark=slope.mark,
-            slope_finding=slope.finding,
+            mark=mark.mark,
+            finding=mark.finding,
+            conditional=mark.conditional,
         )
 
 
@@ -187,46 +167,37 @@ class _Mark(NamedTuple):
 
 
 class _Marks:
-    """What the ledger says of each candidate, and of its slope."""
+    """What the ledger says of each candidate."""
 
     def __init__(self, groups: Groups, scanned: Scanned, settings: LedgerSettings) -> None:
         self.groups, self.places = groups, groups.places
-        self.least, self.slopes = settings.min_rows, scanned.slopes
+        self.least = settings.min_rows
         self.marks = {
-            (one.group, one.effect): _Mark(EXPLAINED, one.by + 1, one.conditional)
-            for one in scanned.alone
-            if one.by is not None
+            one.group: _Mark(EXPLAINED, one.by + 1, one.conditional) for one in scanned.alone if one.by is not None
         }
         for place, one in enumerate(scanned.chosen, start=1):
-            self.marks[one.group, one.effect] = _Mark(FINDING, place, one.conditional)
-            if one.twin is not None:
-                self.marks[one.twin, SLOPE] = _Mark(FINDING, place)
+            self.marks[one.group] = _Mark(FINDING, place, one.conditional)
 
-    def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int], effect: str) -> _Mark:
-        """Return what is said of a cell, or of its slope."""
+    def of(self, part: ColumnGroups, cell: int, sizes: dict[int, int]) -> _Mark:
+        """Return what is said of a cell."""
         if (group := self.places.get(part.cells[cell])) is not None:
-            return self._group(group, effect)
+            return self._group(group)
         if (group := self.groups.others_than(part.cells[cell])) is not None:
-            return self._complement(group, effect)
+            return self._complement(group)
         n, every = sizes[cell], sum(sizes.values())
         if min(n, every - n) < self.least:
             return _Mark(FEW_ROWS)
         others = [other for other in sizes if other != cell]
         if len(others) == 1 and others[0] >= 0 and (group := self.places.get(part.cells[others[0]])) is not None:
-            return self._complement(group, effect)
+            return self._complement(group)
         return _Mark(NOT_TESTED)
 
-    def slope(self, part: ColumnGroups, cell: int) -> Measure:
-        """Return the slope of a cell by itself; undefined where it was not tested."""
-        return self.slopes.get(self.places.get(part.cells[cell], -1), Measure(value=None))
+    def _group(self, group: int) -> _Mark:
+        return self.marks.get(group, _Mark(NOT_DISTINGUISHABLE))
 
-    def _group(self, group: int, effect: str) -> _Mark:
-        tested = effect == SHIFT or self.slopes.get(group, Measure(value=None)).value is not None
-        return self.marks.get((group, effect), _Mark(NOT_DISTINGUISHABLE if tested else NOT_TESTED))
-
-    def _complement(self, group: int, effect: str) -> _Mark:
+    def _complement(self, group: int) -> _Mark:
         """Mark the other of two values, which are one question: what is said of one is said of both."""
-        own = self._group(group, effect)
+        own = self._group(group)
         if own.mark == FINDING:
             return _Mark(EXPLAINED, own.finding)
         return own._replace(conditional=mirror(own.conditional))

@@ -10,9 +10,7 @@ from miscal.discovery.wording import confusion_sentence, words_of
 from miscal.findings.ledger import Finding
 from miscal.findings.verdict import fate_words
 from miscal.report.drawing import LINEAR_AXES, Dot, ProbabilityAxes, log_odds_axes
-from miscal.report.printed import finding_words
 from miscal.report.source import Source
-from miscal.report.texts import begin
 
 RARE, LOWEST = 0.05, 1e-3
 """Mean probability below which a diagram is drawn in log-odds, as on linear axes its dots would lie in a corner; and
@@ -22,12 +20,12 @@ STATES = {"raw": "As given", "global map": "By the global map", "corrected": "Co
 
 
 class ClassSection(NamedTuple):
-    """A class that was looked at, its place on the page, and its findings, each with its slope and fate in words."""
+    """A class that was looked at, its place on the page, and its findings, each with its fate in words."""
 
     event: ClassEvent
     place: int
     about: str
-    findings: list[tuple[Finding, str, str]]
+    findings: list[tuple[Finding, str]]
     axes: ProbabilityAxes
     diagrams: list[tuple[str, list[Dot]]]
     terms: Vocabulary
@@ -57,15 +55,8 @@ def _section(one: ClassEvent, place: int) -> ClassSection:
     known = [(when, curve) for when, curve in curves if curve is not None]
     shown = [value for _, curve in known for value in (*curve.confidence, *curve.accuracy)]
     axes = log_odds_axes(np.clip(shown, LOWEST, 1 - LOWEST)) if one.probability < RARE else LINEAR_AXES
-    many, words = len(one.findings), words_of(one.name)
-    found = [
-        (
-            finding,
-            begin(finding_words(finding, words, one.findings)) if finding.curve else "",
-            fate_words(finding.fate, finding.units_needed),
-        )
-        for finding in one.findings
-    ]
+    many = len(one.findings)
+    found = [(finding, fate_words(finding.fate, finding.units_needed)) for finding in one.findings]
     return ClassSection(
         event=one,
         place=place,

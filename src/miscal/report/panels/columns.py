@@ -68,7 +68,7 @@ def column_views(tables: Mapping[str, Sequence[ColumnValue]], least: float = EPS
 
 def _column(name: str, values: Sequence[ColumnValue], most: int, least: float) -> ColumnView:
     # the values that findings name, and of the others the largest; in the order of the table
-    weights = [(one.finding is None and one.slope_finding is None, -one.n) for one in values]
+    weights = [(one.finding is None, -one.n) for one in values]
     shown = [values[at] for at in sorted(sorted(range(len(values)), key=weights.__getitem__)[:most])]
     axis, ordered = _axis(shown, least), not any(one.is_text for one in values)
     rows = [
@@ -97,7 +97,7 @@ def _counted(values: Sequence[ColumnValue]) -> str:
     """Count the values, and those that findings name."""
     many = len(values)
     parts = [f"{many:,} value{'' if many == 1 else 's'}"]
-    if findings := sum((one.mark == FINDING) + (one.slope_mark == FINDING) for one in values):
+    if findings := sum(one.mark == FINDING for one in values):
         parts.append(f"{findings} finding{'' if findings == 1 else 's'}")
     if explained := sum(one.mark == EXPLAINED for one in values):
         parts.append(f"{explained} explained by findings")

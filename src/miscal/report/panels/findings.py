@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 from miscal.base.vocabulary import Vocabulary
 from miscal.findings.conditions import TEXT, Missing, Trend
-from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger import Finding
 from miscal.findings.ledger.sizes import CORRECTED
-from miscal.findings.verdict import fate_words, says, together_words
+from miscal.findings.verdict import fate_words, together_words
 from miscal.report.drawing import Chart, Mark, Scale, path, reach_of
 from miscal.report.examples import Example, Examples
-from miscal.report.formatting import NBSP, bounds, count, percent, points
+from miscal.report.formatting import NBSP, bounds, count, points
 from miscal.report.groups import Curves, curves_of, groups_of, has_curve
 from miscal.report.panels.answer import forest_axis
 from miscal.report.source import Source
-from miscal.report.texts import begin, clean, listed, short
+from miscal.report.texts import clean, listed, short
 
 SHOWN = 20
 MAX_EXAMPLES = 3
@@ -38,17 +38,11 @@ class FindingRow(NamedTuple):
     examples: list[Example]
     together: str
     conditional: bool
-    slope: Picture | None
     trend: Picture | None
     also: str
     origin: str
     odds: str
     fate: str
-
-    @property
-    def rises(self) -> bool:
-        """Whether its number is a rise along its confidences."""
-        return self.finding.effect == SLOPE
 
 
 def findings(source: Source) -> dict[str, Any] | None:
@@ -66,7 +60,6 @@ def findings(source: Source) -> dict[str, Any] | None:
         "method": method,
         "of_classes": 0 if summary.classes is None else len(summary.classes.findings),
         "kind": "test rows" if method.evidence == "test" else "rows",
-        "slopes": any(row.rises for row in rows),
         "corrected": CORRECTED,
         "accounted": len(summary.accounted_for),
         "tables": bool(source.columns),
@@ -87,7 +80,6 @@ def _rows(source: Source) -> list[FindingRow]:
             examples=examples.of(one.rows[:MAX_EXAMPLES]),
             together=together_words(one, found).removeprefix(", "),
             conditional=group.number > 1 and one.conditional.value is not None,
-            slope=_slope(one, source.decimals, terms) if one.curve else None,
             trend=_trend(one, one.condition, source, terms) if isinstance(one.condition, Trend) else None,
             also=_also(one),
             origin=_origin(one),
@@ -127,36 +119,6 @@ def odds_in_words(ratio: float | None, terms: Vocabulary) -> str:
     if ratio is None:
         return f"not defined: all {terms.equal_rows()} have one outcome"
     return f"{'over 100' if ratio > 100 else f'{ratio:.2g}'} times"
-
-
-def _slope(finding: Finding, decimals: int, terms: Vocabulary) -> Picture:
-    """Draw how often a group is right along its confidences, beside rows of equal confidence."""
-    across, up, bins = terms.probability, terms.rate, finding.curve
-    x, y = Scale(0.0, 1.0, 34.0, 214.0), Scale(0.0, 1.0, 120.0, 8.0)
-    marks = [
-        Mark(
-            x(one.confidence),
-            y(one.accuracy.value or 0.0),
-            y.whisker(one.accuracy.interval),
-            f"{count(one.n)} rows: {across} {percent(one.confidence, decimals)}, {up} "
-            f"{percent(one.accuracy.value, decimals)} (95 % interval "
-            f"{bounds(one.accuracy.interval, 'percent', decimals)}); rows of equal {across} "
-            f"{percent(one.expected, decimals)}",
-        )
-        for one in bins
-    ]
-    ticks = [(share, f"{100 * share:.0f}") for share in (0, 0.5, 1)]
-    expected = path((x(one.confidence), y(one.expected)) for one in bins)
-    chart = Chart(
-        *(222, 150, x, y),
-        x_ticks=[(x(share), label, "middle") for share, label in ticks],
-        y_ticks=[(y(share), label) for share, label in ticks],
-        marks=marks,
-        lines=[("diagonal", expected), ("curve", path((mark.x, mark.y) for mark in marks))],
-        titles=(f"{across}, %", f"{up}, %"),
-        gridded=True,
-    )
-    return Picture(chart, begin(says(finding, terms)), f"Dashed: rows of equal {across}.")
 
 
 def _trend(finding: Finding, condition: Trend, source: Source, terms: Vocabulary) -> Picture | None:

@@ -19,7 +19,7 @@ from miscal.calibration.survey_design import average
 from miscal.evidence.conditional import centred
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings.conditions import Condition
-from miscal.findings.ledger import LEDGER_DEFAULTS, SHIFT, Groups, named_groups
+from miscal.findings.ledger import LEDGER_DEFAULTS, Groups, named_groups
 from miscal.findings.ledger.groups import error_shares
 from miscal.findings.ledger.membership import RowLists, SideBySide
 from miscal.runs.compare.compared_rows import Side, Sides
@@ -70,7 +70,7 @@ def candidates(sides: Sides) -> Candidates:
     lost = []
     for name, side in (("a", sides.a), ("b", sides.b)):
         own = None
-        for finding in (one for one in side.rows.run.summary.findings if one.effect == SHIFT):
+        for finding in side.rows.run.summary.findings:
             condition = finding.condition
             if condition not in place:
                 # as its own run names it: of matched rows both runs have it, of two sets only that run

@@ -16,7 +16,7 @@ from miscal.findings.verdict import in_points
 from miscal.report.formatting import decimals_for, points, signed
 from miscal.report.opening import aligned, cut, opening_lines, short_facts
 
-MONITOR_VERSION = 3
+MONITOR_VERSION = 4
 """Version of the layout of ``monitor.json``; raised whenever a key changes its meaning or is removed."""
 MOST = 10**15
 """Beyond it, sums of squares could overflow; no monitor comes near."""

@@ -128,9 +128,7 @@ def compared_groups(document: Monitoring) -> list[Group]:
 def _happened(rows: RowsOfLooks) -> Measure:
     """Return how often the outcome was 1, with the interval of its distance from what was said."""
     ends, says, true = rows.value.interval, rows.corrected or 0.0, rows.observed or 0.0
-    # of a slope, the distance is that of two thirds
-    whole = rows.value.value is not None and abs(true - says - rows.value.value) < 1e-6
-    if not whole or ends is None or ends[0] is None or ends[1] is None:
+    if rows.value.value is None or ends is None or ends[0] is None or ends[1] is None:
         return Measure(value=true)
     return Measure(value=true, interval=(max(0.0, says + ends[0]), min(1.0, says + ends[1])))
 

@@ -25,7 +25,6 @@ from miscal.evidence.anytime import SUMS, clipped_logit, running_interval, stand
 from miscal.evidence.settings import SIGNIFICANCE
 from miscal.findings import EPSILON
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger import SLOPE
 from miscal.runs.monitor.document import (
     BROKEN,
     FINDING,
@@ -65,8 +64,7 @@ class Question(Part):
 
     ``error`` is how often it may wrongly be said not to hold, ever; ``allowed`` the zone that counts as right, without
     lower end of the gain; and ``factor`` of every standard error. ``place`` is that of a finding among those of the
-    run, and ``centre``, of a finding that is a slope, the log-odds below which residuals of raw confidences count
-    turned round. Of a threshold, ``above`` says whether it is about the rows at or above it. ``broken`` are the first
+    run. Of a threshold, ``above`` says whether it is about the rows at or above it. ``broken`` are the first
     and last look of the rows that showed that it does not hold, from 1.
     """
 
@@ -81,7 +79,6 @@ class Question(Part):
     place: Count | None = None
     threshold: Share | None = None
     above: bool = True
-    centre: _Shift | None = None
     broken: tuple[Some, Some] | None = None
     history: np.ndarray = Field(default_factory=lambda: np.zeros((0, len(COLUMNS))), exclude=True)
 
@@ -93,9 +90,7 @@ class Question(Part):
             along = clipped_logit(q) - clipped_logit(rows.confidence)
             increment = log_losses(rows.correct, q) - log_losses(rows.correct, rows.confidence)
         else:
-            if self.centre is not None:
-                along = np.where(clipped_logit(rows.confidence) > self.centre, 1.0, -1.0)
-            increment = along * (rows.correct - q)
+            increment = rows.correct - q
         if self.threshold is not None:
             inside = (q >= self.threshold) == self.above
         at = np.ones(len(rows), bool) if inside is None else inside
@@ -199,9 +194,7 @@ def _asked(
         if inside is None or not inside.any():
             left.append(f"finding {one.description!r}: {lacking or 'no row of the run is told to belong to it'}")
             continue
-        centre = float(clipped_logit(rows.confidence[inside]).mean()) if one.effect == SLOPE else None
-        about = one.description if centre is None else f"{one.description}: upper against lower {words.probabilities}"
-        yield question(FINDING, about, f":{place}", place=place, centre=centre), inside
+        yield question(FINDING, one.description, f":{place}", place=place), inside
     for one in run.summary.decisions:
         for above in (True, False):
             side = f"{'at or above' if above else 'below'} {threshold_text(one.threshold)}"

@@ -29,8 +29,7 @@ from miscal.data.counting import Answers, CellSource, Question
 from miscal.data.relations import only, open_relation, worth_staging
 from miscal.discovery.answer import finding_sentence
 from miscal.discovery.summary_parts import Answer, CurveNumbers
-from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
-from miscal.findings.ledger.blocks import slope_places
+from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, Finding, FindingsMethod
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
 from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ledger_of
@@ -93,12 +92,12 @@ class Scan:
     def findings(self) -> pl.DataFrame:
         """Return the findings as a table, the strongest first."""
         rows = [
-            (one.description, one.effect, one.n, one.confidence, one.accuracy, one.corrected, one.before.value,
+            (one.description, one.n, one.confidence, one.accuracy, one.corrected, one.before.value,
              *(one.before.interval or (None, None)), one.p_adjusted)
             for one in self.summary.findings
         ]  # fmt: skip
         numbers = ("predicted", "happened", "corrected", "hidden", "low", "high", "p_adjusted")
-        schema = {"group": pl.String, "effect": pl.String, "rows": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
+        schema = {"group": pl.String, "rows": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def sql(self, dialect: Dialect = "ansi") -> str:
@@ -268,8 +267,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         everything = in_units(everything, ask(Question(units=True)), None, np.zeros(len(everything), int))
     table = CellTable(plan, ask, SCAN_SETTINGS, units=units)
     ledger = ledger_of(table, settings=SCAN_SETTINGS)
-    slopes = sum(len(slope_places(groups)) for _, groups in table.parts)
-    candidates = table.pairs + int((table.groups.kinds != PAIR).sum()) + slopes
+    candidates = table.pairs + int((table.groups.kinds != PAIR).sum())
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])
     found = [
@@ -277,11 +275,10 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
             number,
             table.member(place),
             split,
-            one.effect,
-            table.scores(place) if one.effect != SLOPE else (),
+            table.scores(place),
             effect_of_mean(*table.own(place)),
         )
-        for number, (place, split, one) in enumerate(zip(places, splits, ledger.findings, strict=True), start=1)
+        for number, (place, split) in enumerate(zip(places, splits, strict=True), start=1)
         if split.inside.any()  # of merged cells, none may be left
     ]
     correction, corrected = fit_correction(rows, found, effect_of_mean(everything, np.ones(len(everything), bool)))
@@ -387,8 +384,7 @@ def _answer(
             f"{averages}",
             action=action,
         )
-    first = next((one for one in findings if one.effect != SLOPE), findings[0])
-    return Answer(headline=headline, reason=finding_sentence(first, words), action=action)
+    return Answer(headline=headline, reason=finding_sentence(findings[0], words), action=action)
 
 
 def _warnings(cells: Cells, table: CellTable, findings: tuple[Finding, ...]) -> tuple[str, ...]:

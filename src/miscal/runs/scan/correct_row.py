@@ -15,9 +15,8 @@ def correct(row: dict) -> "float | None":
     if f is None or not 0 <= f <= 1:
         return None
     base = mapped(float(f))
-    odds = log_odds(base)
-    shift = sum(shift_of(row, one, odds) for one in CORRECTION["shifts"])
-    return base if shift == 0 else probability(odds + shift)
+    shift = sum(shift_of(row, one) for one in CORRECTION["shifts"])
+    return base if shift == 0 else probability(log_odds(base) + shift)
 
 
 def mapped(f: float) -> float:
@@ -45,14 +44,12 @@ def probability(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-def shift_of(row: dict, one: dict, odds: float) -> float:
+def shift_of(row: dict, one: dict) -> float:
     """Return by how much a shift moves the log-odds of a row."""
     cells = tuple(cell_of(row[column["column"]], column) for column in one["columns"])
-    if one["effect"] == "trend":
+    if one["scores"]:
         return one["size"] * one["scores"][cells[0]] if 0 <= cells[0] < len(one["scores"]) else 0.0
-    if (cells in one["cells"]) == one["others"]:
-        return 0.0
-    return one["size"] * (odds - one["centre"]) if one["effect"] == "slope" else one["size"]
+    return 0.0 if (cells in one["cells"]) == one["others"] else one["size"]
 
 
 def cell_of(value: object, column: dict) -> int:

@@ -23,7 +23,6 @@ from miscal.calibration.metrics.scores import log_losses
 from miscal.data.counting import Member
 from miscal.findings.ledger.blocks import Split
 
-SHIFT, SLOPE, TREND = "shift", "slope", "trend"
 MAPS = ("identity", "platt", "isotonic")
 """The simplest first."""
 FOLDS = 5
@@ -54,17 +53,14 @@ class ScanMap(Part):
 class ScanShift(Part):
     """A shift of the log-odds of the rows of a finding.
 
-    `finding`: its number, from 1. `effect`: ``"shift"``: by `size`; ``"slope"``: by `size` times how far the log-odds
-    of the mapped probability lie from `centre`; ``"trend"``: by `size` times the score of the row's cell. `cells`: the
-    cells of the columns, or those of all others (`others`). `scores`: of a trend, of its cells. `error`: standard
-    error of `size`.
+    `finding`: its number, from 1. `size`: of the shift; of a trend times the score of the row's cell. `error`: its
+    standard error. `cells`: the cells of the columns, or those of all others (`others`). `scores`: of a trend, of its
+    cells.
     """
 
     finding: int
-    effect: str
     size: FiniteFloat
     error: FiniteFloat
-    centre: FiniteFloat = 0.0
     columns: tuple[dict[str, Any], ...]
     cells: tuple[tuple[int, ...], ...] = ()
     others: bool = False
@@ -89,7 +85,7 @@ class ScanCorrection(Part):
 
 @dataclass(frozen=True)
 class Shifted:
-    """A finding to be corrected: its rows as `member` names them and as `split` has them, and its effect.
+    """A finding to be corrected: its rows as `member` names them and as `split` has them.
 
     `number`: of the finding, from 1. `scores`: of a trend, of its cells. `fewer`: design effect of its mean: of so many
     times fewer rows is what it says.
@@ -98,25 +94,23 @@ class Shifted:
     number: int
     member: Member
     split: Split
-    effect: str
     scores: Sequence[float] = ()
     fewer: float = 1.0
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """A map, and sizes of shifts with their errors and centres."""
+    """A map, and sizes of shifts with their errors."""
 
     map: ScanMap
     sizes: np.ndarray
     errors: np.ndarray
-    centres: list[float]
 
     def apply(self, f: np.ndarray, shifted: Sequence[Shifted]) -> np.ndarray:
         """Return corrected probabilities."""
         base = self.map.apply(f)
         odds = logit(base)
-        columns = _columns(shifted, odds, self.centres)
+        columns = _columns(shifted, len(f))
         shift = self.sizes @ columns if len(columns) else np.zeros(len(f))
         return np.where(shift == 0, base, expit(odds + shift))
 
@@ -144,10 +138,8 @@ def fit_correction(rows: LabelledRows, shifted: Sequence[Shifted], effect: float
     shifts = tuple(
         ScanShift(
             finding=one.number,
-            effect=TREND if one.scores else one.effect,
             size=float(found.sizes[k]),
             error=float(found.errors[k]),
-            centre=found.centres[k],
             columns=tuple(_column(cut) for cut in one.member.cuts),
             cells=one.member.cells,
             others=one.member.others,
@@ -195,26 +187,17 @@ def deal(rows: LabelledRows, columns: Sequence[np.ndarray], effect: float) -> np
     return dealt
 
 
-def _columns(shifted: Sequence[Shifted], odds: np.ndarray, centres: Sequence[float]) -> np.ndarray:
-    columns = [
-        one.split.inside * (odds - centre) if one.effect == SLOPE else one.split.tested
-        for one, centre in zip(shifted, centres, strict=True)
-    ]
-    return np.array(columns).reshape(len(columns), len(odds))
+def _columns(shifted: Sequence[Shifted], n: int) -> np.ndarray:
+    return np.array([one.split.tested for one in shifted]).reshape(len(shifted), n)
 
 
 def _fitted(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray, shifted: Sequence[Shifted]) -> _Fit:
     """Fit a map, and the shifts given it."""
     found = _fitted_map(name, f, y, mass)
     odds = logit(found.apply(f))
-    own = [np.maximum(mass * one.split.inside, 1e-300) for one in shifted]
-    centres = [
-        float(np.average(odds, weights=some)) if one.effect == SLOPE else 0.0
-        for one, some in zip(shifted, own, strict=True)
-    ]
     fewer = np.array([one.fewer for one in shifted])
-    sizes, errors = _newton(_columns(shifted, odds, centres), y, odds, mass, _RIDGE * fewer)
-    return _Fit(found, sizes, errors * np.sqrt(fewer), centres)
+    sizes, errors = _newton(_columns(shifted, len(f)), y, odds, mass, _RIDGE * fewer)
+    return _Fit(found, sizes, errors * np.sqrt(fewer))
 
 
 def _fitted_map(name: str, f: np.ndarray, y: np.ndarray, mass: np.ndarray) -> ScanMap:

@@ -81,7 +81,7 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
     )
     shifted, left_out = [], []
     for number, one in enumerate(run.summary.findings, start=1):
-        found = None if set(one.condition.columns) - able else _shifted(number, one.condition, one.effect, frame)
+        found = None if set(one.condition.columns) - able else _shifted(number, one.condition, frame)
         if found is None:
             left_out.append(f"{one.description}: no condition on columns of the table")
             continue
@@ -93,7 +93,7 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
     return ReadableCorrection(correction, probability, full, tuple(left_out))
 
 
-def _shifted(number: int, condition: Condition, effect: str, frame: Frame) -> Shifted | None:
+def _shifted(number: int, condition: Condition, frame: Frame) -> Shifted | None:
     """Return a finding by cells of columns; None where it has none."""
     if condition.lacks(frame) is not None:
         return None
@@ -105,9 +105,9 @@ def _shifted(number: int, condition: Condition, effect: str, frame: Frame) -> Sh
         lower = condition.lower_end.rows(frame)
         scores = (-0.5, 0.0, 0.5) if len(edges) == 2 else (-0.5, 0.5)
         tested = 0.5 * inside - 0.5 * (lower & ~inside)
-        return Shifted(number, Member((_timed(cut, frame),), (), apart=True), Split(inside, tested), effect, scores)
+        return Shifted(number, Member((_timed(cut, frame),), (), apart=True), Split(inside, tested), scores)
     member = _member(condition, frame)
-    return None if member is None else Shifted(number, member, Split(inside, inside.astype(np.float64)), effect)
+    return None if member is None else Shifted(number, member, Split(inside, inside.astype(np.float64)))
 
 
 def _member(condition: Condition, frame: Frame) -> Member | None:

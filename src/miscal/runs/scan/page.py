@@ -115,7 +115,6 @@ def _facts(one: Finding) -> dict[str, Any]:
         "hidden": f"{points(one.before.value)} ({bounds(one.before.interval)})",
         "given": f"{points(one.conditional.value)} ({bounds(one.conditional.interval)})",
         "p": p_value(one.p_adjusted),
-        "slope": one.effect == "slope",
         "also": "; ".join(one.aliases[:3]),
     }
 

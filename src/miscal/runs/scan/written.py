@@ -28,7 +28,7 @@ def as_sql(correction: ScanCorrection, probability: str, dialect: Dialect = "ans
     unknown = f"CASE WHEN {f} IS NULL OR {f} < 0 OR {f} > 1 THEN NULL"
     if not correction.shifts:
         return f"{unknown} ELSE {base} END"
-    shift = f"({' + '.join(_shift(one, odds, sql) for one in correction.shifts)})"
+    shift = f"({' + '.join(_shift(one, sql) for one in correction.shifts)})"
     return f"{unknown} WHEN {shift} = 0 THEN {base} ELSE {sigmoid(f'({odds}) + {shift}')} END"
 
 
@@ -50,7 +50,7 @@ def _mapped(found: ScanMap, f: str) -> tuple[str, str]:
     return base, odds_of(base, LOGIT_CLIP)
 
 
-def _shift(one: ScanShift, odds: str, sql: Writer) -> str:
+def _shift(one: ScanShift, sql: Writer) -> str:
     cuts = [Cut(**column) for column in one.columns]
     if one.scores:
         cases = (f"WHEN {_cells(cuts[0], [k], sql)} THEN {real(one.size * x)}" for k, x in enumerate(one.scores))
@@ -60,9 +60,8 @@ def _shift(one: ScanShift, odds: str, sql: Writer) -> str:
     else:
         both = (" AND ".join(_cells(cut, [k], sql) for cut, k in zip(cuts, pair, strict=True)) for pair in one.cells)
         inside = " OR ".join(f"({pair})" for pair in both)
-    size = real(one.size) if one.effect != "slope" else f"{real(one.size)} * (({odds}) - {real(one.centre)})"
-    yes, no = (real(0), size) if one.others else (size, real(0))
-    return f"CASE WHEN {inside} THEN {yes} ELSE {no} END"
+    yes, no = (0, one.size) if one.others else (one.size, 0)
+    return f"CASE WHEN {inside} THEN {real(yes)} ELSE {real(no)} END"
 
 
 def _cells(cut: Cut, cells: Sequence[int], sql: Writer) -> str:
