@@ -24,7 +24,7 @@ from scipy.stats import norm
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, values_of
 from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
@@ -106,10 +106,10 @@ class _Cells:
         code, at, column, level = [], [], [], []
         for j in range(X.shape[1]):
             is_level = j >= first_level
-            values = np.unique(X[:, j]) if is_level else _cuts(X[:, j], rows.weight)
+            values, codes = values_of(X[:, j]) if is_level else _cuts(X[:, j], rows.weight)
             if j in moments or len(values) < 1 + is_level:
                 continue
-            code.append(np.searchsorted(values, X[:, j], side="left" if is_level else "right"))
+            code.append(codes)
             at.append(values)
             column.append(j)
             level.append(is_level)
@@ -176,15 +176,19 @@ class _Cells:
         return replace(one, n=int((rows & others).sum()), also=two), rows & others
 
 
-def _cuts(x: NDArray[np.floating], weight: Floats | None) -> NDArray[np.floating]:
-    """Return values at which the rows at least so large are some and not all, spread evenly over the rows."""
-    values, place = np.unique(x, return_inverse=True)
-    mass = np.cumsum(np.bincount(place, weight))
+def _cuts(x: NDArray[np.floating], weight: Floats | None) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+    """Return values at which the rows at least so large are some and not all, and how many of them each row reaches.
+
+    They are spread evenly over the rows.
+    """
+    values, place = values_of(x)
     if len(values) <= CUTS + 1:
-        return values[1:]
+        return values[1:], place
+    mass = np.cumsum(np.bincount(place, weight))
     # the value at which each further sixteenth of the rows begins
     reached = np.searchsorted(mass, mass[-1] * np.arange(1, CUTS + 1) / (CUTS + 1), side="right")
-    return np.unique(values[reached[reached > 0]])
+    first = np.unique(reached[reached > 0])
+    return values[first], np.searchsorted(first, place, side="right")
 
 
 def _found(
