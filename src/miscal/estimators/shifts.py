@@ -104,11 +104,19 @@ class _Cells:
         first_level = X.shape[1] if layout is None else layout.places + layout.numbers
         moments = () if layout is None else layout.moments
         code, at, column, level = [], [], [], []
-        for j in range(X.shape[1]):
+        # equal rows have equal sums of random numbers
+        random, told = np.random.default_rng(0).integers(0, 2**52 // len(X), len(X)).astype(np.float64), set()
+        # levels first: a number of two values that says what a level says is left out
+        for j in (*range(first_level, X.shape[1]), *range(first_level)):
             is_level = j >= first_level
             values, codes = values_of(X[:, j]) if is_level else _cuts(X[:, j], rows.weight)
             if j in moments or len(values) < 1 + is_level:
                 continue
+            if is_level or len(values) == 1:
+                keys = np.bincount(codes, random)
+                if not is_level and keys[1] in told:
+                    continue
+                told |= set(keys.tolist() if is_level else ())
             code.append(codes)
             at.append(values)
             column.append(j)
@@ -138,18 +146,9 @@ class _Cells:
         return [(one, two) for _, one, two in found], many
 
     def _common(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none.
-
-        Without numbers of two values that say what a level says.
-        """
-        found, first, n = [], 0, self.code.shape[1]
-        # equal rows have equal sums of random numbers
-        keys = self.sums(np.random.default_rng(0).integers(0, 2**52 // n, n).astype(np.float64))
-        told = set(keys[np.repeat(self.level, [len(at) for at in self.at])].tolist())
+        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none."""
+        found, first = [], 0
         for code, at, level in zip(self.code, self.at, self.level, strict=True):
-            if not level and len(at) == 1 and keys[first] in told:
-                first += 1
-                continue
             kept = np.flatnonzero(np.bincount(code, minlength=len(at)) >= PAIR_ROWS) if level else np.arange(len(at))
             place = np.full(len(at), len(kept))
             place[kept] = np.arange(len(kept))
