@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
-from scipy.stats import norm
+from scipy.special import expit, ndtri
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
@@ -51,8 +50,6 @@ LEAST_ROWS = 20
 _TRIED, _STEPS = 20, 25
 _PAIRS_OF_TWO, _PAIRS = 3, 100
 """Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
-_PAIR_WORK = 300_000_000
-"""Rows times pairs of columns that are looked at: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +122,8 @@ class _Cells:
 
     def pairs(self, residual: Floats, information: Floats) -> tuple[list[tuple[int, int]], int]:
         """Return the pairs of groups of two columns that stand out most, by their numbers; and how many there are."""
-        found, many = [], 0
-        columns = combinations(self._common(), 2)
-        for (code, places), (other, others) in islice(columns, _PAIR_WORK // len(residual)):
+        found, many, every, mean = [], 0, information.sum(), residual.sum() / information.sum()
+        for (code, places), (other, others) in combinations(self._common(), 2):
             # the first cell of a column of cuts is below all of them
             rising = bool(places[0] < 0), bool(others[0] < 0)
             cell, shape = code * len(others) + other, (len(places), len(others))
@@ -137,11 +133,15 @@ class _Cells:
             )
             able = (from_one_on(rows, rising) >= PAIR_ROWS) & (places >= 0)[:, None] & (others >= 0)
             many += int(able.sum())
+            t, v = from_one_on(total - mean * known, rising), from_one_on(known, rising)
+            least = -float(ndtri(LEVEL * PAIR_LEVEL / 2 / max(1, many))) - 1
+            # most columns are done with here: nothing in them stands out by itself
+            if not (able & (t**2 >= least**2 * v * (1 - v / every))).any():
+                continue
             z = np.where(able, np.abs(pair_scores(total, known, rising)), 0.0)
             for place in np.argsort(-z, axis=None, kind="stable")[:_PAIRS_OF_TWO].tolist():
                 i, j = divmod(place, len(others))
                 found.append((z[i, j], int(places[i]), int(others[j])))
-        least = float(norm.isf(LEVEL * PAIR_LEVEL / 2 / max(1, many))) - 1
         found = sorted((one for one in found if one[0] >= least), key=lambda one: -round(one[0], 9))[:_PAIRS]
         return [(one, two) for _, one, two in found], many
 
@@ -198,7 +198,7 @@ def _found(
     pairs, many = cells.pairs(weight * (y - p), weight * p * (1 - p))
     singles, share = sum(map(len, cells.at)), PAIR_LEVEL if many else 0.0
     numbers = np.array([singles, len(pairs)])
-    threshold = norm.isf(LEVEL * np.array([1 - share, share]) / 2 / np.maximum(1, [singles, many])).repeat(numbers)
+    threshold = -ndtri(LEVEL * np.array([1 - share, share]) / 2 / np.maximum(1, [singles, many])).repeat(numbers)
     shared = [np.flatnonzero(cells.group(one)[1] & cells.group(two)[1]) for one, two in pairs]
     first = np.cumsum([0, *map(len, shared)])
     both = csr_array((np.ones(first[-1]), np.concatenate([*shared, []]).astype(int), first), shape=(len(pairs), len(y)))
