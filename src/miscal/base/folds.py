@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from miscal.base.arrays import row_blocks
 
+_RANKED = 1 << 60
+"""Largest number that columns of two values make before it is ranked."""
 _BLOCK_VALUES = 1 << 18
 """Numbers whose 64-bit copies are made at a time, 2 MB: they stay in the cache, and large inputs on disk."""
 
@@ -74,27 +77,44 @@ def content_order(X: np.ndarray, *columns: Any) -> NDArray[np.int64]:
     >>> bool((kind[order] == kind[::-1][other]).all())
     True
     """
-    n, number = len(X), np.zeros(len(X), np.int64)
-    distinct = len(np.unique(row_groups(X))) if X.shape[1] else 1
-    for column in X.T:
-        if n and number.max() + 1 >= distinct:
-            break
-        number = _ranked(number, column)
-    for column in columns:
-        if n and number.max() + 1 == n:
-            break
-        number = _ranked(number, column)
+    n = len(X)
+    distinct = int(row_groups(X).max(initial=0)) + 1 if X.shape[1] else 1
+    number = _ranked(_ranked(np.zeros(n, np.int64), X.T, distinct), columns, n)
     return np.argsort(number, kind="stable")[np.random.default_rng(0).permutation(n)]
 
 
-def _ranked(number: NDArray[np.int64], column: Any) -> NDArray[np.int64]:
-    """Rank rows by a number, and those of equal numbers by a column; (n,)."""
-    # an array of texts would be as wide as the longest
-    values = np.asarray(column, None if hasattr(column, "dtype") else object)
-    # values of several types are compared as they are written
-    values = values if values.dtype.kind in "biufMU" else np.array([str(value) for value in column], dtype=object)
-    codes = np.unique(values, return_inverse=True)[1]
-    return np.unique(number * (len(codes) + 1) + codes, return_inverse=True)[1]
+def _ranked(number: NDArray[np.int64], columns: Iterable[Any], distinct: int) -> NDArray[np.int64]:
+    """Rank rows by a number, and those of equal numbers by columns, until as many are told apart; (n,)."""
+    ranks = int(number.max(initial=0)) + 1
+    for column in columns:
+        if ranks >= distinct:
+            break
+        # an array of texts would be as wide as the longest
+        values = np.asarray(column, None if hasattr(column, "dtype") else object)
+        # values of several types are compared as they are written
+        values = values if values.dtype.kind in "biufMU" else np.array([str(value) for value in column], dtype=object)
+        known, codes = values_of(values)
+        number = number * len(known) + codes
+        # of columns of two values many are ranked at once
+        if len(known) > 2 or number.max() > _RANKED:
+            number = np.unique(number, return_inverse=True)[1]
+            ranks = int(number.max()) + 1
+    return np.unique(number, return_inverse=True)[1]
+
+
+def values_of(column: np.ndarray) -> tuple[np.ndarray, NDArray[np.int64]]:
+    """Return the distinct values of a column, sorted, and the place of each row's value, (n,).
+
+    >>> values_of(np.array([3.0, 1.0, 3.0]))[1].tolist()
+    [1, 0, 1]
+    """
+    # a column of two numbers, as of a level, takes no sort
+    if column.dtype.kind in "iuf" and len(column):
+        ends = np.array([column.min(), column.max()])
+        high = column == ends[1]
+        if ends[0] != ends[1] and (high | (column == ends[0])).all():
+            return ends, high.astype(np.int64)
+    return np.unique(column, return_inverse=True)
 
 
 def linked(first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.int64]:

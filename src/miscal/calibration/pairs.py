@@ -51,6 +51,7 @@ def from_one_on(sums: NDArray[Any], rising: tuple[bool, bool]) -> NDArray[Any]:
     [[3, 2], [7, 4]]
     """
     for axis, asked in enumerate(rising):
-        if asked:
-            sums = np.flip(np.flip(sums, axis).cumsum(axis), axis) if sums.shape[axis] > 1 else sums
+        if asked and sums.shape[axis] > 1:
+            back = (slice(None),) * axis + (slice(None, None, -1),)
+            sums = sums[back].cumsum(axis)[back]
     return sums

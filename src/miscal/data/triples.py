@@ -282,7 +282,8 @@ class Triples:
 
         Rows of a table are the same where their confidences are, too: those that come twice.
         """
-        return row_groups(np.column_stack([self.X, self.confidence]) if self.layout.table else self.X)
+        inputs = row_groups(self.X)
+        return row_groups(np.column_stack([inputs, self.confidence])) if self.layout.table else inputs
 
     @cached_property
     def canonical_order(self) -> np.ndarray:

@@ -13,18 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations, islice
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.special import expit
-from scipy.stats import norm
+from scipy.special import expit, ndtri
 
 from miscal.base.checks import drawn_seed
 from miscal.base.errors import InputError
-from miscal.base.folds import assign_folds
+from miscal.base.folds import assign_folds, values_of
 from miscal.base.state_folder import under, with_prefix
 from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
@@ -51,8 +50,6 @@ LEAST_ROWS = 20
 _TRIED, _STEPS = 20, 25
 _PAIRS_OF_TWO, _PAIRS = 3, 100
 """Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
-_PAIR_WORK = 300_000_000
-"""Rows times pairs of columns that are looked at: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +101,20 @@ class _Cells:
         first_level = X.shape[1] if layout is None else layout.places + layout.numbers
         moments = () if layout is None else layout.moments
         code, at, column, level = [], [], [], []
-        for j in range(X.shape[1]):
+        # equal rows have equal sums of random numbers
+        random, told = np.random.default_rng(0).integers(0, 2**52 // len(X), len(X)).astype(np.float64), set()
+        # levels first: a number of two values that says what a level says is left out
+        for j in (*range(first_level, X.shape[1]), *range(first_level)):
             is_level = j >= first_level
-            values = np.unique(X[:, j]) if is_level else _cuts(X[:, j], rows.weight)
+            values, codes = values_of(X[:, j]) if is_level else _cuts(X[:, j], rows.weight)
             if j in moments or len(values) < 1 + is_level:
                 continue
-            code.append(np.searchsorted(values, X[:, j], side="left" if is_level else "right"))
+            if is_level or len(values) == 1:
+                keys = np.bincount(codes, random)
+                if not is_level and keys[1] in told:
+                    continue
+                told |= set(keys.tolist() if is_level else ())
+            code.append(codes)
             at.append(values)
             column.append(j)
             level.append(is_level)
@@ -117,9 +122,8 @@ class _Cells:
 
     def pairs(self, residual: Floats, information: Floats) -> tuple[list[tuple[int, int]], int]:
         """Return the pairs of groups of two columns that stand out most, by their numbers; and how many there are."""
-        found, many = [], 0
-        columns = combinations(self._common(), 2)
-        for (code, places), (other, others) in islice(columns, _PAIR_WORK // len(residual)):
+        found, many, every, mean = [], 0, information.sum(), residual.sum() / information.sum()
+        for (code, places), (other, others) in combinations(self._common(), 2):
             # the first cell of a column of cuts is below all of them
             rising = bool(places[0] < 0), bool(others[0] < 0)
             cell, shape = code * len(others) + other, (len(places), len(others))
@@ -129,27 +133,22 @@ class _Cells:
             )
             able = (from_one_on(rows, rising) >= PAIR_ROWS) & (places >= 0)[:, None] & (others >= 0)
             many += int(able.sum())
+            t, v = from_one_on(total - mean * known, rising), from_one_on(known, rising)
+            least = -float(ndtri(LEVEL * PAIR_LEVEL / 2 / max(1, many))) - 1
+            # most columns are done with here: nothing in them stands out by itself
+            if not (able & (t**2 >= least**2 * v * (1 - v / every))).any():
+                continue
             z = np.where(able, np.abs(pair_scores(total, known, rising)), 0.0)
             for place in np.argsort(-z, axis=None, kind="stable")[:_PAIRS_OF_TWO].tolist():
                 i, j = divmod(place, len(others))
                 found.append((z[i, j], int(places[i]), int(others[j])))
-        least = float(norm.isf(LEVEL * PAIR_LEVEL / 2 / max(1, many))) - 1
         found = sorted((one for one in found if one[0] >= least), key=lambda one: -round(one[0], 9))[:_PAIRS]
         return [(one, two) for _, one, two in found], many
 
     def _common(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none.
-
-        Without numbers of two values that say what a level says.
-        """
-        found, first, n = [], 0, self.code.shape[1]
-        # equal rows have equal sums of random numbers
-        keys = self.sums(np.random.default_rng(0).integers(0, 2**52 // n, n).astype(np.float64))
-        told = set(keys[np.repeat(self.level, [len(at) for at in self.at])].tolist())
+        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none."""
+        found, first = [], 0
         for code, at, level in zip(self.code, self.at, self.level, strict=True):
-            if not level and len(at) == 1 and keys[first] in told:
-                first += 1
-                continue
             kept = np.flatnonzero(np.bincount(code, minlength=len(at)) >= PAIR_ROWS) if level else np.arange(len(at))
             place = np.full(len(at), len(kept))
             place[kept] = np.arange(len(kept))
@@ -176,15 +175,19 @@ class _Cells:
         return replace(one, n=int((rows & others).sum()), also=two), rows & others
 
 
-def _cuts(x: NDArray[np.floating], weight: Floats | None) -> NDArray[np.floating]:
-    """Return values at which the rows at least so large are some and not all, spread evenly over the rows."""
-    values, place = np.unique(x, return_inverse=True)
-    mass = np.cumsum(np.bincount(place, weight))
+def _cuts(x: NDArray[np.floating], weight: Floats | None) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+    """Return values at which the rows at least so large are some and not all, and how many of them each row reaches.
+
+    They are spread evenly over the rows.
+    """
+    values, place = values_of(x)
     if len(values) <= CUTS + 1:
-        return values[1:]
+        return values[1:], place
+    mass = np.cumsum(np.bincount(place, weight))
     # the value at which each further sixteenth of the rows begins
     reached = np.searchsorted(mass, mass[-1] * np.arange(1, CUTS + 1) / (CUTS + 1), side="right")
-    return np.unique(values[reached[reached > 0]])
+    first = np.unique(reached[reached > 0])
+    return values[first], np.searchsorted(first, place, side="right")
 
 
 def _found(
@@ -195,7 +198,7 @@ def _found(
     pairs, many = cells.pairs(weight * (y - p), weight * p * (1 - p))
     singles, share = sum(map(len, cells.at)), PAIR_LEVEL if many else 0.0
     numbers = np.array([singles, len(pairs)])
-    threshold = norm.isf(LEVEL * np.array([1 - share, share]) / 2 / np.maximum(1, [singles, many])).repeat(numbers)
+    threshold = -ndtri(LEVEL * np.array([1 - share, share]) / 2 / np.maximum(1, [singles, many])).repeat(numbers)
     shared = [np.flatnonzero(cells.group(one)[1] & cells.group(two)[1]) for one, two in pairs]
     first = np.cumsum([0, *map(len, shared)])
     both = csr_array((np.ones(first[-1]), np.concatenate([*shared, []]).astype(int), first), shape=(len(pairs), len(y)))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MANY_VALUES = 1 << 28
-"""Values of inputs (1 GB of float32) beyond which they are taken in blocks."""
+MANY_VALUES = 1 << 25
+"""Values of inputs (128 MB of float32) beyond which they are taken in blocks, and components learned from some rows."""
 _BLOCK_VALUES = 1 << 22
 _CENTRES = "centres."
 

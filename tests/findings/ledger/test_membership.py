@@ -71,7 +71,7 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     np.testing.assert_array_equal(held.of_rows(5, 30).sparse(range(len(held))).toarray(), matrix[5:30])
     some, several = np.arange(3, 30, 4), np.column_stack([values, mass])
     np.testing.assert_array_equal(held.chosen(some).sparse(range(len(held))).toarray(), matrix[some])
-    np.testing.assert_allclose(held.sums_of_each(several), matrix.T @ several, atol=1e-9)
+    np.testing.assert_allclose(held.sums_of_each(several, np.arange(len(held))), matrix.T @ several, atol=1e-9)
     for places, [own, others] in held.by_stratum(stratum, (values, other)):
         np.testing.assert_allclose(own, within @ (values[:, None] * matrix[:, places]), atol=1e-9)
         np.testing.assert_allclose(others, within @ (other[:, None] * matrix[:, places]), atol=1e-9)

@@ -65,16 +65,17 @@ def clusters_of(
         means = KMeans(scale, n_init=1, max_iter=50, random_state=seed)
         space.centres[scale] = means.fit(points[sample]).cluster_centers_
         codes = space.nearest(points, scale)
-        groups = [[code] for code in range(scale)]
+        groups, sizes = [[code] for code in range(scale)], np.bincount(codes, minlength=scale)
         if scale == finest:
-            groups += _joined(space.centres[scale], np.bincount(codes, minlength=scale))
+            groups += _joined(space.centres[scale], sizes)
         for members in groups:
-            rows = np.isin(codes, members)
-            size = int(rows.sum())
+            size = int(sizes[members].sum())
             if least <= size <= n // 2:
+                rows = np.isin(np.arange(scale), members)[codes]
                 condition, inside = Cluster(size, scale, tuple(sorted(members))), np.flatnonzero(rows)
                 far = ((points[inside] - points[inside].mean(0)) ** 2).sum(1)
-                typical = tuple(inside[np.argsort(far, kind="stable")[:2]].tolist())
+                nearest = np.flatnonzero(far <= np.partition(far, 1)[1]) if size > 1 else np.array([0])
+                typical = tuple(inside[nearest[np.argsort(far[nearest], kind="stable")[:2]]].tolist())
                 found.setdefault(np.packbits(rows).tobytes(), ClusterRows(condition, rows, typical))
     return tuple(found.values()), space
 

@@ -75,8 +75,8 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
     member = groups.member if len(some) == n else groups.member.chosen(some)
 
     # one matrix of all groups would take more memory than all else
-    def sums(values: np.ndarray) -> np.ndarray:
-        return member.sums_of_each(values.astype(np.float64))[named]
+    def sums(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        return member.sums_of_each(values.astype(np.float64), named[wanted])[named]
 
     def rows(place: int) -> np.ndarray:
         return member.dense(int(named[place])) > 0
@@ -96,7 +96,7 @@ def _fitting(inside: np.ndarray, groups: Groups, settings: LedgerSettings) -> Al
 
 def _search(
     inside: np.ndarray,
-    sums: Callable[[np.ndarray], np.ndarray],
+    sums: Callable[[np.ndarray, np.ndarray], np.ndarray],
     rows_of: Callable[[int], np.ndarray],
     plain: np.ndarray,
     union: bool,
@@ -104,10 +104,11 @@ def _search(
 ) -> tuple[tuple[int, ...], float, bool]:
     """Best one, two or three groups joined (or crossed), by a search that keeps the best beginnings.
 
-    `sums` adds up columns of values (n, k) over the rows of each group; `rows_of` marks the rows of one.
+    `sums` adds up columns of values (n, k) over the rows of each group that is wanted; `rows_of` marks
+    the rows of one; `plain`, bool: which groups may be one of several.
     """
     target = int(inside.sum())
-    size, shared = sums(np.stack([np.ones(len(inside)), inside], 1)).T
+    size, shared = sums(np.stack([np.ones(len(inside)), inside], 1), np.full(len(plain), True)).T
     overlap = shared / (size + target - shared)
     best: tuple[int, ...] = (int(np.argmax(overlap)),)
     value = float(overlap[best[0]])
@@ -117,7 +118,7 @@ def _search(
         # (n, beam): rows that a further group may add, or may keep, inside the target and outside
         have = np.stack([rows for _, rows in beam], 1)
         open_rows = ~have if union else have
-        good, bad = (sums(open_rows & at[:, None]) for at in (inside, ~inside))
+        good, bad = (sums(open_rows & at[:, None], plain) for at in (inside, ~inside))
         if union:
             good += (have & inside[:, None]).sum(0)
             bad += (have & ~inside[:, None]).sum(0)

@@ -410,7 +410,7 @@ class CodedColumns:
 
     def sums_of_each(self, values: Floats) -> Floats:
         """Return the sums of several columns of values (n, k), (m, k)."""
-        return np.stack([self.sums(one) for one in values.T], 1)
+        return self.matrix.T @ np.stack([self.by_cell(one) for one in values.T], 1)
 
     def stored(self, place: int) -> tuple[Ints, Floats]:
         """Return the rows that a column has a number for, and these numbers."""
@@ -532,9 +532,18 @@ class SideBySide:
         """Return the columns of some rows, in rising order, counted by their places."""
         return SideBySide(len(rows), tuple(one.chosen(rows) for one in self.blocks))
 
-    def sums_of_each(self, values: Floats) -> Floats:
-        """Return the sums of several columns of values (n, k), each times the number of the column, (m, k)."""
-        return np.concatenate([one.sums_of_each(values) for one in self.blocks])
+    def sums_of_each(self, values: Floats, wanted: Ints) -> Floats:
+        """Return the sums of several columns of values (n, k), each times the number of the column, (m, k).
+
+        Those of blocks of which no column is wanted are 0.
+        """
+        many = np.histogram(wanted, self._first)[0]
+        return np.concatenate(
+            [
+                one.sums_of_each(values) if some else np.zeros((len(one), values.shape[1]))
+                for one, some in zip(self.blocks, many, strict=True)
+            ]
+        )
 
     def dense(self, place: int) -> Floats:
         """Return a column, (n,)."""
