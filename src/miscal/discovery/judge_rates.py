@@ -18,7 +18,7 @@ from miscal.discovery.summary_parts import GroupRate, JudgeNumbers, Rate, ScaleP
 from miscal.evidence.judged_rows import JudgedRows, PassRate
 from miscal.evidence.prediction_powered import judge_rate, pass_rate
 from miscal.findings.conditions import Frame, Value
-from miscal.findings.ledger.groups import frame_of_rows
+from miscal.findings.ledger.frames import frame_of_rows
 
 MOST_VALUES = 20
 """Columns with more values than this are not listed value by value."""

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
-from miscal.findings.ledger import membership
+from miscal.findings.ledger import coded, membership
+from miscal.findings.ledger.coded import CodedColumns
 from miscal.findings.ledger.exact import Strata
 from miscal.findings.ledger.groups import INTERVAL, named_groups
-from miscal.findings.ledger.membership import BinRanges, CodedColumns, Numbers, RowLists, SideBySide
+from miscal.findings.ledger.membership import BinRanges, Numbers, RowLists, SideBySide
 
 N = 40
 
@@ -52,9 +53,10 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     other, factor = rng.normal(size=N), rng.normal(size=6)
     within = np.arange(6)[:, None] == stratum
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(membership, "_MOST_GATHERED", gathered)
+        for one in (membership, coded):
+            patch.setattr(one, "MOST_GATHERED", gathered)
         patch.setattr(membership, "_MOST_CELLS", gathered)
-        patch.setattr(membership, "_SPARSE", gathered // 8)
+        patch.setattr(coded, "_SPARSE", gathered // 8)
         for squared in (False, True):
             numbers = matrix**2 if squared else matrix
             sums = [within @ (one[:, None] * numbers) for one in (values, other)]

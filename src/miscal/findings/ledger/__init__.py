@@ -7,14 +7,8 @@ of an estimated hidden field are tested given those (`cuts`). What is found is d
 from miscal.findings.ledger.blocks import value_cells
 from miscal.findings.ledger.clusters import clusters_of
 from miscal.findings.ledger.cuts import SequentialField, number_of_cuts
-from miscal.findings.ledger.groups import (
-    Groups,
-    column_groups,
-    named_groups,
-    readable,
-    with_clusters,
-    with_features,
-)
+from miscal.findings.ledger.frames import readable, with_features
+from miscal.findings.ledger.groups import Groups, column_groups, named_groups, with_clusters
 from miscal.findings.ledger.ledger import ADJUSTMENTS, FOUND, NAMED, Finding, FindingsMethod, Ledger, find
 from miscal.findings.ledger.settings import FAMILY_WISE, FDR, LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.values import ColumnValue, value_words

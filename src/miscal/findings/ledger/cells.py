@@ -23,8 +23,9 @@ from miscal.findings.conditions import Both, Condition, Missing, Trend, Value
 from miscal.findings.conditions.condition import written
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
 from miscal.findings.ledger.blocks import Split, UnitDesign
+from miscal.findings.ledger.coded import CodedColumns
 from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
-from miscal.findings.ledger.membership import CodedColumns, SideBySide
+from miscal.findings.ledger.membership import SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 Ask = Callable[[Question], pl.DataFrame]

@@ -24,7 +24,7 @@ from miscal.data.triples import Triples
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedModel, correct_rows
 from miscal.findings.conditions import Frame
-from miscal.findings.ledger.groups import frame_of_rows
+from miscal.findings.ledger.frames import frame_of_rows
 from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 
 Floats = NDArray[np.float64]

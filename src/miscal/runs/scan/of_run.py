@@ -32,7 +32,7 @@ from miscal.findings.conditions import (
 )
 from miscal.findings.conditions.condition import seconds
 from miscal.findings.ledger.blocks import Split
-from miscal.findings.ledger.groups import frame_of_rows
+from miscal.findings.ledger.frames import frame_of_rows
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
 
 
