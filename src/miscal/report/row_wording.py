@@ -21,7 +21,7 @@ MOST_NEEDED = 10
 
 _MOST_OTHERS = 3
 _FOR_ALL = "These candidates were compared for the saved correction, which learned from all rows."
-# measured by benchmarks/deal.py
+# benchmarks/notes/answered.md
 _DEAL = (
     "How rows are dealt moves a single corrected value: in a planted table another seed moved it by 6 points with 500 "
     "rows and by 5 with 2,000 (root mean square; one in twenty by more than 12 and 10), and the saved correction's by "
