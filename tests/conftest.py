@@ -14,9 +14,6 @@ from hypothesis import settings
 settings.register_profile("miscal", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("miscal")
 
-COLLECTED = pytest.StashKey[list[pytest.Item]]()
-"""All tests, those too that `-m` leaves out: tests/test_promises.py counts them."""
-
 
 def script_of(name):
     """Import a script of the repository."""
@@ -25,11 +22,6 @@ def script_of(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    config.stash[COLLECTED] = list(items)
 
 
 @pytest.fixture(scope="session", autouse=True)
