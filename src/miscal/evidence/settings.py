@@ -14,8 +14,8 @@ SIGNIFICANCE = 0.05
 class EvidenceSettings:
     """Settings of the claim, the certificates and the audits.
 
-    Size and coverage under the defaults are measured by ``benchmarks/bench_certificates.py`` (the certificates) and
-    ``benchmarks/nulls.py`` and ``benchmarks/power.py`` (the claim). "Not tuned" means: set once, never varied.
+    Size and coverage under the defaults are measured by ``benchmarks/nothing.py``, the power of the claim by
+    ``benchmarks/power.py``. "Not tuned" means: set once, never varied.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class EvidenceSettings:
     # E[y | f] and the strata of near-equal confidence.
     stratum_rows: int = 8
     """Rows of a stratum: more leave a trend in f inside a stratum (size), fewer leave less to compare (power).
-    ``benchmarks/bench_certificates.py`` holds the size with 8; other values were not compared."""
+    ``benchmarks/nothing.py`` holds the size with 8; other values were not compared."""
     smoothed_rows: int = 4
     """Rows over which the field is regressed on the confidence: more leave a curve of f in blocks of few rows (size),
     fewer take away more of the field (power). Chosen among 3 to 8 for a field that is a wave in f, in blocks of 30

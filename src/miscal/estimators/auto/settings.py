@@ -213,7 +213,7 @@ class AutoSettings:
     stack_shrinkage: float = 3.0
     # units of the rarer outcome at which half of the stacked shift is kept. Of 0, 5, 10 and 20, it lowered the log loss
     # most where 100 to 800 rows hid a shift, and where none was hidden it harmed in a third of the fits of 0; chosen on
-    # draws that `benchmarks/harm.py` does not have
+    # draws that `benchmarks/nothing.py --only harm` does not have
     trusted_outcomes: float = 10.0
     # score that counts beside any gain: the one-sided 1 % point of the standard normal
     least_score: float = 2.326
