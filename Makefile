@@ -90,8 +90,7 @@ test-all: venv
 # large cells of bench_scaling, an hour.
 BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_calibrate bench_scan bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
-	nothing worlds power sharpness learned_power real_sets planted planted_shapes \
-	planted_errors ledger_power small_maps shared_findings few_of_many \
+	nothing small worlds real_sets planted planted_errors small_maps \
 	$(if $(DATA),ledger_sets ledger_replication mixed_columns mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -119,14 +118,10 @@ bench/bench_calibrate: $(VENV)/.done-bench
 bench/bench_scoring: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/bench_scoring.py --mmlu $(MMLU) $(if $(HARNESS),--harness $(HARNESS))
 
-bench/shared_findings: $(VENV)/.done-bench
-	$(BIN)/python benchmarks/shared_findings.py --what power --jobs $(WORKERS)
-
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
 
-bench/worlds bench/power bench/sharpness bench/learned_power bench/paper_experiments bench/ledger_power \
-		bench/planted_shapes bench/few_of_many: $(VENV)/.done-bench
+bench/worlds bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench

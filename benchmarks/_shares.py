@@ -9,17 +9,19 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from scipy.stats import binomtest
+
 from _script import limit_threads, options, results, show, target
-from _validity_counts import Count, counts_of, missed, show_statements
+from _validity_counts import LEAST_P, Count, counts_of, missed, show_statements
 
 FIELDS = ("question", "world", "rows", "part", "draws")
 CELL = FIELDS[:3]
-UNTOLD = ", no target"
-"""End of the name of a statement that is shown and not judged."""
+UNTOLD, FOUND = ", no target", ", found"
+"""Ends of names of statements: one that is shown and not judged, and one whose share is meant to be large."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Question:
         Of each world and size, where --draws names no other number.
     level : float
         Share of draws in which a statement may be wrong; of p-values 0.01 is asked, too.
+    least : mapping
+        Of a statement, by the start of the name of a world: the share in which it is to be found, at least.
     together : int
         Draws of one record of the store.
     at_once : bool
@@ -50,13 +54,14 @@ class Question:
     rows: Sequence[int]
     draws: int
     level: float = 0.05
+    least: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     together: int = 1
     at_once: bool = False
     data: bool = False
 
 
 def ask(doc: str, name: str, questions: Mapping[str, Question]) -> int:
-    """Ask the questions that --only names, or all; print the table; 1 where a statement is above its level."""
+    """Ask the questions that --only names, or all; print the table; 1 where a statement misses its target."""
     parser = options(doc, name, data="folder of real sets; without it the packaged demo data serve")
     parser.add_argument("--only", nargs="+", choices=list(questions), default=list(questions), metavar="NAME",
                         help=f"of {', '.join(questions)}")  # fmt: skip
@@ -73,8 +78,8 @@ def ask(doc: str, name: str, questions: Mapping[str, Question]) -> int:
         show_statements(args, f"{args.cache.stem}-{name}", counts, title=name)
         show_cells(args, name, counts)
         show_means(args, name, mine)
-        wrong += missed(counts, promised)
-    return int(not target(f"above their level, beyond chance: {'; '.join(wrong) or 'nothing'}", not wrong))
+        wrong += [*missed(counts, promised), *short(questions[name], counts)]
+    return int(not target(f"beside their level or target, beyond chance: {'; '.join(wrong) or 'nothing'}", not wrong))
 
 
 def keys_of(args: argparse.Namespace, name: str, asked: Question) -> list[tuple]:
@@ -110,7 +115,22 @@ def counted(asked: Question, count: Count) -> Count:
 
 def promised(statement: str) -> bool:
     """Whether a run promises it."""
-    return not statement.endswith(UNTOLD)
+    return not statement.endswith((UNTOLD, FOUND))
+
+
+def short(asked: Question, counts: Sequence[Count]) -> list[str]:
+    """Say what is found less often than it is to be, beyond chance."""
+    wanted = [
+        (count, least)
+        for count in counts
+        for start, least in asked.least.get(count.statement, {}).items()
+        if count.cell[1].startswith(start)
+    ]
+    return [
+        f"{count.statement} ({', '.join(map(str, count.cell))}): {count.shares[0]:.2f} of {least:g}"
+        for count, least in wanted
+        if binomtest(count.wrong[0], count.made, least, alternative="less").pvalue < LEAST_P / len(wanted)
+    ]
 
 
 def show_cells(args: argparse.Namespace, name: str, counts: Sequence[Count]) -> None:

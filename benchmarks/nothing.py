@@ -5,7 +5,7 @@
 A p-value is counted at 5 % and 1 % where its hypothesis is true, a limit or an interval where it misses the truth, any
 other claim where it is false: findings count as wrong if any is. Missed where a binomial test says that a share is
 above its level: for a cell at 1 % over the number of cells, and for a statement over all its cells together at 1 % over
-their number. What a run does not promise has a name of its own, and no target. Whatever has a truth is held against it; what is measured beside it is averaged.
+their number. What a run does not promise has a name of its own, and no target.
 
 `certificates` to `errors`: statements on fields fixed before the outcomes, in twelve worlds (_validity_worlds.py);
 `runs with truth` (_validity_fits.py) and the others down to `units of rows` (_nothing_runs.py): whole runs or their
@@ -26,7 +26,7 @@ import gate_nulls
 import known_later
 import ledger_nulls
 import scan_nulls
-import shared_findings
+from _shared_studies import CELLS, named, shared
 from _shares import UNTOLD, Question, ask
 from _validity_counts import Told
 from _validity_statements import STATEMENTS, asked_of, worlds_of
@@ -61,13 +61,6 @@ def leaks(world: str, _: int, draw: int) -> Told:
     return Told(misses={"alarm": bool(known_later.one(world, draw)["found"])})
 
 
-def shared(world: str, _: int, draw: int) -> Told:
-    """Whether several models are said to share a finding, or to differ."""
-    kind, rho = world.rsplit(", ", 1)
-    one = shared_findings.one_draw("size", kind, float(rho), draw)
-    return Told(misses={name: bool(one[name]) for name in ("shared", "differing", "marks")})
-
-
 SIZES = (100, 300, 1_000, 5_000)
 QUESTIONS = {
     **{name: Question(partial(asked_of, name), worlds_of(name), SIZES, 100, together=25) for name in STATEMENTS},
@@ -92,9 +85,7 @@ QUESTIONS = {
     "units": Question(partial(units, "auto"), found_units.WORLDS, (1_000,), 40),
     "units, by rows": Question(partial(units, "none"), found_units.WORLDS, (1_000,), 10),
     "leaks": Question(leaks, (known_later.NOTHING,), (0,), 1_000, level=0.01, together=50),
-    "shared findings": Question(
-        shared, tuple(f"{one}, {rho:g}" for one, rho in shared_findings.CELLS["size"]), (500,), 200
-    ),
+    "shared findings": Question(partial(shared, "size"), named(CELLS["size"]), (500,), 200),
 }
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ class AutoSettings:
     # rounds of backfitting, half of them before pairs join; set by hand
     sparse_sweeps: int = 5
 
-    # --- steps and slopes of few columns of many: chosen on draws that `benchmarks/few_of_many.py` does not have ---
+    # --- steps and slopes of few columns of many: chosen on draws that `benchmarks/small.py` does not have ---
     # fewer columns are seen whole by the other scores; fewer rows find nothing among many columns; set by hand
     least_many_columns: int = 8
     least_screened_rows: int = 200
