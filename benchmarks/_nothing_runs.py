@@ -253,7 +253,7 @@ def planted_cluster(folder: Path | None, name: str) -> np.ndarray:
     raise SystemExit(f"no cluster of {name} has between 10 and 20 % of its rows")
 
 
-def real_inputs(folder: Path | None, world: str, _: int, draw: int) -> Told:
+def real_inputs(folder: Path | None, world: str, _n: int, draw: int) -> Told:
     """Draw outcomes, fit auto to train and validation rows, certify on test rows."""
     name = DEMO if folder is None else SET
     data, (kind, _, strength) = read_set(folder, name), world.partition(" ")

@@ -96,7 +96,7 @@ def marks(models: list[ModelAnswers]) -> dict[tuple[str, str], np.ndarray]:
     return dict(zip(p_values, holm(np.array(list(p_values.values()))), strict=True))
 
 
-def shared(what: str, named: str, _: int, draw: int) -> Told:
+def shared(what: str, named: str, _n: int, draw: int) -> Told:
     """Draw a study, and tell what is found in it: anything, where nothing is hidden, else the planted group."""
     world, _, correlation = named.rpartition(", ")
     models = study(what, world, float(correlation), draw)

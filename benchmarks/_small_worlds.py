@@ -119,7 +119,7 @@ INPUTS = {
 STATED = tuple(f"{world}, {place}" for world in INPUTS for place in PLACES)
 
 
-def stated(named: str, _: int, draw: int) -> Told:
+def stated(named: str, _n: int, draw: int) -> Told:
     """Ask what would be found in a world, plant that in a new place of its kind, and see whether it is claimed."""
     world, _, place = named.rpartition(", ")
     rng = np.random.default_rng((draw, list(INPUTS).index(world), 133))
@@ -137,7 +137,7 @@ def stated(named: str, _: int, draw: int) -> Told:
     found = {"score": smoothed.p_value < LEVEL, "field": (proof.p_field or 1.0) < SIGNIFICANCE,
              "claim": proof.p_value < SIGNIFICANCE}  # fmt: skip
     size = said.average if place == "halves" else said.size
-    return Told(misses={f"{name}{FOUND}": seen for name, seen in found.items()}, means={"stated": size})
+    return Told(misses={f"{name}{FOUND}": seen for name, seen in found.items()}, means={"stated": size or 0.0})
 
 
 def smoothed_of(X: np.ndarray, f: np.ndarray, y: np.ndarray, seed: int) -> tuple[SmoothedResiduals, np.ndarray]:
@@ -176,7 +176,7 @@ def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list
     return [(groups.conditions[one.group], one.effect) for one in found.chosen]
 
 
-def shapes(world: str, _: int, draw: int) -> Told:
+def shapes(world: str, _n: int, draw: int) -> Told:
     """Whether the list says what a planted group is, and what else it says; whether it says anything where none is."""
     if world in NULLS:
         groups, f = null_table(*NULLS[world], draw // 20)

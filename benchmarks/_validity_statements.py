@@ -460,7 +460,8 @@ def worlds_of(name: str) -> tuple[str, ...]:
 
 def asked_of(name: str, world: str, n: int, draw: int) -> Told:
     """Ask a set of statements of one draw; those that a run does not promise there have names of their own."""
-    asked, ends = Asked(*world.split(", ")[:2], n, world.split(", ")[2], draw), {}
+    rows, kind, evidence = world.split(", ")
+    asked, ends = Asked(rows, kind, n, evidence, draw), {}
     told = STATEMENTS[name](asked)
     if asked.warned:
         ends = dict.fromkeys(ON_EXPECTED, WARNED)
