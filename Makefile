@@ -90,8 +90,8 @@ test-all: venv
 # large cells of bench_scaling, an hour.
 BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_calibrate bench_scan bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
-	nothing small worlds real_sets planted planted_errors small_maps \
-	$(if $(DATA),ledger_sets ledger_replication mixed_columns mending claims_confirmed scan_correction) \
+	nothing small real planted small_maps \
+	$(if $(DATA),ledger_sets ledger_replication mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
 bench: $(BENCHES:%=bench/%)
@@ -121,7 +121,7 @@ bench/bench_scoring: $(VENV)/.done-bench
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
 
-bench/worlds bench/paper_experiments: $(VENV)/.done-bench
+bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
 bench/%: $(VENV)/.done-bench
