@@ -77,14 +77,6 @@ class Judge:
         p = float(2 * ndtr(-abs(self.z(group, given))))
         return self._exact(group) if p < EXACT_BELOW and not given else p
 
-    def slope_z(self, group: np.ndarray) -> float:
-        """Plain score of a slope: sum over the group of (c - mean c) e, c the rank of the confidence; normal."""
-        rank = np.argsort(self.order) / self.n
-        factor = rank[group] - rank[group].mean()
-        products = factor * (self.correct - self.expected)[group]
-        spread = np.sqrt(np.sum(products**2))
-        return float(products.sum() / spread) if spread > 0 else 0.0
-
     def _exact(self, group: np.ndarray) -> float:
         stratum = self._cut(EXACT)
         size, members = np.bincount(stratum), np.bincount(stratum, group)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from miscal.findings.conditions import Condition, Cycle, Trend
@@ -18,11 +17,10 @@ from miscal.findings.conditions.column_kinds import part_of
 from miscal.findings.ledger import Groups, named_groups
 
 ROWS = 10_000
-BLANK, DATES, LEVEL, ONE_PER_CENT, THREE, CYCLE, SLANTED, TREND, SLOPE = (
+BLANK, DATES, LEVEL, ONE_PER_CENT, THREE, CYCLE, SLANTED, TREND = (
     "informative blanks", "dates", "one of 4,000 levels", "1 % group", "three values", "hours", "slanted", "trend",
-    "slope in a group",
 )  # fmt: skip
-SHIFTS = {ONE_PER_CENT: 1.6, LEVEL: 1.3, THREE: 1.2, TREND: 0.6, SLOPE: 0.6}
+SHIFTS = {ONE_PER_CENT: 1.6, LEVEL: 1.3, THREE: 1.2, TREND: 0.6}
 """Shift of the log-odds at strength 1; 0.7 where none is named."""
 _SHARES = {
     "region": (0.5, 0.3, 0.2), "channel": (0.4, 0.3, 0.2, 0.1), "product": (0.3, 0.25, 0.2, 0.15, 0.1),
@@ -45,9 +43,7 @@ class Planted:
     columns : dict of str to array of shape (n,)
     confidence, correct : arrays
     group : float64 array
-        How much of the shift each row gets: 1 in the group and 0 elsewhere; along a trend its rank, from -1/2 to 1/2;
-        in a group with a slope, how far its score lies below the one at which the group as a whole is right as often
-        as its confidences say, so that there is a slope and no shift.
+        How much of the shift each row gets: 1 in the group and 0 elsewhere; along a trend its rank, from -1/2 to 1/2.
     names : frozenset of str
         The columns that define it.
     """
@@ -59,11 +55,11 @@ class Planted:
     group: np.ndarray
     names: frozenset[str]
 
-    def told(self, condition: Condition, effect: str, rows: np.ndarray) -> bool:
+    def told(self, condition: Condition, rows: np.ndarray) -> bool:
         """Whether a finding is the planted group, described exactly; where no candidate is it, whether it is of it."""
         if self.shape in (THREE, SLANTED):
-            return effect != "slope" and self.is_of(condition, rows)
-        if frozenset(condition.columns) != self.names or (effect == "slope") != (self.shape == SLOPE):
+            return self.is_of(condition, rows)
+        if frozenset(condition.columns) != self.names:
             return False
         if self.shape == CYCLE:
             return self._same_hours(condition)
@@ -136,17 +132,8 @@ def make(shape: str, strength: float, draw: int, n: int = ROWS) -> Planted:
     group, names = _MAKERS[shape](columns, rng)
     f = expit(score)
     shift = strength * SHIFTS.get(shape, 0.7) * rng.choice([-1.0, 1.0])
-    if shape == SLOPE:
-        own = score[group]
-        group = group * (_turning_point(own, shift) - score)
     y = (rng.random(n) < expit(score + shift * group)).astype(float)
     return Planted(shape, columns, f, y, group.astype(float), names)
-
-
-def _turning_point(score: np.ndarray, shift: float) -> float:
-    """Where a slope has to turn so that no row is right more often on average."""
-    off = lambda at: float(np.mean(expit(score + shift * (at - score)) - expit(score)))  # noqa: E731
-    return float(brentq(off, score.min(), score.max()))
 
 
 def _blank(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozenset[str]]:
@@ -204,14 +191,8 @@ def _trend(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozens
     return np.argsort(np.argsort(columns[name])) / len(columns[name]) - 0.5, frozenset([name])
 
 
-def _group(columns: dict, rng: np.random.Generator) -> tuple[np.ndarray, frozenset[str]]:
-    """A value of 10 % and more of the rows."""
-    name = str(rng.choice(["region", "channel", "product", "plan"]))
-    return columns[name] == rng.choice(np.unique(columns[name])), frozenset([name])
-
-
 _MAKERS = {
     BLANK: _blank, DATES: _dates, LEVEL: _level, ONE_PER_CENT: _one_per_cent, THREE: _three, CYCLE: _cycle,
-    SLANTED: _slanted, TREND: _trend, SLOPE: _group,
+    SLANTED: _slanted, TREND: _trend,
 }  # fmt: skip
 SHAPES = tuple(_MAKERS)

@@ -169,11 +169,11 @@ NULLS = {"nothing, one of 4,000 levels": (3_000, 0), "nothing, 200 columns": (1_
 SHAPED = (*(f"{shape}, strength {strength:g}" for strength in (1.0, 0.6) for shape in SHAPES), *NULLS)
 
 
-def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[tuple[Condition, str]]:
-    """Conditions and effects that the scan of the ledger chooses, of rows that all are evaluated."""
+def findings_of(groups: Groups, f: np.ndarray, y: np.ndarray, seed: int) -> list[Condition]:
+    """Conditions that the scan of the ledger chooses, of rows that all are evaluated."""
     expected = expected_outcome(Triples(np.arange(len(y), dtype=np.float32)[:, None], f, y), seed)
     found = scan(LabelledRows(y, f, expected), groups, seed=seed)
-    return [(groups.conditions[one.group], one.effect) for one in found.chosen]
+    return [groups.conditions[one.group] for one in found.chosen]
 
 
 def shapes(world: str, _n: int, draw: int) -> Told:
@@ -187,9 +187,9 @@ def shapes(world: str, _n: int, draw: int) -> Told:
     z = abs(float(Judge(planted.correct, planted.confidence, draw).z(planted.group)))
     found = findings_of(named_groups(planted.columns), planted.confidence, planted.correct, draw)
     frame = Frame(len(planted.correct), planted.columns)
-    rows = [condition.rows(frame) for condition, _ in found]
-    exact = any(planted.told(*one, inside) for one, inside in zip(found, rows, strict=True))
-    own = sum(planted.is_of(condition, inside) for (condition, _), inside in zip(found, rows, strict=True))
+    rows = [condition.rows(frame) for condition in found]
+    exact = any(planted.told(one, inside) for one, inside in zip(found, rows, strict=True))
+    own = sum(planted.is_of(condition, inside) for condition, inside in zip(found, rows, strict=True))
     told = Told(misses={f"exact{FOUND}": exact}, means={"z": z, "others": len(found) - own, "again": max(0, own - 1)})
     if z >= LEAST_Z:
         told.misses[f"exact, z of 5{FOUND}"] = exact

@@ -7,14 +7,6 @@ The scan tests each value of the set's one column of metadata, with 20 rows and 
 finding or as the other name of one, or in the words that describe a found group, or among the values that differ by
 themselves and that the findings account for; or it is not significant given the findings (p over .05). Otherwise it
 must stand in the table of its column with its size and mark, and is counted as `in the table`; missed if it does not.
-`before` is what the report of miscal at commit 33ccfff, before there was a ledger, named: how many of the scan's values
-were in the name of a confirmed part, + those in a name that joins several. Confirmed meant that the part's residual
-differs from zero, whether a reliability diagram shows it or not.
-
-A second scan asks each value for its slope: the sum of (rank of the confidence, less its mean over the value's rows)
-times residuals, Holm over values. A slope that it finds is told as a finding, or explained by one, or stands in the
-table of the column with its size, interval and mark (`told otherwise`: the value is a finding by its shift); else it is
-lost.
 """
 
 from __future__ import annotations
@@ -28,7 +20,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr
 
 from _data import METADATA
 from _judge import Judge, holm
@@ -36,22 +27,11 @@ from _ledger import found_in, ledger_of, ledger_sets, read_rows
 from _script import limit_threads, options, results, show, target
 from miscal.data.triples import Triples
 from miscal.findings.conditions import Alike, AnyOf
-from miscal.findings.ledger import SHIFT, SLOPE, Finding, Ledger
-from miscal.findings.ledger.values import EXPLAINED, FINDING
+from miscal.findings.ledger import SHIFT, Finding
 
 FIELDS = ("set", "seed")
 MIN_GROUP_ROWS, LEVEL = 20, 0.05
 KINDS = ("told", "described", "accounted", "explained", "in the table", "missed", "added")
-SLOPE_KINDS = ("told", "explained", "told otherwise", "in the table", "lost", "added")
-# miscal 33ccfff: discover FILE --confidence f --correct y --embeddings X.npy --text text --metadata COLUMN
-BEFORE = {
-    "mmlu/Llama-2-70b-chat": "2", "mmlu/Meta-Llama-3-8B-Instruct": "2", "mmlu/Mistral-7B-Instruct-v0.2": "2",
-    "mmlu/gpt-3.5-turbo": "1", "mmlupro/Meta-Llama-3.1-8B-Instruct-Turbo": "1 + 6",
-    "mmlupro/Qwen2.5-7B-Instruct": "2 + 6", "mmlupro/claude-3-haiku-20240307": "0 + 9",
-    "mmlupro/gpt-4o-mini-2024-07-18": "1 + 7", "stated/Meta-Llama-3.1-8B-Instruct": "2 + 3",
-    "stated/claude-3-haiku-20240307": "4", "stated/deepseek-v3": "3", "stated/gpt-4o": "3",
-    "cifar100/wideresnet-16-4": "0",
-}  # fmt: skip
 
 
 def scan_values(judge: Judge, groups: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -106,32 +86,11 @@ def compare(rows: Triples, column: str, seed: int) -> dict:
     added = [one.description for one, words in own.items() if not (words & set(scan))]
     return {
         "rows": len(rows), "candidates": ledger.method.candidates, "values": len(groups), "scan": scan,
-        "ledger": [one.description for one in shifts], "slopes": slopes(ledger, judge, groups),
+        "ledger": [one.description for one in shifts],
         "told": told, "described": described,
         "accounted": accounted, "explained": explained, "in the table": marked, "missed": missed, "added": added,
         "unread": sum(one is None for one in meant), "seconds": seconds,
     }  # fmt: skip
-
-
-def slopes(ledger: Ledger, judge: Judge, groups: Mapping[str, np.ndarray]) -> dict[str, dict[str, float]]:
-    """Where the ledger tells each slope that a plain scan of values finds, with its plain z."""
-    z = {name: judge.slope_z(rows) for name, rows in groups.items()}
-    scan = [name for name, found in zip(z, holm(2 * ndtr(-np.abs(list(z.values()))), LEVEL), strict=True) if found]
-    table = {one.condition.words: one for one in ledger.values}
-    shifts = {one.condition.words for one in ledger.findings if one.effect == SHIFT}
-    told = {one.condition.words for one in ledger.findings if one.effect == SLOPE}
-    shown: dict[str, dict[str, float]] = {kind: {} for kind in SLOPE_KINDS}
-    for name in scan:
-        value = table.get(name)
-        if value is None or value.slope.value is None:
-            kind = "lost"
-        elif value.slope_mark in (FINDING, EXPLAINED):
-            kind = "told" if value.slope_mark == FINDING else "explained"
-        else:
-            kind = "told otherwise" if name in shifts else "in the table"
-        shown[kind][name] = z[name]
-    shown["added"] = {name: z.get(name, np.nan) for name in sorted(told - set(scan))}
-    return shown
 
 
 def one_set(folder: Path, name: str, seed: int) -> dict:
@@ -146,13 +105,13 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
     shown = [
         [r["set"], r["rows"], r["candidates"], len(r["ledger"]), len(r["scan"]), len(r["told"]), len(r["described"]),
          len(r["accounted"]), len(r["explained"]), len(r["in the table"]), len(r["missed"]), len(r["added"]),
-         BEFORE.get(r["set"], ""), f"{r['seconds']:.1f}"]
+         f"{r['seconds']:.1f}"]
         for r in records
     ]  # fmt: skip
     head = ["set", "rows", "candidates", "ours", "scan", "of the scan in the ledger", "in a found group's words",
-            "listed as accounted for", "explained by it", "in the table", "missed", "added by the ledger", "before",
+            "listed as accounted for", "explained by it", "in the table", "missed", "added by the ledger",
             "s"]  # fmt: skip
-    show(args, "ledger_sets", "findings of the ledger, of a scan of values, and of the version before", head, shown)
+    show(args, "ledger_sets", "findings of the ledger and of a scan of values", head, shown)
     words = [
         [r["set"], kind, re.sub("; rows .* are typical$", "", name),
          f"{r['scan'][name]:+.2f}" if name in r["scan"] else "",
@@ -160,18 +119,6 @@ def show_sets(args: argparse.Namespace, records: list[dict]) -> None:
         for r in records for kind in KINDS for name in r[kind]
     ]  # fmt: skip
     show(args, "ledger_sets-findings", "each of them", ["set", "which", "group", "z of the scan", "p given"], words)
-    counts = [
-        [r["set"], r["values"], sum(len(r["slopes"][kind]) for kind in SLOPE_KINDS[:-1]),
-         *(len(r["slopes"][kind]) for kind in SLOPE_KINDS)]
-        for r in records
-    ]  # fmt: skip
-    head = ["set", "values", "slopes of the scan", *SLOPE_KINDS]
-    show(args, "ledger_sets-slopes", "slopes of a plain scan, and where the ledger tells them", head, counts)
-    each = [
-        [r["set"], kind, name, f"{z:+.2f}"]
-        for r in records for kind in SLOPE_KINDS for name, z in r["slopes"][kind].items()
-    ]  # fmt: skip
-    show(args, "ledger_sets-each_slope", "each of these slopes", ["set", "which", "group", "z of the scan"], each)
 
 
 def main() -> None:
@@ -188,9 +135,7 @@ def main() -> None:
     unread = sum(r["unread"] for r in records)
     readable = target(f"findings whose words could not be read back as rows: {unread}", not unread)
     what = f"values of the scan, {sum(len(r['scan']) for r in records)} in all, that the ledger misses"
-    lost = [f"{r['set']}: {name}" for r in records for name in r["slopes"]["lost"]]
-    kept = target(f"slopes of the scan that the ledger loses: {lost or 'none'}", not lost)
-    sys.exit(not (target(f"{what}: {missed or 'none'}", not missed) and readable and kept))
+    sys.exit(not (target(f"{what}: {missed or 'none'}", not missed) and readable))
 
 
 if __name__ == "__main__":
