@@ -124,6 +124,9 @@ bench/planted: $(VENV)/.done-bench
 bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py
 
+bench/nothing bench/small bench/real: $(VENV)/.done-bench
+	$(BIN)/python benchmarks/$(@F).py --jobs $(WORKERS) $(if $(DATA),--data $(DATA))
+
 bench/%: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$*.py $(if $(DATA),--data $(DATA))
 
