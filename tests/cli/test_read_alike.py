@@ -8,7 +8,6 @@ from miscal.base.errors import InputError
 from miscal.data.readers import read_triples
 from miscal.data.readers.pieces import open_pieces
 from miscal.runs.correct import calibrate_file
-from miscal.study.run import read_plan
 
 from .new_rows import rows
 
@@ -83,28 +82,3 @@ def test_conditions_on_other_rows_are_refused_everywhere(ending, expression, mod
     with pytest.raises(InputError, match="must be decided by each row alone"):
         calibrate_file(models["features"], path, tmp_path / "out.csv", where=expression)
     assert not (tmp_path / "out.csv").exists()
-
-
-@pytest.mark.promise("F10")
-def test_escaped_quotation_marks_lose_no_row(calibrate, tmp_path, small_pieces):
-    data = rows()
-    data = data.with_columns(text=pl.when(pl.int_range(pl.len()) % 150 == 7).then(pl.lit('5" pipe')).otherwise("text"))
-    data.write_csv(tmp_path / "sound.csv", quote_style="non_numeric")
-    text = (tmp_path / "sound.csv").read_text()
-    assert text.count('5"" pipe') == 2
-    (tmp_path / "spark.csv").write_text(text.replace('5"" pipe', '5\\" pipe'))
-    sound, refused = (calibrate("text", tmp_path / name) for name in ("sound.csv", "spark.csv"))
-    assert refused.status == 2
-    assert "line 9" in refused.err
-    assert "--csv-escape" in refused.err
-    escaped = calibrate("text", tmp_path / "spark.csv", "--csv-escape", "\\")
-    assert escaped.status == 0, escaped.err
-    assert escaped.table.equals(sound.table)
-    triples = read_triples(tmp_path / "spark.csv", text="text", embed_model="tfidf", csv_escape="\\")
-    assert list(triples.text) == data["text"].to_list()
-    assert triples.source["options"]["csv_escape"] == "\\"
-
-
-def test_a_plan_may_name_the_escape():
-    pair = {"dataset": "d", "model": "m", "data": "a.csv", "features": "x", "csv_escape": "\\"}
-    assert read_plan({"pairs": [pair]}).pairs[0].csv_escape == "\\"

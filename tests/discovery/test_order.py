@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import miscal
 from miscal import LocalCalibratedClassifier, MiscalibrationField
-from miscal.data.readers.leaks import leaks
+from miscal.data.readers.leaks import LeakSearch
 from miscal.discovery.discover import discover
 from miscal.metrics import hidden_miscalibration
 from miscal.runs.classifier import PREFIT
@@ -126,10 +126,9 @@ def test_what_is_known_afterwards_is_found_in_any_order(monkeypatch):
     monkeypatch.setattr("miscal.data.readers.leaks.MOST_ROWS", 80)
     frame, order = table(), np.random.default_rng(2).permutation(N)
     frame = frame.with_columns(late=pl.col("correct") * 0.9 + pl.Series(np.random.default_rng(3).random(N)))
-    known = frame["correct"].to_numpy(), frame["confidence"].to_numpy()
+    known, names = (frame["correct"].to_numpy(), frame["confidence"].to_numpy()), ["late", "size", "kind", "free"]
     one, other = (
-        leaks(frame[at], ["late", "size", "kind", "free"], *(values[at] for values in known), 0)
-        for at in (np.arange(N), order)
+        LeakSearch(frame[at], names, *(values[at] for values in known), 0).alone(names) for at in (np.arange(N), order)
     )
     assert one.keys() == other.keys() == {"late"}
     assert one["late"].value == pytest.approx(other["late"].value, abs=1e-9)

@@ -81,7 +81,7 @@ def contradictions(summary):
         low, high = one.after.interval
         check(low <= one.after.value <= high, f"{one.description}: what is left, and its interval")
         told = fate_of(one.before, one.after, one.n)
-        check(told == (one.fate, one.rows_needed), f"{one.description}: {one.fate}")
+        check(told == (one.fate, one.units_needed and one.units_needed.rows), f"{one.description}: {one.fate}")
         left += [one] if one.fate != CORRECTED and one.effect == SHIFT and not low <= 0 <= high else []
     rest = summary.verdict.partition("orrected confidence, the model is ")[2]
     for one in shifts:

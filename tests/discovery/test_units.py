@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from miscal.data.copies import near_copies
 from miscal.data.readers import read_triples
-from miscal.data.readers.roles import Grouping
+from miscal.data.readers.candidate_groups import Candidate
 from miscal.data.triples import FoundUnits, InputLayout, Triples
 from miscal.discovery.discover import discover
 from miscal.discovery.units import with_units
@@ -43,7 +43,7 @@ def test_equal_inputs_and_near_copies_are_one_unit_whatever_their_confidence(jit
 def test_cells_of_a_coarse_table_are_no_units():
     rng = np.random.default_rng(0)
     triples = rows(rng.integers(0, 4, (900, 3)).astype(float), np.arange(900), spread=0.0, seed=1)
-    assert with_units(triples, 0) is triples
+    assert with_units(triples, 0).group is None
 
 
 def test_an_input_of_very_many_rows_is_no_unit():
@@ -72,7 +72,7 @@ def test_copies_do_not_depend_on_the_order_of_rows_the_unit_of_a_column_or_its_o
 def test_days_are_counted_by_where_their_outcomes_hang_together_and_dealt_ones_are_not():
     rng = np.random.default_rng(0)
     day = rng.permutation(np.arange(2_000) % 50)
-    columns = {Grouping("seen", "day"): day, Grouping("shift"): rng.permutation(day)}
+    columns = {Candidate("seen", "day", "period"): day, Candidate("shift", None, "identifier"): rng.permutation(day)}
     X = rng.normal(size=(2_000, 3))
     found = with_units(rows(X, day, spread=0.7, seed=1, columns=columns), 0)
     assert found.counted_by.column == "seen:day"
@@ -84,7 +84,7 @@ def test_a_coarser_period_of_too_few_units_widens_every_standard_error():
     rng = np.random.default_rng(0)
     day = rng.permutation(np.arange(3_000) % 98)
     week = day // 7
-    columns = {Grouping("seen", "day"): day, Grouping("seen", "week"): week}
+    columns = {Candidate("seen", "day", "period"): day, Candidate("seen", "week", "period"): week}
     triples = rows(rng.normal(size=(3_000, 3)), week, spread=0.7, seed=1, columns=columns)
     found = with_units(triples, 0).counted_by
     assert (found.column, found.coarser) == ("seen:day", "week")
@@ -104,6 +104,26 @@ def test_customers_among_the_inputs_are_found_although_a_field_could_learn_of_th
     assert with_units(read_triples(calm), 0).counted_by.column is None
     named = {"customer" if name == "code" else name: values for name, values in calm.items()}
     assert with_units(read_triples(named), 0).counted_by.column == "customer"
+
+
+def test_what_only_hangs_together_is_said_and_not_counted():
+    rng = np.random.default_rng(0)
+    level = rng.permutation(np.arange(1_500) % 50)
+    columns = {Candidate("level", None, "repeats"): level}
+    found = with_units(rows(rng.normal(size=(1_500, 3)), level, spread=1.0, seed=1, columns=columns), 0)
+    assert found.group is None
+    ((name, wider),) = found.counted_by.others
+    assert name == "level"
+    assert 1.5 < wider < 3
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_few_of_an_identity_are_counted_only_where_they_widen_intervals(spread):
+    rng = np.random.default_rng(0)
+    school = rng.permutation(np.arange(1_500) % 15)
+    columns = {Candidate("school", None, "named"): school}
+    found = with_units(rows(rng.normal(size=(1_500, 3)), school, spread=spread, seed=1, columns=columns), 0)
+    assert found.counted_by.column == ("school" if spread else None)
 
 
 def test_what_is_named_is_counted_and_nothing_is_looked_for_where_rows_are_asked_for():

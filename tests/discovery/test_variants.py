@@ -8,11 +8,10 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
-from miscal.data.encoders.tfidf import TextTfidfSvd
 from miscal.data.triples import Triples
 from miscal.discovery.run import read_run
 from miscal.estimators.registry import ESTIMATORS
-from miscal.report import render, write_run
+from miscal.report import write_run
 from miscal.report.printed import summary_lines
 
 from .ridge import RidgeField, discover, quick, triples  # noqa: F401 - a fixture
@@ -168,46 +167,6 @@ def told_by(folder):
     assert {path.suffix for path in files} == {".json", ".html", ".parquet"}
     tables = [pl.read_parquet(path).write_json() for path in files if path.suffix == ".parquet"]
     return "\n".join([*tables, *(path.read_text() for path in files if path.suffix != ".parquet")])
-
-
-@pytest.mark.promise("S11")
-def test_a_redacted_run_holds_no_word_of_the_texts_and_the_same_numbers(tmp_path):
-    rows = secret_rows()
-    open_run, hidden = (discover(rows, map_method="pca", evidence="test", redact_text=flag) for flag in (False, True))
-    for name, found in {"open": open_run, "hidden": hidden}.items():
-        write_run(found, tmp_path / name)
-    said = told_by(tmp_path / "open").casefold()
-    assert all(word in said for word in (*WORDS, ANSWER)), "the open run does not tell what the other leaves out"
-    assert any("in the text" in one.description for one in open_run.summary.findings)
-    render(tmp_path / "hidden")  # drawn again, it stays without texts
-    said = told_by(tmp_path / "hidden").casefold()
-    assert [word for word in (*WORDS, ANSWER) if word in said] == []
-    assert "left off this page" in said
-    assert hidden.summary.settings["redact_text"] is True
-    assert open_run.summary.settings["redact_text"] is False
-    for one, other in zip(open_run.summary.findings, hidden.summary.findings, strict=True):
-        assert (one.n, one.hidden, one.p_adjusted, one.rows) == (other.n, other.hidden, other.p_adjusted, other.rows)
-    values = [found.table.drop("subregime", "hidden_subregime") for found in (open_run, hidden)]
-    assert values[0].equals(values[1])
-
-
-@pytest.mark.promise("S11")
-def test_texts_that_are_metadata_too_are_refused():
-    rows = secret_rows(200)
-    twice = replace(rows, metadata={"question": np.array(rows.text, dtype=object)})
-    with pytest.raises(InputError, match="'question' holds them"):
-        discover(twice, redact_text=True)
-
-
-def test_a_model_that_keeps_words_is_warned_of():
-    rows = secret_rows(200)
-    encoder = TextTfidfSvd().fit(rows.text)
-    warned = discover(
-        replace(rows, encoder=encoder), map_method="pca", evidence="test", redact_text=True
-    ).summary.warnings
-    assert any("model/ holds the" in warning for warning in warned)
-    without = discover(rows, map_method="pca", evidence="test", redact_text=True).summary.warnings
-    assert not any("model/ holds" in warning for warning in without)
 
 
 def test_confidences_turned_round_raise_alarms(data, found):

@@ -40,6 +40,28 @@ def test_planted_groups_are_found_with_their_shifts():
     assert off.mean() < 0.4 * np.abs(f - p).mean()
 
 
+def pairs(seed=0, n=20_000, levels=6):
+    """Rows of eight columns of levels, with their codes as numbers, too; of one pair of levels the risk is off."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, levels, (n, 8))
+    X = np.column_stack([*(codes[:, [1]] == np.arange(levels)).T, codes]).astype(np.float32)
+    f, inside = rng.uniform(0.1, 0.4, n), (codes[:, 1] == 2) & (codes[:, 4] == 3)
+    layout = InputLayout(places=levels, codes=8, table=True)
+    y = (rng.random(n) < f + 0.2 * inside).astype(int)
+    return X, f, inside, ShiftField().fit(replace(Triples.of(X, confidence=f, correct=y), layout=layout))
+
+
+def test_a_pair_of_levels_is_corrected_and_nothing_else():
+    X, f, inside, field = pairs()
+    [one] = field.shifts_
+    np.testing.assert_array_equal(one.rows(X), inside)
+    corrected = field.estimate(X, f).corrected
+    assert abs((corrected - f)[inside].mean() - 0.2) < 0.03
+    assert abs((corrected - f)[~inside]).max() < 0.05
+    again = ShiftField.from_state(*field.state())
+    np.testing.assert_array_equal(again.estimate(X, f).corrected, corrected)
+
+
 def test_a_turned_table_turns_the_sign():
     X, f, y, _ = world()
     one, other = fitted(X, f, y).estimate(X, f), fitted(X, 1 - f, 1 - y).estimate(X, 1 - f)

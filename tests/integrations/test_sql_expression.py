@@ -50,6 +50,18 @@ def test_sql_gives_what_python_gives(run):
     np.testing.assert_allclose(found, run.correct(new)["corrected"], rtol=0, atol=1e-12)
 
 
+def test_a_pair_is_one_condition_of_both_columns():
+    rng = np.random.default_rng(0)
+    one, two, risk = rng.choice(list("abcdef"), 6_000), rng.choice(list("uvwxyz"), 6_000), rng.uniform(0.2, 0.5, 6_000)
+    late = (rng.random(6_000) < risk + 0.4 * ((one == "b") & (two == "z"))).astype(int)
+    frame = pd.DataFrame({'the "risk"': risk, "one": one, "two": two, "late": late})
+    found = miscal.discover(frame, **EVENT)
+    assert any(shift.also for shift in found.model.estimator.fitted.shifts_)
+    np.testing.assert_allclose(
+        selected(expression(found.model), frame), found.correct(frame)["corrected"], rtol=0, atol=1e-12
+    )
+
+
 def test_the_expression_of_a_folder_is_written(run, tmp_path):
     run.save(tmp_path / "run")
     shifts = run.model.estimator.fitted.shifts_

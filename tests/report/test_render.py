@@ -68,20 +68,6 @@ def test_colours_and_names_of_regimes_are_written_once():
     assert not re.findall(r"well calibrated|no local estimate", assets)
 
 
-@pytest.mark.promise("S11")
-def test_redaction_reaches_the_typed_summary(make_run):
-    def name_a_part(summary):
-        summary["verdict"] = f'Less often right on "{summary["subregimes"][0]["name"]}".'
-        summary["places"], summary["findings"] = [{"part": 0, "hidden": -0.2}], []
-
-    source = read_source(make_run(500, edit=name_a_part), redact_text=True)
-    assert [part.name for part in source.summary.subregimes] == [f"part {place}" for place in range(1, 7)]
-    assert not any(part.keywords for part in source.summary.subregimes)
-    assert 'right less often on "part 1" (by 20 points' in source.summary.verdict
-    assert set(source.map["subregime"].drop_nulls()) <= {"part 1", "part 2", "part 3", "part 4"}
-    assert set(source.map["hidden_subregime"].drop_nulls()) <= {"part 5", "part 6"}
-
-
 def test_the_page_says_what_the_summary_says(make_run):
     run = make_run(2000)
     summary = json.loads((run / "summary.json").read_text())
@@ -236,16 +222,6 @@ def test_null_numbers_everywhere_still_make_a_page(make_run):
     visible = page_of(make_run(300, edit=forget)).visible
     assert not re.search(r"\b(None|NaN|nan)\b", visible)
     assert "too few test rows for a reliability curve" in visible
-
-
-@pytest.mark.promise("S11")
-def test_redacted_pages_hold_no_text_keyword_or_name(make_run):
-    run = make_run(500)
-    full, hidden = (render(run, redact_text=flag).read_text(encoding="utf-8") for flag in (False, True))
-    for word in ("clause", "promisor", "backwards"):
-        assert word in full
-        assert word not in hidden
-    assert "part 1" in hidden
 
 
 @pytest.mark.promise("D1")

@@ -518,16 +518,6 @@ def test_the_page_is_drawn_into_a_file(found, tmp_path):
 
 
 @pytest.mark.whole
-def test_texts_that_are_to_be_left_out_are_not_kept(tmp_path):
-    frame = loans().assign(text=[f"what of loan {k % 40}" for k in range(N)])
-    found = miscal.discover(frame, **EVENT, text="text", redact_text=True, evidence="test", **QUICK)
-    found.save(tmp_path / "run")
-    assert not (tmp_path / "run" / "rows.parquet").exists()
-    with pytest.raises(InputError, match="given in memory"):
-        miscal.load(tmp_path / "run").content.triples()
-
-
-@pytest.mark.whole
 def test_embeddings_in_memory_are_kept_with_the_run(tmp_path):
     frame, X = loans(), np.random.default_rng(0).normal(size=(N, 3)).astype(np.float32)
     found = miscal.discover(frame, **EVENT, embeddings=X, metadata=["region"], evidence="test", **QUICK)

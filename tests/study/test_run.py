@@ -139,6 +139,15 @@ def test_changed_data_are_refused(toy, plan, data, tmp_path):
         study(plan, tmp_path / "out")
 
 
+def test_other_data_under_another_name_are_refused(toy, plan, data, tmp_path):
+    study(plan, tmp_path / "out")
+    for model in ("a", "bb"):
+        answers(model, seed=5).write_parquet(data / f"other.{model}.parquet")
+    other = plan | {"pairs": [entry(data) | {"data": f"{data}/other.{{model}}.parquet"}, *plan["pairs"][1:]]}
+    with pytest.raises(MismatchError, match=r"other.a.parquet has changed since the pair one.a was read"):
+        study(other, tmp_path / "out")
+
+
 def test_data_may_move(toy, plan, data, tmp_path):
     study(plan, tmp_path / "out")
     data.rename(tmp_path / "moved")

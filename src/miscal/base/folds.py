@@ -77,7 +77,7 @@ def content_order(X: np.ndarray, *columns: Any) -> NDArray[np.int64]:
     n, number = len(X), np.zeros(len(X), np.int64)
     distinct = len(np.unique(row_groups(X))) if X.shape[1] else 1
     for column in X.T:
-        if len(np.unique(number)) >= distinct:
+        if n and number.max() + 1 >= distinct:
             break
         number = _ranked(number, column)
     for column in columns:

@@ -126,6 +126,19 @@ def upper_limit(limit: float) -> str:
     return f"{round(math.ceil(high / unit - 1e-9) * unit, 12):g}"
 
 
+def units_and_rows(units: float, rows: float, unit: str = "unit") -> str:
+    """Write how many units are needed, with about how many rows these have where rows are no units.
+
+    Examples
+    --------
+    >>> units_and_rows(370, 48_000, "day"), units_and_rows(1_234, 1_234, "row")
+    ('370 days (48,000 rows)', '1,300 rows')
+    """
+    if units >= rows:
+        return f"{round_up(rows)} rows"
+    return f"{round_up(units)} {unit}s ({round_up(rows)} rows)"
+
+
 def round_up(rows: float) -> str:
     """Write a number of rows with two digits that count, rounded up.
 

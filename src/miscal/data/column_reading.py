@@ -30,7 +30,7 @@ class ColumnReading:
     left_out : str or None
         Why it is no part of x; None where it is one, or where it was named for names only.
     leak_with : str or None
-        The column whose equality with this one tells the outcome, where the leak is that of a pair.
+        The other column, where the leak is that of a pair.
     role : str or None
         'features', 'metadata' (part of x and names findings) or 'names only'; None in runs of earlier versions.
     needed : bool
@@ -44,8 +44,8 @@ class ColumnReading:
     leak_by : str or None
         'ranking' (the area under the ROC curve by this column alone), 'entropy' (the share of the outcome's entropy
         given the confidence that it takes away), 'blanks' (all its blanks have one outcome; the chance of that by the
-        confidences), 'together' (the area by several such columns) or 'equality' (that by the pair with `leak_with`).
-        None where `leak` is, and in runs of earlier versions.
+        confidences), or of a pair with `leak_with` 'equality', 'cells' (the values of both) or 'difference' (the area
+        by these). None where `leak` is, and in runs of earlier versions.
     """
 
     name: str

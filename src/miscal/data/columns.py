@@ -128,11 +128,6 @@ class RowColumns:
         "What to do if rows have missing or invalid values: stop with an error, or drop them.", "error"
     )
     encoding: str = parameter("Encoding of csv and jsonl files.", "utf-8", metavar="NAME")
-    csv_escape: str | None = parameter(
-        "Character before quotation marks inside the quoted fields of a csv file, for instance '\\'. Default: such "
-        "marks are doubled.",
-        metavar="CHAR",
-    )
 
 
 @dataclass(frozen=True)
@@ -181,7 +176,7 @@ class Columns(RowColumns):
         "Columns, by name or pattern, that auto passes over: they play no part.", (), metavar="COL,COL"
     )
     group: Column = parameter(
-        "What is counted once: auto finds it (equal inputs, near copies, the column that widens intervals most); the "
+        "What is counted once: auto finds it (equal inputs, near copies, an identity, a period of dates); the "
         "values of a column, or COL:day for the days of a column of dates (hour, week, month and year likewise); none: "
         "every row.",
         "auto",

@@ -62,6 +62,8 @@ MOST_NEIGHBOURS = 20
 """Copies of one row that are looked for: neighbours of neighbours are linked, too, so there may be more."""
 CHANCE = 0.001
 """Of a row, where there are no copies, to be taken for one, by all numbers of neighbours together."""
+FEW_COPIES = 0.01
+"""Of the rows of a first few strips, where there are many: no others are looked at."""
 CONTINUOUS = 0.9
 """Values of a column, as a share of the different rows, from which it is no lattice."""
 MUCH_NEARER = 1 / 3
@@ -71,6 +73,8 @@ LARGEST_UNIT, LARGEST_UNIT_ROWS = 0.05, 50
 _STRIP_ROWS = 4_096
 """Rows within which neighbours are looked for, so that the time grows with the rows: strips across one direction, whose
 width is large against the distance of copies."""
+_ASKED_STRIPS = 6
+"""Strips that are looked at first: where they hold no copies, no others are looked at."""
 _MOST_PLACES = 64
 """Wider inputs are projected on so many random directions: copies lie near in all of them."""
 
@@ -80,8 +84,9 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
 
     Of independent rows (r_k / r_{k+1})^{k d} is uniform, r_k the distance to the k-th neighbour and d the dimension: so
     it is of a Poisson process. A row is linked to its k nearest where that is least, if it is below 0.001 / 20 there
-    and r_k is far below the usual distance. Equal rows are looked at once. Where no column of a table takes nearly as
-    many values as there are different rows, inputs lie on a lattice, of which nothing can be said in this way.
+    and r_k is far below the usual distance. Equal rows are looked at once. Where fewer than two columns of a table
+    take nearly as many values as there are different rows, inputs lie on a lattice, of which nothing can be said in
+    this way.
 
     `places` (n, d): inputs; each column is standardised; `table`: whether they are columns that a person reads, and no
     embedding. Returns the same number for rows that are copies of each other, from 0.
@@ -102,13 +107,28 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
     points = places[np.unique(number, return_index=True)[1]].astype(np.float64)
     points = points[:, points.std(0) > 0]
     n, d = points.shape
-    lattice = table and all(len(np.unique(column)) <= CONTINUOUS * n for column in points.T)
+    # along one such number alone, what heaps at round values looks like copies
+    lattice = table and sum(len(np.unique(column)) > CONTINUOUS * n for column in points.T) < min(2, d)
     if n <= 2 * MOST_NEIGHBOURS or lattice:
         return np.arange(len(places))
     points = (points - points.mean(0)) / points.std(0)
     if d > _MOST_PLACES:
         points = points @ np.random.default_rng(0).normal(size=(d, _MOST_PLACES))
-    distance, neighbour = _neighbours(points)
+    along = np.argsort(points @ np.random.default_rng(1).normal(size=points.shape[1]), kind="stable")
+    strips = np.array_split(along, -(-n // _STRIP_ROWS))
+    if len(strips) > 2 * _ASKED_STRIPS:
+        some = strips[:: len(strips) // _ASKED_STRIPS]
+        # so few copies among so many rows would widen no interval
+        if len(np.unique(_links(points, some)[0])) <= FEW_COPIES * sum(map(len, some)):
+            return np.arange(len(places))
+    one, other = _links(points, strips)
+    edges = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
+    return no_larger_than_a_unit(connected_components(edges, directed=False)[1][number])
+
+
+def _links(points: np.ndarray, strips: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of some strips that are much nearer to others of theirs than chance has it, and these."""
+    distance, neighbour = _neighbours(points, strips)
     with np.errstate(divide="ignore"):
         steps = np.diff(np.log(distance), axis=1)
     # the dimension by the steps to the second neighbour, which are exponential: of the shorter ones, as copies are far
@@ -119,8 +139,7 @@ def near_copies(places: np.ndarray, *, table: bool = True) -> np.ndarray:
     chance = np.where(near, -k * dimension * steps, 0.0)
     linked_to = np.where(chance.min(1) < np.log(CHANCE / MOST_NEIGHBOURS), k[chance.argmin(1)], 0)
     one, other = np.nonzero(k <= linked_to[:, None])
-    edges = coo_array((np.ones(len(one)), (one, neighbour[one, other])), shape=(n, n))
-    return no_larger_than_a_unit(connected_components(edges, directed=False)[1][number])
+    return np.concatenate(strips)[one], neighbour[one, other]
 
 
 def no_larger_than_a_unit(number: np.ndarray) -> np.ndarray:
@@ -136,14 +155,12 @@ def no_larger_than_a_unit(number: np.ndarray) -> np.ndarray:
     return np.unique(np.where(large, number.max() + 1 + np.arange(n), number), return_inverse=True)[1].astype(np.int64)
 
 
-def _neighbours(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distances to the nearest other points of the same strip, in rising order, and which they are; (n, 21) each."""
+def _neighbours(points: np.ndarray, strips: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Distances of the rows of strips to the nearest others of theirs, in rising order, and which they are; (n, 21)."""
     from sklearn.neighbors import NearestNeighbors
 
-    along = points @ np.random.default_rng(1).normal(size=points.shape[1])
-    n, many = len(points), MOST_NEIGHBOURS + 1
-    distance, neighbour = np.empty((n, many)), np.empty((n, many), np.int64)
-    for strip in np.array_split(np.argsort(along, kind="stable"), -(-n // _STRIP_ROWS)):
-        found = NearestNeighbors(n_neighbors=many).fit(points[strip]).kneighbors()
-        distance[strip], neighbour[strip] = found[0], strip[found[1]]
-    return distance, neighbour
+    found = [(NearestNeighbors(n_neighbors=MOST_NEIGHBOURS + 1).fit(points[one]).kneighbors(), one) for one in strips]
+    return (
+        np.concatenate([distance for (distance, _), _ in found]),
+        np.concatenate([strip[at] for (_, at), strip in found]),
+    )

@@ -153,6 +153,7 @@ class Question:
 
     `coarser`: how many neighbouring strata are one. `units`: whether rows are summed by unit, not by stratum. `only`:
     rows are counted, without their outcomes, that are in the group (1) or not (0): all others are what is left.
+    `residuals`: of all strata together, what outcomes differ by from the rate of their stratum is summed.
     """
 
     cuts: tuple[Cut, ...] = ()
@@ -160,12 +161,14 @@ class Question:
     coarser: int = 1
     units: bool = False
     only: int | None = None
+    residuals: bool = False
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Names of what it tells apart."""
         cells = tuple(f"cell{k}" for k in range(len(self.cuts)))
-        return ("unit" if self.units else "stratum", *cells, *(f"member{k}" for k in range(len(self.members))))
+        within = () if self.residuals else ("unit" if self.units else "stratum",)
+        return (*within, *cells, *(f"member{k}" for k in range(len(self.members))))
 
 
 @dataclass(frozen=True)
@@ -318,8 +321,7 @@ class CellSource:
         units = {} if sums.group is None else {"unit": sums.unit}
         frame = relation.frame.select(**strata, **codes, **sums.base(outcome_is), **units)
         self.relation = Relation(frame, relation.name, relation.show)
-        if units:
-            self.relation = Relation(frame.with_columns(**self._rates()), relation.name, relation.show)
+        self.relation = Relation(frame.with_columns(**self._rates()), relation.name, relation.show)
         if stage:
             folder = answers.folder if answers else Path(mkdtemp(prefix="miscal-scan-"))
             if not answers:
@@ -411,8 +413,13 @@ class CellSource:
 
     def _counted(self, question: Question) -> pl.DataFrame:
         codes = [*map(self._code, question.cuts), *(member.code(self._code) for member in question.members)]
-        keys = dict(zip(question.keys, [nw.col(self.strata[question.coarser]), *codes], strict=True))
+        within = [] if question.residuals else [nw.col(self.strata[question.coarser])]
+        keys = dict(zip(question.keys, [*within, *codes], strict=True))
         relation, terms = self.relation, self.terms
+        if question.residuals:
+            p, w = nw.col(f"rate{question.coarser}"), nw.col("w") if "w" in terms else nw.lit(1.0)
+            left, spread = w * (terms["y"] - terms["n"] * p), w * w * terms["n"] * p * (1 - p)
+            terms = {"n": terms["n"], "y": terms["y"], "e": left, "v": spread}
         if question.only is not None:
             terms = {name: terms[name] for name in ("n", "w", "ww") if name in terms}
             # of cells that are merged, what is left of them must not be fewer rows either: all are counted
@@ -420,7 +427,7 @@ class CellSource:
                 inside = question.members[0].has(self._code)
                 relation = relation.where(inside if question.only else ~inside)
         found = relation.ask(keys, terms)
-        cuts = dict(zip(question.keys[1:], question.cuts, strict=False))
+        cuts = {f"cell{k}": cut for k, cut in enumerate(question.cuts)}
         numbers = [
             self._joined(found[name], question.coarser)
             if name == "stratum"
@@ -453,7 +460,7 @@ def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
     --------
     >>> cells = pl.DataFrame({"stratum": [0, 2, 5], "n": [30.0, 3.0, 5.0]})
     >>> merged(cells, Question(), 5).rows(), merged(cells, Question(), 20).rows()
-    ([(0, 33.0), (5, 5.0)], [(1, 38.0)])
+    ([(0, 30.0), (4, 8.0)], [(1, 38.0)])
     """
     if (cells["n"] >= least).all():
         return cells
@@ -470,4 +477,6 @@ def merged(cells: pl.DataFrame, question: Question, least: int) -> pl.DataFrame:
             few = pl.col("n").sum().over(members) < least
             cells = cells.with_columns(pl.when(few).then(other).otherwise(name).alias(name))
         cells = pooled(cells, none, least)
+    if question.residuals:
+        return cells.group_by(values).sum().sort(values)
     return joined_along(cells, "stratum", [*values, *members], least)

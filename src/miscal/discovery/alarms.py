@@ -238,10 +238,14 @@ def _share_below(values: np.ndarray, others: np.ndarray, weight: np.ndarray) -> 
     return (below + level) / 2 / running[-1]
 
 
+_BY_BOTH = {"cells": "together", "difference": "by their difference"}
+"""What two columns that are both left out tell the outcome by."""
+
+
 def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     """Say which columns tell the outcome as only what comes after it, and were therefore left out.
 
-    Returns a sentence for each leak, and one for those that are one together.
+    Returns a sentence for each leak.
 
     Examples
     --------
@@ -251,14 +255,12 @@ def leak_alarms(readings: Sequence[ColumnReading]) -> tuple[str, ...]:
     after the outcome does. It was left out of inputs and findings, so that no number here rests on it. If it is known
     before the outcome, use it with --allow-leak late; if not, leave it out with --leave-out late
     """
-    alone = [one for one in readings if one.leak is not None and one.leak_by != "together"]
-    together = [one for one in readings if one.leak is not None and one.leak_by == "together"]
-    said = [(_leak(one), [one.name]) for one in alone]
-    if together:
-        names = [one.name for one in together]
-        called = f"The column{'s' if len(names) > 1 else ''} {' and '.join(map(repr, names))}"
-        said.append((f"{called} {_together(together)}", names))
-    return tuple(f"{what}. {_withheld(names)}" for what, names in said)
+    said = {}
+    for one in readings:
+        if one.leak is not None:
+            names = [one.name, one.leak_with] if one.leak_by in _BY_BOTH else [one.name]
+            said.setdefault(frozenset(names), f"{_leak(one)}. {_withheld(names)}")
+    return tuple(said.values())
 
 
 def _withheld(names: Sequence[str]) -> str:
@@ -271,18 +273,13 @@ def _withheld(names: Sequence[str]) -> str:
     )
 
 
-def _together(leaks: Sequence[ColumnReading]) -> str:
-    area = f"(area under the ROC curve {leaks[0].leak:.3f})"
-    if len(leaks) == 1:
-        return f"alone tells outcomes nearly perfectly {area}, as what is known only after the outcome does"
-    return (
-        f"together tell outcomes nearly perfectly {area}, which none of them does alone, as what is known only after "
-        "the outcome does"
-    )
-
-
 def _leak(one: ColumnReading) -> str:
     as_after = "as what is known only after the outcome does"
+    if one.leak_by in _BY_BOTH:
+        return (
+            f"The columns {one.name!r} and {one.leak_with!r} {_BY_BOTH[one.leak_by]} tell outcomes nearly perfectly "
+            f"(area under the ROC curve {one.leak:.3f}), which neither does alone, {as_after}"
+        )
     if one.leak_with is not None:
         return (
             f"The column {one.name!r} tells the outcome nearly perfectly by whether it equals {one.leak_with!r} (area "

@@ -29,6 +29,8 @@ LITTLE = 0.55
 """Upper limit of the area under the ROC curve below which the probability is said to tell nothing. Not tuned."""
 FAINT = 0.01
 """A lower limit of the hidden error below one point is called nearly right, or groups are named first. Not tuned."""
+HARDLY_ANY = 0.98
+"""Of the rows are units, or more: rows are what is asked for."""
 TRIFLE = 0.001
 """A gain of the log loss below this is no reason to use a correction. Not tuned."""
 HIDDEN = "beyond what a reliability diagram of all rows shows"
@@ -104,14 +106,17 @@ def _headline(summary: Summary, words: Vocabulary) -> str:
     if _proven(summary) and smece.value:
         return f"{things} are off by {in_points(smece.value)} on average, as the reliability diagram shows."
     if summary.leaks:
-        return f"{_telling(summary.leaks)} nearly perfectly; nothing else was found."
+        columns = f"Column{'s' if len(summary.leaks) > 1 else ''} {' and '.join(summary.leaks)}"
+        return f"{columns} may be known only after the outcome; nothing else was found."
     if summary.method == "shifts":
         # places without a name were not looked at
         return f"No group was found in which {words.probabilities} are off."
     found_from = _would_have_shown(summary)
     if found_from is None:
-        return f"No miscalibration was found, and {summary.n:,} rows are too few to show any."
-    return f"No miscalibration was found; {summary.n:,} rows would have shown about {in_points(found_from)} on average."
+        return f"No miscalibration was found, and {_counted(summary)} are too few to show any."
+    return (
+        f"No miscalibration was found; {_counted(summary)} would have shown about {in_points(found_from)} on average."
+    )
 
 
 def _reason(summary: Summary, words: Vocabulary) -> str:
@@ -203,7 +208,7 @@ def _action(summary: Summary, words: Vocabulary) -> str:
     advised = _correction(summary, words)
     if summary.leaks:
         names = first_words(", ".join(summary.leaks), 4)
-        advised += f" Left out: {names} ({'tell' if len(summary.leaks) > 1 else 'tells'} the outcome)."
+        advised += f" Left out: {names} (may be known only later)."
     return advised
 
 
@@ -223,10 +228,23 @@ def _correction(summary: Summary, words: Vocabulary) -> str:
         return f"Use the correction: {losses}{'' if but and summary.leaks else ' on unseen rows'}{but}."
     if high is not None and high < 0:
         return f"Do not use the correction: it makes unseen rows worse ({losses})."
-    more = round_up(4 * summary.n)
+    units, nouns = _units_of(summary)
+    more = round_up(4 * units)
     if summary.findings or summary.certificate.claims_hidden:
-        return f"Do not use the correction yet: no gain beyond chance. Label about {more} rows in all."
-    return f"Label more rows if smaller errors matter: about {more} would show those half as large."
+        return f"Do not use the correction yet: no gain beyond chance. Label about {more} {nouns} instead of {units:,}."
+    return f"Label more {nouns} if smaller errors matter: about {more} would show those half as large."
+
+
+def _units_of(summary: Summary) -> tuple[int, str]:
+    """Count the units, of rows learned from too, and say what they are; rows where hardly any hang together."""
+    units, n = summary.units, summary.n
+    many = n if units is None else round(units.n_units * n / (summary.n_test or n))
+    return (n, "rows") if units is None or many > HARDLY_ANY * n else (many, units.nouns)
+
+
+def _counted(summary: Summary) -> str:
+    many, nouns = _units_of(summary)
+    return f"{many:,} {nouns}"
 
 
 def helps(summary: Summary) -> bool:
@@ -296,13 +314,6 @@ def _ranks_well(summary: Summary) -> bool:
 def _column(summary: Summary, part: str, usual: str) -> str:
     name = getattr(summary.data.columns, part)
     return usual if name is None else repr(name)
-
-
-def _telling(names: tuple[str, ...]) -> str:
-    """Say which columns tell the outcome."""
-    return (
-        f"Column{'s' if len(names) > 1 else ''} {' and '.join(names)} tell{'' if len(names) > 1 else 's'} the outcome"
-    )
 
 
 def _begin(text: str) -> str:

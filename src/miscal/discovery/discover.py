@@ -28,7 +28,6 @@ from miscal.discovery.findings import write_ledger
 from miscal.discovery.fitted_rows import FittedRows
 from miscal.discovery.layout import MapMethod, Picture, check_layout
 from miscal.discovery.progress import Clock, Progress, expected_seconds
-from miscal.discovery.redaction import SETTING, check_redactable, kept_by_model, without_terms, without_texts
 from miscal.discovery.run import RunContent
 from miscal.discovery.saved_model import SavedClasses, SavedModel
 from miscal.discovery.several_classes import run_classes
@@ -60,7 +59,6 @@ def discover(
     n_jobs: int | None = None,
     device: str = "auto",
     map_method: MapMethod = "auto",
-    redact_text: bool = False,
     threshold: float | Sequence[float] = (),
     cost: tuple[float, float] | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -86,8 +84,6 @@ def discover(
     _check_settings(method, options, device, epsilon, adjustment, min_rows)
     thresholds = Thresholds.of(threshold, cost)
     check_layout(map_method)
-    if redact_text:
-        check_redactable(triples)
     expected = expected_seconds(*triples.X.shape)
     if method != "auto":
         # it takes minutes or hours, by its settings: its first fit says more than any guess
@@ -133,23 +129,20 @@ def discover(
         with clock.stage("findings") as part:
             rows, several = run_classes(fitted, own_split=own_split, seed=seed, settings=settings)
             ledger = write_ledger(rows, own_split=own_split, seed=seed, several=several, settings=settings)
-            ledger = without_terms(ledger) if redact_text else ledger
             count = "1 finding" if len(ledger.findings) == 1 else f"{len(ledger.findings)} findings"
             strongest = (f"{count}, the strongest: {one.description}." for one in ledger.findings)
             part.found = next(strongest, "No finding.")
-            shown = without_texts(triples) if redact_text else triples
-            rows = replace(rows, triples=shown, regime=regime, hidden_regime=hidden_regime, ledger=ledger)
+            rows = replace(rows, regime=regime, hidden_regime=hidden_regime, ledger=ledger)
         with clock.stage("answer"):
             known = first_numbers(rows, seed=seed, several=several)
         if answered is not None:
             answered(first_answer(known))
         with clock.stage("measures"):
             parts = [
-                _subregimes(fitted, shown, labels, by, seed)
+                _subregimes(fitted, triples, labels, by, seed)
                 for labels, by in ((regime, "total"), (hidden_regime, "hidden"))
             ]
             rows = replace(rows, subregimes=parts[0], hidden_subregimes=parts[1])
-            warnings = (*warnings, *kept_by_model(triples)) if redact_text else warnings
             if device == "cuda" and not uses_device(method):
                 idle = f'a GPU was asked for, but method "{method}" computes on processors alone and had no use for it'
                 warnings = (*warnings, idle)
@@ -158,8 +151,7 @@ def discover(
             )
             table = field_table(rows)
             picture = Picture.of(rows, table, map_method, seed=seed)
-    settings = {**summary.settings, SETTING: redact_text}
-    summary = summary.model_copy(update={"timing": clock.seconds, "settings": settings})
+    summary = summary.model_copy(update={"timing": clock.seconds})
     # in the order that the rows came in
     table = table[np.argsort(order)]
     classes = None if several is None else SavedClasses.of(triples, several.fitted)

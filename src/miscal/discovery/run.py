@@ -179,7 +179,7 @@ class RunContent:
         source = self.source
         options = source["options"]
         where = source["path"] if self.kept.table is None else self.kept.table
-        return open_table(where, encoding=options["encoding"], csv_escape=options.get("csv_escape"))
+        return open_table(where, encoding=options["encoding"])
 
     def data_with(self, column: str) -> Table:
         """Open the table with a column that may not have been read: of a run in memory, the data as they were given."""

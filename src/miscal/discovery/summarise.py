@@ -119,6 +119,7 @@ def first_numbers(rows: FittedRows, *, seed: int, several: ClassRun | None = Non
     return {
         "kind": triples.kind,
         "n": len(triples),
+        **{f"n_{name}": None if triples.split is None else int((triples.split == name).sum()) for name in SPLITS},
         "method": rows.model.method,
         "plain": plain_facts(everyone, copies(triples), triples.kind, triples.source.get("one_answer")),
         "global_": measurements.global_numbers(tested, everyone, seed=seed),
@@ -161,7 +162,6 @@ def summarise(
     """
     thresholds = thresholds or Thresholds()
     triples, evaluated, model, tested = rows.triples, rows.evaluated, rows.model, rows.evaluation_rows
-    split = triples.split
     regime = rows.regime[evaluated]
     supported, visible = rows.estimate.supported[evaluated], rows.estimate.visible[evaluated]
     predictions = {name: values[evaluated] for name, values in rows.corrections.items()}
@@ -176,7 +176,6 @@ def summarise(
     summary = Summary(
         **known,
         share_extreme=measurements.share_extreme(everyone),
-        **{f"n_{name}": None if split is None else int((split == name).sum()) for name in SPLITS},
         n_sample=None if rows.sample is None else int(rows.sample.sum()),
         seed=seed,
         evidence=rows.evidence,

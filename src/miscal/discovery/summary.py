@@ -15,6 +15,7 @@ from miscal.base.document import Document, Measure, MeasureAgainstNull, Number, 
 from miscal.base.errors import CorruptFile, FileError, MismatchError, command
 from miscal.base.vocabulary import ANSWER, Kind
 from miscal.data.column_reading import ColumnReading
+from miscal.data.periods import PERIODS
 from miscal.data.triples import UnitSource
 from miscal.discovery.summary_parts import Answer, ClassNumbers, CurvePair, JudgeNumbers, PlainFacts, Score
 from miscal.evidence.certificates import Certificate
@@ -22,7 +23,7 @@ from miscal.findings import Confirmed, Subregime
 from miscal.findings.decisions import Decision
 from miscal.findings.ledger import Finding, FindingsMethod
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Version of the layout of ``summary.json``; raised whenever a key changes its meaning, is removed, or is
 needed by a command that reads runs. A run of another version is refused."""
 
@@ -186,6 +187,14 @@ class Units(Part):
     factor: FiniteFloat = 1.0
     coarser: str | None = None
     others: tuple[OtherUnit, ...] = ()
+
+    @property
+    def nouns(self) -> str:
+        """What is counted, in the plural of a sentence: days, inputs, units (nr)."""
+        _, colon, period = (self.column or "").rpartition(":")
+        if colon and period in PERIODS:
+            return f"{period}s"
+        return f"{self.unit}s" if self.column is None else f"units ({self.column})"
 
 
 class PeriodNumbers(Part):
@@ -403,7 +412,7 @@ class Summary(Document):
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """Columns that tell the outcome as only what comes after it, and were left out."""
+        """Columns that may be known only after the outcome, and were left out."""
         return tuple(one.name for one in self.columns if one.leak is not None)
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:

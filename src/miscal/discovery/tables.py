@@ -144,7 +144,7 @@ def _findings_schema() -> dict[str, Any]:
         "sign": pl.String,
         "together_with": pl.Int64,
         "fate": pl.String,
-        "rows_needed": pl.Int64,
+        "units_needed": pl.Struct({"units": pl.Int64, "rows": pl.Int64}),
         "explained": pl.Float64,
         "aliases": pl.List(pl.String),
         "rows": pl.List(pl.Int64),

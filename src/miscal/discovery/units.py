@@ -10,27 +10,33 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from miscal.base.folds import assign_folds, linked, row_groups
 from miscal.calibration.calibrators import CALIBRATORS
 from miscal.calibration.survey_design import intraclass_score, widening
 from miscal.data.copies import LARGEST_UNIT, LARGEST_UNIT_ROWS, near_copies, no_larger_than_a_unit
-from miscal.data.readers.candidate_groups import LEAST_UNITS, PERIODS_COUNTED, names_identity
-from miscal.data.readers.roles import Grouping
+from miscal.data.readers.candidate_groups import LEAST_UNITS, PERIODS_COUNTED, Candidate, effective_number
 from miscal.data.triples import FoundUnits, Triples
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Others = tuple[tuple[str, float], ...]
 
 LEAST_SCORE = 2.33
 """Normal quantile of 1 %: a column that is taken by mistake costs little, one that is missed makes claims false."""
-MOST_CANDIDATES = 6
-MOST_ROWS = 20_000
-"""Rows that are asked whether outcomes hang together."""
+WIDENS = 1.2
+"""Times as wide intervals as by rows that are worth a word."""
+MOST_CANDIDATES = {("named", "identifier", "period"): 5, ("text",): 2, ("repeats",): 2}
+"""Columns of some kinds that are asked, those that widen intervals most before any field."""
+MOST_ROWS, ASKED_UNITS = 8_000, 200
+"""Rows that are asked whether outcomes hang together; of how many units, where units are large."""
 MANY_VALUES, MORE_THAN_CHANCE = 50, 10
 """Equal inputs are units if a column takes more values, and so many times more rows are equal than if columns were
 independent: cells of a coarse table are no units."""
+MOST_ALIKE = 2 / 3
+"""Of rows that are equal in all but the most telling column, so many must be equal in that, too, to be copies."""
 EMBEDDED = 16
 """So many columns of an array, or more, are an embedding, which identifies something however few values it takes."""
 _FOLDS, _TREES, _COMPONENTS, _STREAM = 3, 60, 32, 41
@@ -57,9 +63,11 @@ def with_units(triples: Triples, seed: int) -> Triples:
     if triples.candidate_groups is None:
         return triples
     equal, source = _equal_inputs(triples)
-    group, found = _chosen(triples, equal, seed) or (equal, FoundUnits(source))
+    group, found, others = _chosen(triples, equal, seed)
+    if group is None or found is None:
+        group, found = equal, FoundUnits(source, others=others)
     if len(np.unique(group)) == len(triples):
-        return triples
+        return replace(triples, counted_by=FoundUnits(others=others))
     columns = triples.source.get("columns", {}) | {"group": found.column}
     return replace(triples, group=group, counted_by=found, source=triples.source | {"columns": columns})
 
@@ -69,7 +77,8 @@ def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
     X = triples.X
     equal = no_larger_than_a_unit(row_groups(X))
     table = triples.layout.table or X.shape[1] < EMBEDDED
-    found = np.arange(len(X)) if table and _by_chance(triples, equal) else equal
+    some = equal.max() + 1 < len(X)
+    found = np.arange(len(X)) if some and table and _by_chance(triples, equal) else equal
     found = linked(found, near_copies(triples.places, table=table))[found]
     if found.max() + 1 == len(X):
         return found, "rows"
@@ -77,23 +86,50 @@ def _equal_inputs(triples: Triples) -> tuple[Ints, str]:
 
 
 def _by_chance(triples: Triples, equal: Ints) -> bool:
-    """Tell whether about as many rows have equal inputs as if the columns of a table were independent."""
-    n = len(triples)
+    """Tell whether rows of a table are equal as its coarse columns make them, and are no copies.
+
+    They are where about as many are equal as if columns were independent, or where most of those that are equal in all
+    columns but the most telling one differ in that.
+    """
     # as a person reads them: each column of a table has several columns of X
     columns = {} if triples.encoder is None else triples.encoder.columns_of(triples.X)
-    counts = [np.unique(one.astype(str), return_counts=True)[1] for one in columns.values() or triples.X.T]
+    codes = [_codes(one) for one in columns.values() or triples.X.T]
+    counts = [np.bincount(one) for one in codes]
     if max(map(len, counts)) <= MANY_VALUES:
         return True
-    share = np.prod([np.sum((one / n) ** 2) for one in counts])
-    size = np.bincount(equal)
-    return float(size @ size - n) <= MORE_THAN_CHANCE * share * n**2
+    share = np.prod([np.sum((one / len(equal)) ** 2) for one in counts])
+    alike = _alike(equal)
+    if alike <= MORE_THAN_CHANCE * share * len(equal) ** 2:
+        return True
+    many = max(range(len(codes)), key=lambda k: len(counts[k]))
+    # what the most telling column determines goes with it
+    others = [one for one in codes if _pairs(codes[many], one) > len(counts[many])]
+    return bool(others) and alike < MOST_ALIKE * _alike(row_groups(np.column_stack(others)))
+
+
+def _codes(values: np.ndarray) -> Ints:
+    """Give equal values equal numbers, from 0."""
+    text = values if values.dtype.kind in "biuf" else values.astype(str).tolist()
+    return pl.Series(text).rank("dense").cast(pl.Int64).to_numpy() - 1
+
+
+def _pairs(one: Ints, other: Ints) -> int:
+    """Count the pairs of values that occur."""
+    return len(np.unique(one * (int(other.max()) + 1) + other))
+
+
+def _alike(unit: Ints) -> float:
+    """Count the ordered pairs of rows of one unit."""
+    size = np.bincount(unit)
+    return float(size @ size - len(unit))
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """Units that a column makes, and how outcomes hang together within them after a field."""
 
-    by: Grouping
+    by: Candidate
+    unit: Ints
     score: float
     wider: float
     factor: float = 1.0
@@ -101,59 +137,97 @@ class _Asked:
 
     @property
     def counts(self) -> bool:
-        """Whether it can be what is counted: rows hang together, or who they are of is in its name."""
-        return self.score > LEAST_SCORE or (self.by.period is None and names_identity(self.by.column))
+        """Whether it can be what is counted: rows hang together, or many are those whose name says whose they are."""
+        if self.by.kind == "named":
+            seen = self.score > LEAST_SCORE and self.wider > WIDENS
+            return seen or effective_number(self.unit) >= LEAST_UNITS
+        return self.score > LEAST_SCORE and self.by.kind != "repeats"
+
+    @property
+    def widest(self) -> float:
+        """How many times as wide intervals are, coarser periods included."""
+        return self.wider * self.factor
 
 
-def _chosen(triples: Triples, equal: Ints, seed: int) -> tuple[Ints, FoundUnits] | None:
-    """Find the column that widens intervals most, and name the others."""
-    candidates = {by: _joined(equal, codes) for by, codes in (triples.candidate_groups or {}).items()}
-    known = len(np.unique(equal))
+def _chosen(triples: Triples, equal: Ints, seed: int) -> tuple[Ints | None, FoundUnits | None, Others]:
+    """Find the column that widens intervals most among those that identify, and name what else hangs together."""
+    known = int(equal.max()) + 1
+    joined = ((by, _joined(equal, unit)) for by, unit in (triples.candidate_groups or {}).items())
     # what says no more than equal inputs do is no candidate of its own
-    candidates = {by: unit for by, unit in candidates.items() if len(np.unique(unit)) != known}
+    candidates = {by: unit for by, unit in joined if unit.max() + 1 != known}
     if not candidates:
-        return None
+        return None, None, ()
     rng = np.random.default_rng((seed, _STREAM))
     some = np.sort(rng.permutation(len(triples))[:MOST_ROWS])
-    rows, units = triples.take(some), {by: unit[some] for by, unit in candidates.items()}
-    base = CALIBRATORS["isotonic"]().learn(rows.correct, rows.confidence, rows.weight)
-    after_map = rows.correct - base.apply(rows.confidence)
-    enough = [by for by, unit in candidates.items() if by.period is None or unit.max() + 1 >= LEAST_UNITS]
-    asked = []
-    for by in sorted(enough, key=lambda by: -widening(after_map, units[by]))[:MOST_CANDIDATES]:
-        left = _after_field(rows, by.column, units[by], rng)
-        one = _Asked(by, intraclass_score(left, units[by]), widening(left, units[by]))
-        for longer in PERIODS_COUNTED[PERIODS_COUNTED.index(by.period) + 1 :] if by.period else ():
-            unit = units.get(Grouping(by.column, longer))
-            if unit is not None and (more := widening(left, unit) / max(one.wider, 1.0)) > one.factor:
-                one = replace(one, factor=more, coarser=longer)
-        asked.append(one)
+    weight = None if triples.weight is None else triples.weight[some]
+    base = CALIBRATORS["isotonic"]().learn(triples.correct[some], triples.confidence[some], weight)
+    after_map = triples.correct - base.apply(triples.confidence)
+    asked, after_field = [], {}
+    for kinds, most in MOST_CANDIDATES.items():
+        of_kind = [by for by in candidates if by.kind in kinds and _enough(by, candidates[by])]
+        for by in sorted(of_kind, key=lambda by: -widening(after_map, candidates[by]))[:most]:
+            unit = candidates[by]
+            if by.column not in after_field:
+                # units of a period lie in those of a longer one
+                longest = [candidates[one] for one in of_kind if one.column == by.column][-1]
+                rows = _some_units(longest, rng)
+                after_field[by.column] = rows, _after_field(triples, rows, by.column, longest[rows], rng)
+            rows, left = after_field[by.column]
+            one = _Asked(by, unit, intraclass_score(left, unit[rows]), _widening_of_all(left, unit, rows))
+            for longer in PERIODS_COUNTED[PERIODS_COUNTED.index(by.period) + 1 :] if by.period else ():
+                over = candidates.get(Candidate(by.column, longer, by.kind))
+                if over is not None and (more := _widening_of_all(left, over, rows) / max(one.wider, 1.0)) > one.factor:
+                    one = replace(one, factor=more, coarser=longer)
+            asked.append(one)
     # of a date the coarsest period that counts, with the intervals that it and coarser ones make
     best: dict[str, _Asked] = {}
     for one in sorted(asked, key=lambda one: PERIODS_COUNTED.index(one.by.period) if one.by.period else 0):
         if one.counts:
             best[one.by.column] = one
-    if not best:
-        return None
-    first, *others = sorted(best.values(), key=lambda one: -one.wider * one.factor)
-    named = tuple((one.by.name, one.wider * one.factor) for one in others)
-    return candidates[first.by], FoundUnits("column", first.by.name, first.factor, first.coarser, named)
+    first = max(best.values(), key=lambda one: (one.by.kind != "text", one.widest), default=None)
+    seen = [*best.values(), *(one for one in asked if one.by.kind == "repeats" and one.score > LEAST_SCORE)]
+    others = sorted((one for one in seen if one is not first and one.widest > WIDENS), key=lambda one: -one.widest)
+    named = tuple((one.by.name, one.widest) for one in others)
+    if first is None:
+        return None, None, named
+    return first.unit, FoundUnits("column", first.by.name, first.factor, first.coarser, named), named
+
+
+def _enough(by: Candidate, unit: Ints) -> bool:
+    return by.period is None or unit.max() + 1 >= LEAST_UNITS
+
+
+def _some_units(unit: Ints, rng: np.random.Generator) -> Ints:
+    """Choose rows to ask, whole units as far as there are many: rows of one unit are what tells."""
+    n = len(unit)
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    many = int(unit.max()) + 1
+    taken = max(MOST_ROWS * many // n, min(many, ASKED_UNITS))
+    rows = np.flatnonzero((rng.permutation(many) < taken)[unit])
+    return np.sort(rng.permutation(rows)[:MOST_ROWS])
+
+
+def _widening_of_all(residual: Floats, unit: Ints, rows: Ints) -> float:
+    """How many times as wide intervals of all rows are, by the correlation that some of the rows show."""
+    pairs = _alike(unit[rows]) / len(rows)
+    alike = widening(residual, unit[rows]) ** 2 - 1
+    return float(np.sqrt(max(0.0, 1 + alike * _alike(unit) / len(unit) / pairs))) if pairs else 1.0
 
 
 def _joined(equal: Ints, codes: Ints) -> Ints:
     """Join equal inputs with equal values of a column, unless that makes one unit of much that neither does."""
-    # a blank is a unit of its own
-    codes = np.where(codes < 0, codes.max() + 1 + np.arange(len(codes)), codes)
-    codes = np.unique(codes, return_inverse=True)[1]
     joined = linked(equal, codes)[equal]
     largest = max(LARGEST_UNIT * len(codes), LARGEST_UNIT_ROWS, np.bincount(codes).max())
     return joined if np.bincount(joined).max() <= largest else codes
 
 
-def _after_field(rows: Triples, column: str, unit: Ints, rng: np.random.Generator) -> Floats:
+def _after_field(triples: Triples, some: Ints, column: str, unit: Ints, rng: np.random.Generator) -> Floats:
     """Outcome less its rate by map and trees that other units taught, without the column."""
     from lightgbm import Dataset, train
 
+    bare = replace(triples, text=None, metadata={}, answers={}, candidate_groups={}, classes=None, judged=None)
+    rows = bare.take(some)
     X = rows.X
     if column in getattr(rows.encoder, "can_be_blank", ()):
         X = rows.encoder.blanked(X, column)
@@ -162,20 +236,22 @@ def _after_field(rows: Triples, column: str, unit: Ints, rng: np.random.Generato
 
         places = PCA(_COMPONENTS, svd_solver="randomized", random_state=0).fit_transform(rows.places)
         X = np.column_stack([places, X[:, rows.layout.places :]])
-    offset = np.empty(len(rows))
     rate = np.empty(len(rows))
     folds = assign_folds(unit, _FOLDS, rng)
+    seen = np.column_stack([X, rows.confidence])
     settings = {
         "objective": "binary", "num_leaves": 8, "learning_rate": 0.1, "min_data_in_leaf": 20, "max_bin": 63,
         "boost_from_average": False, "deterministic": True, "force_row_wise": True, "num_threads": 1, "verbose": -1,
     }  # fmt: skip
+    # bins are made once, of inputs alone
+    data = Dataset(seen, rows.correct, params=settings, free_raw_data=False).construct()
     for k in np.unique(folds):
         learned, inside = folds != k, folds == k
         weight = None if rows.weight is None else rows.weight[learned]
         base = CALIBRATORS["isotonic"]().learn(rows.correct[learned], rows.confidence[learned], weight)
         offset = np.log(odds := np.clip(base.apply(rows.confidence), 0.01, 0.99)) - np.log1p(-odds)
-        seen = np.column_stack([X, offset])
-        data = Dataset(seen[learned], rows.correct[learned], weight=weight, init_score=offset[learned])
-        score = train(settings, data, _TREES).predict(seen[inside], raw_score=True)
+        part = data.subset(np.flatnonzero(learned)).construct().set_init_score(offset[learned])
+        part = part if weight is None else part.set_weight(weight)
+        score = train(settings, part, _TREES).predict(seen[inside], raw_score=True)
         rate[inside] = 1 / (1 + np.exp(-offset[inside] - score))
     return rows.correct - rate

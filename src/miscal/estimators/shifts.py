@@ -1,21 +1,24 @@
 """The readable estimator: one map of the confidence, and one shift of the log-odds for each of a few groups of rows.
 
-A group is a level of a column, or the rows on one side of a cut through its values. Groups are found one after the
-other: the one that stands out most beside the map and the groups before it (the score test of logistic regression, with
-a variance that counts units) is added for as long as it stands out beyond chance among all groups tried, and the shifts
-of all are fitted again together. Cuts are quantiles, so that no group knows an outcome before it is chosen.
+A group is a level of a column, or the rows on one side of a cut through its values, or what two such groups share.
+Groups are found one after the other: the one that stands out most beside the map and the groups before it (the score
+test of logistic regression, with a variance that counts units) is added for as long as it stands out beyond chance
+among all groups tried, and the shifts of all are fitted again together. Cuts are quantiles, so that no group knows an
+outcome before it is chosen.
 
 It corrects less well than "auto" does, and takes seconds: what it learned can be read, and written as one expression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations, islice
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -27,6 +30,7 @@ from miscal.base.threads import one_thread
 from miscal.calibration.calibrators import CALIBRATORS, Calibrator, logit
 from miscal.calibration.global_map import crossfit_global_map
 from miscal.calibration.metrics.scores import log_losses
+from miscal.calibration.pairs import from_one_on, pair_scores
 from miscal.data.splits import in_canonical_order
 from miscal.data.triples import Triples
 from miscal.estimators.estimate import Correction, FieldEstimate
@@ -35,6 +39,8 @@ Floats = NDArray[np.float64]
 
 MOST_GROUPS = 12
 """Groups that have a shift: more of them nobody reads."""
+PAIR_ROWS, PAIR_LEVEL = 50, 0.15
+"""Fewest rows that two groups share, and the share of the chance `LEVEL` that all pairs of groups have together."""
 CUTS = 15
 """Cuts through the values of a column, at most. Not tuned."""
 LEVEL = 0.05
@@ -43,6 +49,10 @@ RIDGE = 1.0
 """Precision of a shift before its rows are looked at: it is N(0, 1) in log-odds. Not tuned."""
 LEAST_ROWS = 20
 _TRIED, _STEPS = 20, 25
+_PAIRS_OF_TWO, _PAIRS = 3, 100
+"""Pairs of groups of two columns that are tried again and again, those that stand out most; and of all columns."""
+_PAIR_WORK = 300_000_000
+"""Rows times pairs of columns that are looked at: a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ class Shift:
     """A group of rows and its shift: rows where a column of X is `at`, or where it is at least `at`.
 
     `shift`, in log-odds: negative where the model is over-confident. `error`: its standard error, which counts units.
+    `also`: another group whose rows alone count.
     """
 
     column: int
@@ -58,12 +69,19 @@ class Shift:
     n: int
     shift: float = 0.0
     error: float = 0.0
+    also: Shift | None = None
+
+    @property
+    def parts(self) -> tuple[Shift, ...]:
+        """The group itself, and the other."""
+        return (self,) if self.also is None else (self, self.also)
 
     def rows(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Mark the rows of the group, (n,)."""
         # in single precision, as of the rows learned from: a cut is a value of theirs
         x = X[:, self.column].astype(np.float32)
-        return x == np.float32(self.at) if self.level else x >= np.float32(self.at)
+        inside = x == np.float32(self.at) if self.level else x >= np.float32(self.at)
+        return inside if self.also is None else inside & self.also.rows(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +115,47 @@ class _Cells:
             level.append(is_level)
         return cls(np.array(code, np.int64).reshape(-1, len(X)), at, column, level)
 
-    @property
-    def n_groups(self) -> int:
-        """Number of groups that are tried."""
-        return sum(map(len, self.at))
+    def pairs(self, residual: Floats, information: Floats) -> tuple[list[tuple[int, int]], int]:
+        """Return the pairs of groups of two columns that stand out most, by their numbers; and how many there are."""
+        found, many = [], 0
+        columns = combinations(self._common(), 2)
+        for (code, places), (other, others) in islice(columns, _PAIR_WORK // len(residual)):
+            # the first cell of a column of cuts is below all of them
+            rising = bool(places[0] < 0), bool(others[0] < 0)
+            cell, shape = code * len(others) + other, (len(places), len(others))
+            total, known, rows = (
+                np.bincount(cell, values, len(places) * len(others)).reshape(shape)
+                for values in (residual, information, None)
+            )
+            able = (from_one_on(rows, rising) >= PAIR_ROWS) & (places >= 0)[:, None] & (others >= 0)
+            many += int(able.sum())
+            z = np.where(able, np.abs(pair_scores(total, known, rising)), 0.0)
+            for place in np.argsort(-z, axis=None, kind="stable")[:_PAIRS_OF_TWO].tolist():
+                i, j = divmod(place, len(others))
+                found.append((z[i, j], int(places[i]), int(others[j])))
+        least = float(norm.isf(LEVEL * PAIR_LEVEL / 2 / max(1, many))) - 1
+        found = sorted((one for one in found if one[0] >= least), key=lambda one: -round(one[0], 9))[:_PAIRS]
+        return [(one, two) for _, one, two in found], many
+
+    def _common(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the cells of each column, levels of few rows as one, and the number of the group of each; -1: none.
+
+        Without numbers of two values that say what a level says.
+        """
+        found, first, n = [], 0, self.code.shape[1]
+        # equal rows have equal sums of random numbers
+        keys = self.sums(np.random.default_rng(0).integers(0, 2**52 // n, n).astype(np.float64))
+        told = set(keys[np.repeat(self.level, [len(at) for at in self.at])].tolist())
+        for code, at, level in zip(self.code, self.at, self.level, strict=True):
+            if not level and len(at) == 1 and keys[first] in told:
+                first += 1
+                continue
+            kept = np.flatnonzero(np.bincount(code, minlength=len(at)) >= PAIR_ROWS) if level else np.arange(len(at))
+            place = np.full(len(at), len(kept))
+            place[kept] = np.arange(len(kept))
+            found.append((place[code], np.r_[first + kept, -1]) if level else (code, np.r_[-1, first + kept]))
+            first += len(at)
+        return [one for one in found if len(one[1]) > 1]
 
     def sums(self, values: Floats) -> Floats:
         """Sum values (n,) over the rows of every group, (n_groups,)."""
@@ -110,14 +165,15 @@ class _Cells:
             parts.append(cells if level else np.cumsum(cells[::-1])[::-1][1:])
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def group(self, number: int) -> tuple[Shift, NDArray[np.bool_]]:
-        """Return a group by its number, and its rows."""
+    def group(self, number: int, pairs: Sequence[tuple[int, int]] = ()) -> tuple[Shift, NDArray[np.bool_]]:
+        """Return a group by its number, and its rows; after all groups of one column come those of pairs."""
         for code, at, column, level in zip(self.code, self.at, self.column, self.level, strict=True):
             if number < len(at):
                 inside = code == number if level else code > number
                 return Shift(column, float(at[number]), level, int(inside.sum())), inside
             number -= len(at)
-        raise IndexError(number)
+        (one, rows), (two, others) = map(self.group, pairs[number])
+        return replace(one, n=int((rows & others).sum()), also=two), rows & others
 
 
 def _cuts(x: NDArray[np.floating], weight: Floats | None) -> NDArray[np.floating]:
@@ -135,28 +191,36 @@ def _found(
     cells: _Cells, y: Floats, offset: Floats, weight: Floats, unit: NDArray[np.int64]
 ) -> Iterator[tuple[list[Shift], float]]:
     """Add the groups that stand out, one after the other, and fit the shifts of all; with z of the last one added."""
-    threshold = float(norm.isf(LEVEL / 2 / max(1, cells.n_groups)))
+    p = expit(offset)
+    pairs, many = cells.pairs(weight * (y - p), weight * p * (1 - p))
+    singles, share = sum(map(len, cells.at)), PAIR_LEVEL if many else 0.0
+    numbers = np.array([singles, len(pairs)])
+    threshold = norm.isf(LEVEL * np.array([1 - share, share]) / 2 / np.maximum(1, [singles, many])).repeat(numbers)
+    shared = [np.flatnonzero(cells.group(one)[1] & cells.group(two)[1]) for one, two in pairs]
+    first = np.cumsum([0, *map(len, shared)])
+    both = csr_array((np.ones(first[-1]), np.concatenate([*shared, []]).astype(int), first), shape=(len(pairs), len(y)))
     chosen: list[Shift] = []
     inside = np.zeros((0, len(y)), bool)
     ridge: list[float] = []
-    left = np.full(cells.n_groups, True)
+    left = np.full(len(threshold), True)
     shift = np.zeros(len(y))
     while len(chosen) < MOST_GROUPS and left.any():
         p = expit(offset + shift)
         residual, information = weight * (y - p), weight * p * (1 - p)
-        seen, known, all_known = cells.sums(residual), cells.sums(information), information.sum()
+        seen, known = (np.r_[cells.sums(values), both @ values] for values in (residual, information))
+        all_known = information.sum()
         rest = known * (1 - known / all_known)
         with np.errstate(divide="ignore", invalid="ignore"):
             z = np.abs(seen - residual.sum() * known / all_known) / np.sqrt(rest)
         z = np.where(left & (rest > 1e-9 * all_known), z, 0.0)
         # ties within rounding go to the first one, whatever the order of sums
         order = np.argsort(-np.round(z, 9), kind="stable")[:_TRIED]
-        for number in order[z[order] > threshold]:
-            one, rows = cells.group(int(number))
+        for number in order[z[order] > threshold[order]]:
+            one, rows = cells.group(int(number), pairs)
             scores = (rows - known[number] / all_known) * residual
             spread = float(np.sqrt((np.bincount(unit, scores) ** 2).sum()))
             left[number] = False
-            if spread > 0 and abs(scores.sum()) / spread > threshold:
+            if spread > 0 and abs(scores.sum()) / spread > threshold[number]:
                 break
         else:
             return
@@ -165,7 +229,7 @@ def _found(
         # information is of so many times fewer units
         ridge.append(RIDGE * max(1.0, spread**2 / rest[number]))
         sizes, errors = _fitted(inside.astype(np.float64), y, offset, weight, unit, np.array(ridge))
-        chosen = [Shift(c.column, c.at, c.level, c.n, s, e) for c, s, e in zip(chosen, sizes, errors, strict=True)]
+        chosen = [replace(c, shift=s, error=e) for c, s, e in zip(chosen, sizes, errors, strict=True)]
         shift = np.array(sizes) @ inside
         yield chosen, abs(float(scores.sum())) / spread
 
@@ -328,6 +392,8 @@ class ShiftField:
         """Rebuild a fitted field from what :meth:`state` returned."""
         field = cls()
         chosen = CALIBRATORS[content["map"]].from_state(under("global_map", arrays))
-        shifts = tuple(Shift(**one) for one in content["shifts"])
+        shifts = tuple(
+            Shift(**one | {"also": Shift(**also) if (also := one["also"]) else None}) for one in content["shifts"]
+        )
         field._keep(chosen, shifts, int(content["rows"]), content["told"], content["chosen"], content["z"])
         return field

@@ -72,7 +72,7 @@ class Stacked:
         """Adapt the settings of a ledger to rows of several models.
 
         A group needs as many questions as it needs rows of one model, and what names questions names no groups. Slopes
-        and thresholds on two numbers are left out: they cost every other group its significance.
+        are left out: they cost every other group its significance.
         """
         group = self.rows.group
         per_question = 1.0 if group is None else len(group) / len(np.unique(group))
@@ -81,7 +81,7 @@ class Stacked:
             min_rows=int(np.ceil(base.min_rows * per_question)),
             identifier_share=base.identifier_share / per_question,
             slope_share_of_error=0.0,
-            combined_numbers=0,
+            pair_rows=int(np.ceil(base.pair_rows * per_question)),
             # wide strata of few rows were not compared with narrow ones for several models
             stratum_rows=base.stratum_width(len(self.rows)),
         )

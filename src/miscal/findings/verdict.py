@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from miscal.base.document import Measure
-from miscal.base.number_wording import decimal, lower_limit, percent, round_up, significant
+from miscal.base.number_wording import decimal, lower_limit, percent, significant, units_and_rows
 from miscal.base.vocabulary import ANSWER, Kind, Vocabulary, vocabulary
 from miscal.evidence.certificates import Certificate
 from miscal.evidence.power import DetectablePlace
 from miscal.findings.judging import Place
 from miscal.findings.ledger import SLOPE, Finding
+from miscal.findings.ledger.ledger import UnitsNeeded
 from miscal.findings.ledger.sizes import FATES, NOT_KNOWN
 
 MOST_PLACES = 3
@@ -259,17 +260,19 @@ def _found_in(place: DetectablePlace) -> str:
     return f"{in_points(place.size)} within one cluster of similar inputs with {percent(place.share)} of the rows"
 
 
-def fate_words(fate: str | None, rows_needed: int | None) -> str:
+def fate_words(fate: str | None, needed: UnitsNeeded | None) -> str:
     """Write the fate of a finding, empty where there is none.
 
     Examples
     --------
-    >>> fate_words("corrected", None), fate_words("not known", 3_412), fate_words(None, None)
-    ('corrected', 'not known, it would take about 3,500 rows', '')
+    >>> fate_words("corrected", None), fate_words("not known", UnitsNeeded(units=3_412, rows=3_412))
+    ('corrected', 'not known, it would take about 3,500 rows')
+    >>> fate_words("not known", UnitsNeeded(units=365, rows=30_000)), fate_words(None, None)
+    ('not known, it would take about 370 units (30,000 rows)', '')
     """
-    if fate != NOT_KNOWN or rows_needed is None:
+    if fate != NOT_KNOWN or needed is None:
         return fate or ""
-    return f"{fate}, it would take about {round_up(rows_needed)} rows"
+    return f"{fate}, it would take about {units_and_rows(needed.units, needed.rows)}"
 
 
 def together_words(finding: Finding, findings: Sequence[Finding]) -> str:

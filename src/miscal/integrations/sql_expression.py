@@ -33,8 +33,9 @@ def export_sql(run_dir: str | Path, out: str | Path, *, dialect: Dialect = "ansi
 
     The expression stands in a select list: it has no alias, no comment and no semicolon. It is NULL where the
     probability is NULL or not in [0, 1]. Of a quick run it is the correction of the run: it gives what
-    :meth:`miscal.Run.correct` gives, within rounding, NULL where a column is NULL that never was in the rows learned
-    from, and categories that were not there are taken as NULL. Of another run it is a correction of its own, as
+    :meth:`miscal.Run.correct` gives, within rounding. It looks at the columns of its shifts alone: it is NULL where a
+    number among these is NULL and never was in the rows learned from, and categories that were not there are taken as
+    NULL. Of another run it is a correction of its own, as
     :func:`miscal.scan` makes them: one map, and one shift for each finding that columns name.
 
     Parameters
@@ -96,10 +97,13 @@ def expression(model: SavedModel, dialect: Dialect = "ansi") -> str:
     never = [f"{f} IS NULL", f"{f} < 0", f"{f} > 1"]
     shifts = []
     for one in field.shifts_:
-        kind, place = _column(model.encoder, one)
-        if not kind.blank and isinstance(kind, NumberColumn):
-            never.append(f"{sql.name(kind.column)} IS NULL")
-        shifts.append(f"CASE WHEN {_inside(kind, place, one, sql)} THEN {one.shift!r} ELSE 0 END")
+        inside = []
+        for part in one.parts:
+            kind, place = _column(model.encoder, part)
+            if not kind.blank and isinstance(kind, NumberColumn):
+                never.append(f"{sql.name(kind.column)} IS NULL")
+            inside.append(_inside(kind, place, part, sql))
+        shifts.append(f"CASE WHEN {' AND '.join(inside)} THEN {one.shift!r} ELSE 0 END")
     unknown = f"CASE WHEN {' OR '.join(dict.fromkeys(never))} THEN NULL"
     if not shifts:
         return f"{unknown} ELSE {base} END"

@@ -15,12 +15,15 @@ from miscal.discovery.wording import rate_sentence
 from miscal.findings.verdict import in_points
 from miscal.report.groups import Group, all_rows, first_groups
 from miscal.report.opening import MOST_LINES, aligned, filled, opening_lines, short_facts
+from miscal.report.row_wording import would_widen
 
 MOST_GROUPS, MOST_WARNINGS, MOST_LEFT_OUT = 8, 4, 6
 """Groups and warnings that are printed, and columns that are named as left out; `miscal show` prints every group."""
 
 WIDER = 1.05
 """From so much wider intervals on it is said what rows are counted by."""
+FEW = 30
+"""Units of which it is said that they are few."""
 UNSURE = "?"
 """Stands beside a corrected number of which it is not known whether it is better."""
 SPARE = 4
@@ -130,9 +133,8 @@ def _warnings(summary: Summary) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     if leaks:
         names = ",".join(leaks)
-        tell, were = ("tell", "were") if len(leaks) > 1 else ("tells", "was")
         mend = f"--allow-leak {shlex.quote(names)} uses {'them' if len(leaks) > 1 else 'it'}"
-        said.append(("alarm", f"{names} {tell} the outcome and {were} left out: {mend}"))
+        said.append(("alarm", f"{names} may be known only later, so left out: {mend}"))
     if plain.copies > 1:
         said.append(("alarm", f"the file holds every row {plain.copies} times"))
     if plain.far:
@@ -149,7 +151,9 @@ def _rest(summary: Summary, folder: Path | None, run: str | None) -> Iterable[tu
     units = summary.units
     if units is not None and units.widening >= WIDER:
         wide = f"intervals {units.widening:.1f} times as wide as by rows"
-        yield "counted by", f"{units.unit}: {units.n_units:,} units, {wide}"
+        yield "counted by", f"{units.unit}: {'only ' * (units.n_units < FEW)}{units.n_units:,} units, {wide}"
+    if units is not None and units.others:
+        yield "not counted", would_widen(units, 1)
     if summary.weights is not None and (column := summary.weights.column) is not None:
         yield "weighted by", f"{column}: means as precise as those of {summary.weights.n_effective:,.0f} equal rows"
     if summary.judge is not None:

@@ -32,7 +32,6 @@ PROJECTIONS = {"pca": "principal components", "tsne": "t-SNE projection", "umap"
 KEYS = {
     "seed": "Random seed",
     "epsilon": "Threshold of the regimes",
-    "redact_text": "Texts left out",
     "level": "Significance level",
     "global_map": "Map of the {probability} alone",
     "confidence": "{probability}",

@@ -34,11 +34,11 @@ PROGRAMS = (
 )
 
 
-def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
+def render(run_dir: str | Path) -> Path:
     """Draw ``RUN_DIR/report.html`` from ``summary.json`` and the tables beside it, and return its path.
 
     The page is one file without any outside resource, replaced once it is complete; the same folder gives the same
-    bytes. `redact_text` leaves texts, and keywords taken from them, off the page.
+    bytes.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def render(run_dir: str | Path, *, redact_text: bool = False) -> Path:
     miscal.base.errors.FileError: no/such/folder: no such run folder; give the folder of a run, ...
     """
     folder = Path(run_dir)
-    return write_page(read_source(folder, redact_text=redact_text), folder)
+    return write_page(read_source(folder), folder)
 
 
 def write_page(source: Source, folder: Path) -> Path:

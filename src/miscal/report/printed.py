@@ -70,7 +70,7 @@ def finding_words(finding: Finding, words: Vocabulary, findings: Sequence[Findin
     slope, left = finding.effect == SLOPE, ""
     if finding.fate is not None:
         after = rises(finding.after, words).replace(MINUS, "-") if slope else _more_often(finding.after, words)
-        left = f"; after the correction {after}: {fate_words(finding.fate, finding.rows_needed)}"
+        left = f"; after the correction {after}: {fate_words(finding.fate, finding.units_needed)}"
     if slope:
         off = says(finding, words)
     else:

@@ -3,13 +3,14 @@
 The only place that tells the two apart: every template writes ``words.rows`` and its like.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from miscal.base.vocabulary import vocabulary
 from miscal.calibration.metrics import MIN_SLICE_ROWS
 from miscal.data.column_reading import COORDINATE, ColumnReading
-from miscal.discovery.summary import Columns, Summary
+from miscal.discovery.summary import Columns, Summary, Units
 from miscal.report.formatting import count
 
 #: A regime that holds more of the rows than this is the whole: its panels would repeat those of all rows.
@@ -19,7 +20,6 @@ REPEATS = 0.95
 MOST_NEEDED = 10
 
 
-_MOST_OTHERS = 3
 _FOR_ALL = "These candidates were compared for the saved correction, which learned from all rows."
 # benchmarks/notes/answered.md
 _DEAL = (
@@ -83,24 +83,35 @@ def counted_by(summary: Summary) -> str:
     >>> units = SimpleNamespace(**day)
     >>> counted_by(SimpleNamespace(units=units))
     'Counted by day of seen: 92 units, intervals 2.3 times as wide as by rows.'
+    >>> other = SimpleNamespace(column="ptratio", widening=1.8)
+    >>> counted_by(SimpleNamespace(units=SimpleNamespace(**day | {"source": "rows", "others": [other]})))
+    '--group ptratio would widen intervals 1.8 times.'
     >>> counted_by(SimpleNamespace(units=None))
     ''
     """
     units = summary.units
-    if units is None or units.source == "rows":
+    if units is None:
         return ""
+    others = would_widen(units)
+    others = f"{others}." if others else ""
+    if units.source == "rows":
+        return others
     found = {"near copies": " (equal and nearly equal inputs are one)", "equal inputs": " (equal inputs are one)"}
     coarser = (
         f", a factor of {units.factor:.1f} of it because the outcomes of a {units.coarser} hang together, too"
         if units.factor > 1
         else ""
     )
-    others = " or ".join(f"{one.column} ({one.widening:.1f})" for one in units.others[:_MOST_OTHERS])
     return (
         f"Counted by {units.unit}{found.get(units.source, '')}: {units.n_units:,} units, intervals "
-        f"{units.widening:.1f} times as wide as by rows{coarser}."
-        + (f" It could be counted by {others} with --group, too." if others else "")
-    )
+        f"{units.widening:.1f} times as wide as by rows{coarser}. {others}"
+    ).rstrip()
+
+
+def would_widen(units: Units, most: int = 2) -> str:
+    """Say what else hangs together, and is what findings are for; empty where nothing does."""
+    known = [f"{shlex.quote(one.column)} would widen intervals {one.widening:.1f} times" for one in units.others]
+    return f"--group {', and --group '.join(known[:most])}" if known else ""
 
 
 def weighed(summary: Summary) -> str:

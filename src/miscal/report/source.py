@@ -1,6 +1,6 @@
 """Read what the report needs from a run folder: one summary and its tables."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -9,8 +9,6 @@ from pydantic import BaseModel
 from miscal.base.errors import CorruptFile, FileError, command
 from miscal.base.tables import read_parquet
 from miscal.base.vocabulary import Vocabulary, vocabulary
-from miscal.discovery.redaction import SETTING
-from miscal.discovery.redaction import redacted as without_words
 from miscal.discovery.run_folder import COLUMNS_FILE
 from miscal.discovery.summary import Summary, read_summary
 from miscal.discovery.tables import Tables, schema, tables_of
@@ -42,15 +40,13 @@ class Source:
 
     `summary` is ``summary.json``, its texts in characters that a page can carry. `field` has a row per input row:
     `row`, `confidence`, `correct`, `delta` (negative: over-confident), `visible`, `hidden`; `map` the rows that the map
-    shows, with positions, texts and metadata. `columns` are the values of each named column. With `redact_text` no
-    text, nor word that is taken from one, is on the page.
+    shows, with positions, texts and metadata. `columns` are the values of each named column.
     """
 
     name: str
     summary: Summary
     field: "pl.DataFrame"
     map: "pl.DataFrame"
-    redact_text: bool = False
     columns: Tables = field(default_factory=dict)
 
     @property
@@ -75,7 +71,7 @@ class Source:
         return legend.regime_names(p_values.get("good"), self.epsilon, self.terms)
 
 
-def read_source(folder: Path, *, redact_text: bool = False) -> Source:
+def read_source(folder: Path) -> Source:
     """Read and check a run folder.
 
     What is not there is a FileError, what is damaged or lacks a key or column a CorruptFile, and what a newer miscal
@@ -93,8 +89,7 @@ def read_source(folder: Path, *, redact_text: bool = False) -> Source:
     path, columns = folder / COLUMNS_FILE, {}
     if path.exists():
         columns = tables_of(_read_table(path, tuple(schema())), name=str(path))
-    source = _source(summary, rows, points, columns, folder.resolve().name)
-    return redacted(source) if redact_text and not source.redact_text else source
+    return _source(summary, rows, points, columns, folder.resolve().name)
 
 
 def source_of(run: Any, name: str) -> Source:
@@ -110,28 +105,6 @@ def _source(summary: Summary, rows: "pl.DataFrame", points: "pl.DataFrame", colu
         field=rows.select(*FIELD_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in rows.columns)),
         map=points,
         columns=columns,
-        # then its files hold no text
-        redact_text=bool(summary.settings.get(SETTING)),
-    )
-
-
-def redacted(source: Source) -> Source:
-    """Return the same run without texts, and without any word that is taken from them."""
-    summary = printable(without_words(source.summary))
-    named = zip(source.summary.subregimes, summary.subregimes, strict=True)
-    texts = ["text", *(name for name in source.map.columns if name.startswith(ANSWER_PREFIX))]
-    points = _renamed(source.map.drop(texts, strict=False), {old.name: new.name for old, new in named})
-    return replace(source, summary=summary, map=points, redact_text=True)
-
-
-def _renamed(points: "pl.DataFrame", aliases: dict[str, str]) -> "pl.DataFrame":
-    """Call the parts of the map by their aliases; one that the summary does not name loses its name."""
-    import polars as pl
-
-    columns = [name for name in ("subregime", "hidden_subregime") if name in points.columns]
-    return points.with_columns(
-        pl.Series(name, [aliases.get(clean(part)) for part in points[name].to_list()], dtype=pl.String)
-        for name in columns
     )
 
 

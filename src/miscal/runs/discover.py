@@ -74,7 +74,6 @@ def discover(
     data = without_batches(data)
     from miscal.data.triples import Triples
     from miscal.discovery.discover import discover as discover_triples
-    from miscal.discovery.run import GivenRows
     from miscal.runs.given import put_together
     from miscal.runs.run import Run
     from miscal.runs.shown_progress import stages
@@ -89,8 +88,7 @@ def discover(
         found = discover_triples(triples, progress=tell, n_jobs=n_jobs, **settings.of_discovery())
     if table is None:
         return Run(replace(found, given=data))
-    kept = GivenRows() if settings.redact_text else _kept(table, triples)
-    return Run(replace(found, kept=kept, given=data), table.frames)
+    return Run(replace(found, kept=_kept(table, triples), given=data), table.frames)
 
 
 def check_settings(settings: DiscoverySettings) -> None:

@@ -20,7 +20,6 @@ from miscal.data.readers.outcomes import blank
 from miscal.data.readers.rows import TableRows, metadata_of, missing, texts
 from miscal.data.writing import defused, part_bytes, table_format
 from miscal.discovery.answer import MOST_WORDS
-from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent, read_run
 from miscal.discovery.saved_model import SavedModel, correct_rows
 from miscal.discovery.summary_parts import Answer
@@ -71,7 +70,7 @@ class LabelPlan:
     already : int
         Rows of the pool that have a label and were left out.
     texts : dict of int to str
-        Of the chosen rows, by their number in the source; empty where there are none, or the run leaves texts out.
+        Of the chosen rows, by their number in the source; empty where there are none.
     """
 
     table: pl.DataFrame
@@ -164,7 +163,7 @@ def label_next(
     tenth = np.arange(len(then)) % _TENTH == 0
     tests = 1 if method is None else max(method.candidates, 1)
     shown: dict[int, str] = {}
-    if columns.text in rows.frame.columns and not content.summary.settings.get(SETTING):
+    if columns.text in rows.frame.columns:
         every = texts(rows.frame, columns.text)
         shown = {int(rows.row[place]): every[place] for place in np.flatnonzero(free)[chosen].tolist()}
     plan = LabelPlan(

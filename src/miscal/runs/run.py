@@ -200,7 +200,7 @@ class Run(ShowsItself):
         **options
             As for ``miscal calibrate``: ``confidence`` (or ``probability``, or ``probabilities`` of several classes in
             the order of the model's) and ``embeddings``, which may be values,
-            ``features``, ``text``, ``where``, ``missing_as_blank``, ``encoding``, ``csv_escape``, and ``on_invalid``
+            ``features``, ``text``, ``where``, ``missing_as_blank``, ``encoding``, and ``on_invalid``
             ("error", "drop" or "null"). By default the columns that the run stored.
 
         Returns

@@ -109,7 +109,6 @@ class DiscoverySettings:
         "the fit.",
         "auto",
     )
-    redact_text: bool = parameter("Leave out texts, and the keywords and names that are made of them.", False)
     device: Literal["auto", "cpu", "cuda"] = parameter(
         "Where --method paper trains. auto: on the GPU if there is one, otherwise on the CPU. --method auto has "
         "no use for a GPU.",

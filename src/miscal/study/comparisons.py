@@ -238,7 +238,7 @@ def correction_rows(a: OpenRun, b: OpenRun, match: Match | None, method: str) ->
 def _corrected(a: OpenRun, b: OpenRun, at: NDArray[np.int64]) -> np.ndarray:
     """Return the confidences of rows of `b`, corrected by the saved field of `a`."""
     source = b.rows.source
-    taken = ("confidence", "probability", "embeddings", "embedding_rows", "where", "encoding", "csv_escape")
+    taken = ("confidence", "probability", "embeddings", "embedding_rows", "where", "encoding")
     options = {name: source["options"].get(name) for name in taken}
     if kind_of(source) == TEXT:
         options["text"] = source["columns"]["text"]

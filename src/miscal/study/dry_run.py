@@ -220,7 +220,7 @@ def _size_of(pair: StudyPair, folder: StudyFolder) -> PairSize:
         return PairSize(facts["n"], facts["d"])
     if pair.score is None:
         return _size_of_file(
-            pair.data, pair.where, pair.embeddings, encoding=pair.encoding, csv_escape=pair.csv_escape
+            pair.data, pair.where, pair.embeddings, encoding=pair.encoding
         )  # fmt: skip
     n = paper48.DATASET_ROWS.get(pair.score.task) or _size_of_file(pair.score.task).n
     limited = n if n is None or pair.score.limit is None else min(n, pair.score.limit)

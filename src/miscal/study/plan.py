@@ -95,7 +95,6 @@ class ReadOptions(BaseModel):
     time: str | None = None
     on_invalid: Literal["error", "drop"] = "error"
     encoding: str = "utf-8"
-    csv_escape: str | None = Field(None, description="what stands before a quotation mark in a quoted field of a csv")
     embed_model: str | None = None
     id: str | None = Field(None, description="column that names the question, the same for every model")
 

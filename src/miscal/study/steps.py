@@ -308,7 +308,7 @@ def outcome_of(pair: StudyPair, folder: StudyFolder) -> Kind:
 
 def _keys(pair: StudyPair, triples: Triples) -> tuple[str, list[str]]:
     """Name the question of each row: by the column of ids, else by its row in the file; and say by what."""
-    table = open_table(triples.source["path"], encoding=pair.encoding, csv_escape=pair.csv_escape)
+    table = open_table(triples.source["path"], encoding=pair.encoding)
     column = pair.id or (ID if ID in table.columns else None)
     if column is None:
         return str(triples.source["path"]), [str(row) for row in triples.row]

@@ -163,3 +163,12 @@ def test_a_reader_is_one_module_and_its_line(tmp_path, monkeypatch):
     triples = read_triples(tmp_path / "a.pipes", features="x_*")
     np.testing.assert_array_equal(triples.X, read_triples(frame(), features="x_*").X)
     assert triples.source["reader"] == "pipes"
+
+
+@pytest.mark.parametrize("depth", [17, 900])
+def test_a_column_of_json_nested_too_deep_stops_nothing_that_does_not_use_it(depth, tmp_path):
+    line = '{"f": 0.5, "n": ' + "[" * depth + "]" * depth + "}\n"
+    (tmp_path / "a.jsonl").write_text(line * 3)
+    loaded = pieces.open_table(tmp_path / "a.jsonl").load(["f", "n"])
+    assert loaded["f"].to_list() == [0.5] * 3
+    assert loaded["n"].dtype.is_nested()

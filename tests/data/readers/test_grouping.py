@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from miscal.base.errors import InputError
+from miscal.data.identity_names import names_identity
 from miscal.data.readers import read_triples
-from miscal.data.readers.candidate_groups import names_identity
 
 N = 400
 START = datetime(2024, 1, 31, 22)
@@ -62,8 +62,9 @@ def test_a_row_without_a_date_has_no_group():
 
 
 def found_in(data, **options):
+    """Units of the columns that may be counted by."""
     found = read_triples(data, **options).candidate_groups
-    return None if found is None else {one.name: units for one, units in found.items()}
+    return None if found is None else {one.name: units for one, units in found.items() if one.kind != "repeats"}
 
 
 def test_dates_and_columns_that_look_like_identities_may_be_counted_by_and_kinds_of_rows_may_not():
@@ -73,22 +74,25 @@ def test_dates_and_columns_that_look_like_identities_may_be_counted_by_and_kinds
     data = table(shift=shift, customer=customer, later=known_later, few=np.arange(N) % 29, user=np.arange(N) % 12)
     unseen = found_in(data, features="x")
     # of fifty days too few have two hours, and no week or month is one of ten
-    assert set(unseen) == {"seen:day", "shift", "customer", "user"}
+    assert set(unseen) == {"seen:day", "customer", "user"}
     assert len(np.unique(unseen["seen:day"])) == data["seen"].dt.date().n_unique()
     assert len(set(zip(unseen["customer"].tolist(), customer, strict=True))) == len(set(customer))
     assert set(found_in(data, features="x,shift,customer")) == set(unseen)
-    # a value of many rows is a kind of row, unless its column is named like an identity
-    assert set(found_in(pl.concat([data] * 7), features="x")) == {"seen:hour", "seen:day", "customer", "user", "x"}
+    assert set(found_in(pl.concat([data] * 7), features="x")) == {"seen:hour", "seen:day", "customer", "user"}
     assert found_in(data, features="x", group="shift") is None
     assert found_in(data, features="x", group="none") is None
 
 
-@pytest.mark.parametrize("name", ["customer_id", "userName", "Patients", "session", "question.id", "SessionUUID"])
+@pytest.mark.parametrize(
+    "name", ["customer_id", "userName", "Patients", "question.id", "SessionUUID", "NR", "ID", "userid", "StoreID"]
+)
 def test_identities_are_told_by_their_names(name):
     assert names_identity(name)
 
 
-@pytest.mark.parametrize("name", ["subject", "age", "identity", "usage", "personal_income"])
+@pytest.mark.parametrize(
+    "name", ["age", "identity", "usage", "personal_income", "paid", "n_users", "valid", "family_size"]
+)
 def test_other_names_are_no_identities(name):
     assert not names_identity(name)
 
@@ -105,14 +109,67 @@ def test_a_count_is_no_group_and_a_number_that_names_is_one(seen, seed):
     assert set(found_in(data | {"length": length, "shop": shop}, features=seen)) == {"shop"}
 
 
-def test_rows_without_a_value_have_no_number():
-    ward = [None if i % 5 == 0 else float(i % 60) for i in range(N)]
+def test_few_blanks_are_one_unit_each_and_a_column_of_many_is_none():
+    ward = [None if i % 25 == 0 else float(i % 60) for i in range(N)]
     found = found_in(table(ward=ward), features="x")["ward"]
-    assert (found[::5] == -1).all()
-    assert (np.delete(found, np.s_[::5]) >= 0).all()
+    sizes = np.bincount(found)
+    assert (sizes[found[::25]] == 1).all()
+    assert sizes.sum() == N
+    assert "ward" not in found_in(table(ward=[None if i % 15 == 0 else i % 60 for i in range(N)]), features="x")
+
+
+@pytest.mark.parametrize(("many", "small"), [(True, True), (False, True), (True, False)])
+def test_texts_are_units_if_they_are_many_and_small(many, small):
+    rng = np.random.default_rng(3)
+    town = rng.permutation(1_200) % (200 if many else 40)
+    town = np.where(np.arange(1_200) < (0 if small else 100), 0, town)
+    names = np.array(["".join(chr(97 + int(d)) for d in str(k)) for k in range(200)])
+    data = {"confidence": rng.random(1_200), "correct": np.arange(1_200) % 2, "x": rng.random(1_200)}
+    assert ("town" in found_in(data | {"town": names[town]}, features="x")) == (many and small)
+
+
+def test_numbers_are_units_only_by_their_name_and_what_is_seen_each_year_without_one():
+    n = 1_200
+    rng = np.random.default_rng(4)
+    place, year = np.divmod(np.arange(n), 20)
+    data = {"confidence": rng.random(n), "correct": np.arange(n) % 2, "x": rng.random(n)}
+    assert found_in(data | {"place": place, "level": rng.integers(0, 60, n)}, features="x") == {}
+    assert set(found_in(data | {"place": place, "year": year}, features="x")) == {"place"}
+    assert set(found_in(data | {"place_id": place / 1.0, "wage_id": place / 7}, features="x")) == {"place_id"}
+
+
+def test_three_numbers_that_always_repeat_together_are_somebodys_unless_they_follow_from_each_other():
+    rng = np.random.default_rng(5)
+    who = rng.integers(0, 90, 1_200)
+    base = {"confidence": rng.random(1_200), "correct": np.arange(1_200) % 2, "x": rng.random(1_200)}
+    own = {f"own{k}": rng.normal(size=90)[who] for k in range(3)}
+    assert set(found_in(base | own, features="x")) == {"own0"}
+    wage = own["own0"]
+    assert found_in(base | {"wage": wage, "squared": np.exp(2 * wage), "log": np.exp(wage)}, features="x") == {}
+
+
+def test_an_id_that_repeats_is_a_unit_and_distinct_ones_number_the_rows():
+    assert set(found_in(table(id=np.arange(N) // 4), features="x")) >= {"id"}
+    assert "id" not in found_in(table(id=np.arange(N)), features="x")
 
 
 def test_columns_that_nobody_asked_for_and_that_cannot_be_read_stop_nothing():
     data = table().to_dict(as_series=False)
     assert "seen:day" in found_in(data, features="x")
     assert len(read_triples(data | {"odd": [object()] * N, "mixed": [1, "a"] * (N // 2)}, features="x")) == N
+
+
+@pytest.mark.parametrize("word", ["auto", "none"])
+def test_a_column_called_as_the_option_says_is_an_input_and_can_be_left_out(word):
+    rng = np.random.default_rng(0)
+    table = {
+        "risk": rng.uniform(size=200),
+        "late": rng.integers(0, 2, 200),
+        word: ["a", "b"] * 100,
+        "x": np.arange(200),
+    }
+    options = {"probability": "risk", "event": "late", "group": word}
+    read = read_triples(table, **options)
+    assert read.counted_by.source == "rows"
+    assert set(read.encoder.columns) == {word, "x"}
+    assert set(read_triples(table, leave_out=[word], **options).encoder.columns) == {"x"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from miscal.base.errors import CorruptFile, InputError
-from miscal.data.readers.delimited import Dialect, ends_of
+from miscal.base.errors import CorruptFile
+from miscal.data.readers.delimited import ends_of
 from miscal.data.readers.pieces import open_pieces, open_table
 
 CELLS = st.text(alphabet='a",\n\r\\ ', max_size=6)
@@ -22,17 +22,17 @@ def written(rows, **how):
     return out.getvalue()
 
 
-def both_ways(path, **options):
+def both_ways(path):
     """The columns as text, read whole and in pieces of two rows."""
-    table = open_table(path, **options).load(["a", "b"]).cast(pl.String)
-    source = open_pieces(path, **options)
+    table = open_table(path).load(["a", "b"]).cast(pl.String)
+    source = open_pieces(path)
     pieces = pl.concat([source.load(piece, ["a", "b"]) for piece in source.pieces(2)])
     return [table.fill_null("").rows(), pieces.fill_null("").rows()]
 
 
-def found(data, escape=None, size=None):
+def found(data, size=None):
     blocks = [data[i : i + size] for i in range(0, len(data), size)] if size else [data]
-    return [int(end) for ends in ends_of(blocks, Dialect(",", escape), "f.csv", lambda place: place) for end in ends]
+    return [int(end) for ends in ends_of(blocks, ",", "f.csv", lambda place: place) for end in ends]
 
 
 @pytest.mark.promise("F10")
@@ -47,45 +47,17 @@ def test_what_a_csv_writer_writes_is_read_again(rows, size, tmp_path_factory):
     assert found(path.read_bytes(), size=size) == ends
 
 
-@pytest.mark.promise("F10")
-@given(rows=TABLES, size=st.integers(1, 9))
-def test_escaped_quotation_marks_are_read_if_the_escape_is_named(rows, size, tmp_path_factory):
-    path = tmp_path_factory.mktemp("a") / "a.csv"
-    escaped = [[cell.replace("\\", "\\\\").replace('"', '\\"') for cell in row] for row in [("a", "b"), *rows]]
-    path.write_text("".join(",".join(f'"{cell}"' for cell in row) + "\n" for row in escaped), newline="")
-    assert both_ways(path, csv_escape="\\") == [rows, rows]
-    assert found(path.read_bytes(), "\\", size) == found(path.read_bytes(), "\\")
-
-
 PIPE = '"5\\" pipe"'
 SPARK = "word,n\n" + "".join(f"{PIPE if i in (100, 400) else 'pipe'},{i}\n" for i in range(600))
 
 
 @pytest.mark.promise("F10")
 @pytest.mark.parametrize("opened", [lambda path: open_table(path), lambda path: open_pieces(path).pieces(50)])
-def test_marks_escaped_by_a_backslash_are_refused_with_their_line_and_the_option(opened, tmp_path):
+def test_marks_escaped_by_a_backslash_are_refused_with_their_line(opened, tmp_path):
     (tmp_path / "a.csv").write_text(SPARK)
     with pytest.raises(CorruptFile) as error:
         opened(tmp_path / "a.csv")
-    assert all(said in error.value.in_shell() for said in ("a.csv, line 102: ", "pipe", "--csv-escape '\\'"))
-
-
-@pytest.mark.promise("F10")
-def test_marks_escaped_by_a_backslash_are_read_with_the_option(tmp_path):
-    (tmp_path / "a.csv").write_text(SPARK)
-    table = open_table(tmp_path / "a.csv", csv_escape="\\").load(["n", "word"])
-    assert table["n"].to_list() == list(range(600))
-    assert table["word"][100] == '5" pipe'
-
-
-@pytest.mark.promise("F10")
-@pytest.mark.parametrize("encoding", ["utf-8", "shift_jis", "utf-16", "cp1252"])
-def test_an_escape_is_no_part_of_another_character(encoding, tmp_path):
-    # the second byte of the first character is a backslash in Shift JIS
-    rows = [("\u8868" if encoding == "shift_jis" else "\xfc", '6"'), ("x", "y\\")]
-    text = f'a,b\n"{rows[0][0]}","6\\""\n"x","y\\\\"\n'
-    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
-    assert both_ways(tmp_path / "a.csv", encoding=encoding, csv_escape="\\") == [rows, rows]
+    assert all(said in error.value.in_shell() for said in ("a.csv, line 102: ", "pipe"))
 
 
 @pytest.mark.promise("F10")
@@ -98,13 +70,6 @@ def test_marks_that_csv_does_not_allow_are_refused(line, tmp_path):
         open_table(tmp_path / "a.csv")
     with pytest.raises(CorruptFile, match=r"a\.csv, line [345]: .*RFC 4180"):
         open_pieces(tmp_path / "a.csv").pieces(10)
-
-
-@pytest.mark.promise("F10")
-def test_an_escaped_mark_outside_of_a_quoted_field_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_text('a,b\n5\\" pipe,2\n')
-    with pytest.raises(CorruptFile, match="line 2"):
-        open_table(tmp_path / "a.csv", csv_escape="\\")
 
 
 RAGGED = {
@@ -144,7 +109,7 @@ def test_a_record_with_another_number_of_fields_is_found_in_blocks_of_any_size(r
     with pytest.raises(
         CorruptFile, match=f"line {begin}: the header has 2 fields, but the record here has {len(wrong)}"
     ):
-        [*ends_of(blocks, Dialect(","), "f.csv", lambda place: place, fields=2)]
+        [*ends_of(blocks, ",", "f.csv", lambda place: place, fields=2)]
 
 
 @pytest.mark.parametrize("text", ["a,b\n\n1,2\n\n", "a,b\r\n\r\n1,2\r\n\r\n"])
@@ -166,21 +131,6 @@ def test_a_blank_line_is_no_header(opened, tmp_path):
     (tmp_path / "a.csv").write_text("\na,b\n1,2\n")
     with pytest.raises(CorruptFile, match="first line is blank; it must hold the names"):
         opened(tmp_path / "a.csv")
-
-
-@pytest.mark.parametrize("escape", ["", "\\\\", "a", " ", '"', ",", "\n", "ü", "5"])
-def test_an_escape_is_one_mark(escape, tmp_path):
-    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"csv_escape.*one punctuation character"):
-        open_table(tmp_path / "a.csv", csv_escape=escape)
-
-
-@pytest.mark.parametrize("opened", [open_table, open_pieces])
-def test_an_escape_of_another_format_is_refused(opened, tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a": 1}\n')
-    for data in (tmp_path / "a.jsonl", {"a": [1]}):
-        with pytest.raises(InputError, match=r"csv_escape` .* \.csv or \.tsv"):
-            opened(data, csv_escape="\\")
 
 
 @pytest.mark.promise("S12")

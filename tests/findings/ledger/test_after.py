@@ -68,7 +68,7 @@ def test_without_a_correction_nothing_is_said_of_it():
     rows, groups, _ = world()
     for one in find(rows, groups).findings:
         assert one.after == Measure(value=None)
-        assert (one.fate, one.rows_needed) == (None, None)
+        assert (one.fate, one.units_needed) == (None, None)
 
 
 @given(st.integers(0, 1000), st.integers(1, 60), st.floats(0.01, 0.99))

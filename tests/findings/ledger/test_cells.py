@@ -131,6 +131,8 @@ def test_cells_of_many_rows_and_of_one_row_give_the_same_ledger():
     def split(question: Question) -> pl.DataFrame:
         """Take every cell apart into cells of one row."""
         found = asked(question)
+        if question.residuals:
+            return found
         if question.only is not None:
             *keys, member = question.keys
             both = found

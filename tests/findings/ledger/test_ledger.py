@@ -2,7 +2,7 @@
 
 import json
 import re
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,11 @@ from scipy.stats import fisher_exact
 from miscal.calibration.labelled_rows import LabelledRows
 from miscal.data.encoders import FeatureColumns
 from miscal.evidence.conditional import centred, outcome_given_confidence
+from miscal.findings.conditions import Both, Value
 from miscal.findings.ledger import Finding, LedgerSettings, find, named_groups, with_features
 from miscal.findings.ledger.blocks import RowTable
 from miscal.findings.ledger.exact import cut_into_strata, exact_p_value, law_of_right
+from miscal.findings.ledger.groups import PAIR
 from miscal.findings.ledger.scan import _Scan, scan
 
 N = 4_000
@@ -53,6 +55,26 @@ def planted(seed, n=N, strength=1.6):
     shift = strength * (-1.5 * pair + 1.0 * missing - 1.0 * inside)
     y = (rng.random(n) < expit(np.log(f / (1 - f)) + shift)).astype(float)
     return named_groups(columns), y, f, (pair, missing, inside)
+
+
+@pytest.mark.parametrize("n", [2_000, 20_000])
+def test_all_pairs_of_values_with_rows_enough_are_candidates(n):
+    """Two columns of many values, of which few have rows enough, beside columns of few."""
+    rng = np.random.default_rng(3)
+    columns = {f"c{k}": rng.integers(0, 5, n).astype(str).astype(object) for k in range(8)}
+    columns |= {f"many{k}": (rng.pareto(1, n) * 20).astype(int).astype(str).astype(object) for k in range(2)}
+    groups, seen = named_groups(columns), 0
+    rare = []
+    for (one, x), (two, y) in combinations(columns.items(), 2):
+        pairs, counts = np.unique(np.array([x, y], str), axis=1, return_counts=True)
+        enough = counts >= LedgerSettings().pair_rows
+        rare.append(counts[~enough].sum() / n)
+        for a, b in pairs[:, enough].T:
+            condition = Both((Value(one, str(a), "text"), Value(two, str(b), "text")))
+            assert np.array_equal(groups.rows(groups.places[condition]), (x == a) & (y == b))
+            seen += 1
+    assert (groups.kinds == PAIR).sum() == seen
+    assert f"{np.mean(rare):.0%}".replace("%", " %") in groups.not_crossed
 
 
 def test_planted_groups_are_named_and_nothing_else_is():

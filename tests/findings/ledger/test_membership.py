@@ -9,7 +9,7 @@ from scipy.sparse import csc_array
 from miscal.findings.ledger import membership
 from miscal.findings.ledger.exact import Strata
 from miscal.findings.ledger.groups import INTERVAL, named_groups
-from miscal.findings.ledger.membership import BinRanges, Numbers, RowLists, SideBySide
+from miscal.findings.ledger.membership import BinRanges, CodedColumns, Numbers, RowLists, SideBySide
 
 N = 40
 
@@ -18,7 +18,9 @@ N = 40
 def side_by_side(draw):
     """Columns of every kind, in any order, and the matrix that they stand for."""
     blocks, matrices = [], []
-    for kind in draw(st.lists(st.sampled_from(["lists", "ranges", "numbers"]), min_size=1, max_size=4)):
+    for kind in draw(
+        st.lists(st.sampled_from(["lists", "ranges", "cells", "coded", "numbers"]), min_size=1, max_size=4)
+    ):
         rng = np.random.default_rng(draw(st.integers(0, 10**6)))
         if kind == "lists":
             masks = rng.random((3, N)) < rng.random((3, 1))
@@ -29,6 +31,11 @@ def side_by_side(draw):
             high = np.minimum(low + rng.integers(0, 3, 4), 4)
             blocks.append(BinRanges(codes, low, high))
             matrices.append(((codes[:, None] >= low) & (codes[:, None] <= high)).astype(float))
+        elif kind in ("cells", "coded"):
+            codes, cells = (rng.integers(0, 4, N), rng.integers(0, 3, N)), np.eye(12)[:, rng.permutation(12)[:4]]
+            cells = cells if kind == "cells" else rng.integers(-1, 2, (12, 3)).astype(float)
+            blocks.append(CodedColumns(codes, csc_array(cells), 3))
+            matrices.append(cells[codes[0] * 3 + codes[1]])
         else:
             matrix = rng.normal(size=(N, 2)) * (rng.random((N, 2)) < 0.6)
             blocks.append(Numbers(csc_array(matrix)))
@@ -40,13 +47,14 @@ def side_by_side(draw):
 def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     held, matrix = columns
     rng = np.random.default_rng(seed)
-    values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), rng.integers(0, 6, N)
+    values, mass, stratum = rng.normal(size=N), rng.uniform(0.2, 3, N), np.r_[rng.integers(0, 6, N - 1), 5]
     strata = Strata.of(np.unique(stratum, return_inverse=True)[1], rng.normal(size=N), mass)
     other, factor = rng.normal(size=N), rng.normal(size=6)
     within = np.arange(6)[:, None] == stratum
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "_MOST_GATHERED", gathered)
         patch.setattr(membership, "_MOST_CELLS", gathered)
+        patch.setattr(membership, "_SPARSE", gathered // 8)
         for squared in (False, True):
             numbers = matrix**2 if squared else matrix
             sums = [within @ (one[:, None] * numbers) for one in (values, other)]
@@ -64,6 +72,9 @@ def test_columns_of_every_kind_sum_as_the_plain_matrix(columns, seed, gathered):
     some, several = np.arange(3, 30, 4), np.column_stack([values, mass])
     np.testing.assert_array_equal(held.chosen(some).sparse(range(len(held))).toarray(), matrix[some])
     np.testing.assert_allclose(held.sums_of_each(several), matrix.T @ several, atol=1e-9)
+    for places, [own, others] in held.by_stratum(stratum, (values, other)):
+        np.testing.assert_allclose(own, within @ (values[:, None] * matrix[:, places]), atol=1e-9)
+        np.testing.assert_allclose(others, within @ (other[:, None] * matrix[:, places]), atol=1e-9)
     for place in range(len(held)):
         np.testing.assert_array_equal(held.dense(place), matrix[:, place])
         rows, numbers = held.stored(place)

@@ -102,3 +102,19 @@ def test_a_run_has_a_correction_that_can_be_read(tmp_path, capsys):
     y = new["late"].to_numpy()
     loss = lambda p: -np.mean(np.log(np.where(y == 1, p, 1 - p)))  # noqa: E731
     assert loss(by_sql) < loss(new["risk"].to_numpy()) - 0.02
+
+
+def test_a_text_that_says_true_is_no_truth_value():
+    rng = np.random.default_rng(0)
+    said, risk = rng.choice(["True", "true", "1", "maybe"], 800), rng.uniform(0.3, 0.7, 800)
+    rows = pl.DataFrame({"said": said, "risk": risk, "late": (rng.random(800) < risk + 0.28 * (said == "True"))})
+    run = miscal.discover(rows, probability="risk", event="late", quick=True, n_jobs=1)
+    own = readable_correction(run.content).correction
+    assert [one.columns[0]["truth"] for one in own.shifts] == [False]
+    base = duckdb.connect()
+    base.register("rows_", rows.to_arrow())
+    moved, plain = (
+        base.sql(f"select {as_sql(one, 'risk')} as p from rows_").pl()["p"]
+        for one in (own, own.model_copy(update={"shifts": ()}))
+    )
+    assert ((moved != plain).to_numpy() == (said == "True")).all()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
 import narwhals as nw
@@ -18,6 +19,7 @@ from miscal.base.errors import FileError, InputError
 from miscal.cli import main
 from miscal.data.relations import Relation, open_relation
 from miscal.findings.conditions import Frame
+from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.runs.scan.command import FILES
 
 duckdb = pytest.importorskip("duckdb")
@@ -377,7 +379,7 @@ def test_an_engine_that_fails_half_way_leaves_no_result_and_the_scan_goes_on(
         out = ["--probability", "risk", "--event", "late", "--stage", stage, "--out", str(tmp_path / name)]
         return main(["scan", str(tmp_path / "rows.parquet"), *out])
 
-    assert scanned("out", most=40) == 2
+    assert scanned("out", most=25) == 2
     assert "the engine is gone" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     assert scanned("out") == 0
@@ -615,11 +617,33 @@ def test_a_column_may_be_named_like_a_period(days):
     assert miscal.scan(frame, columns="weekday", group="day", **EVENT).summary.group == "day"
 
 
-def test_what_was_not_looked_at_is_told(rows):
-    rng = np.random.default_rng(5)
-    frame = rows.with_columns(**{f"kind{k}": pl.Series(rng.choice(["x", "y"], len(rows))) for k in range(4)})
-    [said] = [one for one in miscal.scan(frame, **EVENT).summary.warnings if "pairs" in one]
-    assert said.startswith("values of 15 pairs of columns")
+@pytest.mark.parametrize("place", [(0, 1), (2, 7), (8, 9)])
+def test_a_pair_of_any_two_of_ten_columns_is_found_and_corrected(place):
+    rng = np.random.default_rng(sum(place))
+    n, levels = 40_000, 8
+    codes, risk = rng.integers(0, levels, (10, n)), rng.uniform(0.1, 0.3, n)
+    inside = (codes[place[0]] == 1) & (codes[place[1]] == 2)
+    late = (rng.random(n) < risk + 0.2 * inside).astype(int)
+    columns = {f"c{j}": one.astype(str) for j, one in enumerate(codes)}
+    found = miscal.scan(pl.DataFrame({"risk": risk, "late": late, **columns}), **EVENT).summary
+    [one] = found.findings
+    assert one.description == f"c{place[0]} = 1 and c{place[1]} = 2"
+    assert one.n == inside.sum()
+    assert abs(one.corrected - (risk[inside] + 0.2).mean()) < 0.04
+    # all values and all pairs of them were paid for
+    assert found.findings_method.candidates >= 45 * levels**2 + 10 * levels
+
+
+def test_pairs_that_were_not_looked_at_are_told(rows, monkeypatch):
+    few = rows.with_columns(kind=pl.Series(np.random.default_rng(5).integers(0, 90, len(rows)).astype(str)))
+    said = [one for one in miscal.scan(few, columns="carrier,kind", **EVENT).summary.warnings if "pairs" in one]
+    assert len(said) == 1
+    assert "fewer than 50 rows" in said[0]
+    assert " % of the rows" in said[0]
+    limit = replace(LEDGER_DEFAULTS, pair_work=len(rows))
+    monkeypatch.setattr("miscal.runs.scan.plan.LEDGER_DEFAULTS", limit)
+    said = [one for one in miscal.scan(rows, **EVENT).summary.warnings if "pairs of columns" in one]
+    assert said[0].startswith("of 3 pairs of columns 2 were not looked at")
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])

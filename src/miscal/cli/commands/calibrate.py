@@ -33,7 +33,7 @@ Keep = Annotated[
 ]
 Taken = Annotated[
     NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "embedding_rows", "features",
-    "text", "where", "missing_as_blank", "on_invalid", "encoding", "csv_escape",
+    "text", "where", "missing_as_blank", "on_invalid", "encoding",
 ]  # fmt: skip
 
 

@@ -23,7 +23,7 @@ SHOWN, _TEXT = 5, 160
 Labels = Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many rows to choose.")]
 Taken = Annotated[
     NewColumns, "confidence", "probability", "judge", "probabilities", "embeddings", "embedding_rows", "features",
-    "text", "missing_as_blank", "where", "encoding", "csv_escape",
+    "text", "missing_as_blank", "where", "encoding",
 ]  # fmt: skip
 
 

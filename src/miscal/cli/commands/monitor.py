@@ -19,7 +19,7 @@ Rows = Annotated[
 ]
 Taken = Annotated[
     NewColumns, "confidence", "correct", "probability", "event", "positive", "probabilities", "label", "embeddings",
-    "features", "text", "where", "missing_as_blank", "group", "encoding", "csv_escape",
+    "features", "text", "where", "missing_as_blank", "group", "encoding",
 ]  # fmt: skip
 
 

@@ -1,9 +1,11 @@
-"""Find columns whose equal values may be what is counted once: the day of a date, a customer, a ward."""
+"""Find columns whose equal values may be what is counted once: a person, the day of a date, and what merely repeats."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -13,87 +15,203 @@ from miscal.base.arrays import column_of
 from miscal.base.errors import MiscalError
 from miscal.data.encoders.features import embedding_columns
 from miscal.data.encoders.kinds import read_dates
+from miscal.data.identity_names import may_count, names_code, names_identity
 from miscal.data.periods import PERIODS
-from miscal.data.readers.leaks import leaks
+from miscal.data.readers.leaks import LeakSearch
 from miscal.data.readers.roles import Grouping
 from miscal.data.readers.rows import TableRows
 from miscal.data.readers.table import Table
 from miscal.data.triples import Triples
 
-MOST_ROWS = 500_000
+MOST_ROWS = 5_000_000
 """Above so many rows no column is looked at: it would take memory for each."""
 MOST_COLUMNS = 200
 """Nor are there more columns looked at that play no part: such tables hold an embedding."""
 PERIODS_COUNTED = PERIODS[:-1]
 """What dates are counted by, the finest first: of years there are too few."""
 LEAST_UNITS, FEW_UNITS = 30, 10
-"""Units of several rows that a column needs to be counted by. Of fewer than thirty, but at least ten, a coarser period
-still says how much too narrow the intervals of a finer one are, and a column named like an identity is believed."""
+"""Effective number of units: of fewer than ten, nothing is claimed; of fewer than thirty, an identity is counted only
+where it is seen to matter, and a coarser period still says how much too narrow the intervals of a finer one are."""
+MANY_UNITS, SMALL_UNIT, BLANK_SHARE = 50, 0.05, 0.05
+"""Values without a telling name are units only if they are so many, effectively, and none has a larger share of the
+rows. A column with more blanks is none."""
 FEW_ROWS = 20
-"""Half of the units have no more rows, or values are kinds of rows that can be named, and no units."""
+"""Half of the units have no more rows, or words are kinds of rows that can be named, and no units."""
 ALIKE = 0.5
 """Rows of neighbouring numbers that are at least so much as alike as those of one number: the numbers count or measure
 something, so that what their rows share is an effect of it, and no group. Set between what names (0) and what counts
 (nearly 1), not tuned."""
+MOST = 0.9
+"""Of the values of a column that are written alike; of the rows that have the smaller half of the numbers."""
+FOLLOWS, TOGETHER = 0.95, 3
+"""Correlation of ranks from which one number is taken to follow from another; numbers that repeat together."""
+BY_CHANCE = 20
+"""Pairs of rows of one unit and one time that chance would make, where there is none: the table follows units."""
 LARGEST_SHARE = 0.5
 """Of all rows in one unit: more, and it is the usual value."""
+_LETTER, _CODE = r"\p{L}", r"^\S*\d\S*$"
+TIMES = re.compile(r"(?i).*(year|yr|quarter|month|week|day|date|wave|round|period|time|visit|semester|term)s?[_\W\d]*")
+"""Names of columns that say when, beside dates."""
 
-_WHO = (
-    "account applicant borrower caregiver claimant client conversation customer employee encounter episode household "
-    "individual member participant patient person prompt question respondent session student user visitor"
-)
-IDENTITIES = frozenset([*_WHO.split(), "uid", "uuid", "guid"])
-"""Words in the names of columns that say who or what a row is of."""
+Kind = Literal["named", "identifier", "text", "period", "repeats"]
 
 
-def names_identity(column: str) -> bool:
-    """Tell whether a column is named like an identity, by one of its words.
+@dataclass(frozen=True)
+class Candidate(Grouping):
+    """A column that rows may be counted by, and why.
+
+    `kind`: named like an identity; texts, or codes, that look like identifiers; other texts; the period of dates; or a
+    quantity or a level that only repeats, which is no unit.
+    """
+
+    kind: Kind = "repeats"
+
+
+def effective_number(unit: NDArray[np.int64]) -> float:
+    """Return how many units of one size would be as many: n^2 over the sum of squared sizes.
 
     Examples
     --------
-    >>> [names_identity(name) for name in ("customer_id", "userName", "Patients", "age", "identity")]
-    [True, True, True, False, False]
+    >>> effective_number(np.array([0, 0, 1, 1])), effective_number(np.array([0, 0, 0, 1]))
+    (2.0, 1.6)
     """
-    words = re.findall(r"[a-z]+|[A-Z][a-z]*|[A-Z]+", column)
-    return any(word.lower() in IDENTITIES or word.lower().removesuffix("s") in IDENTITIES for word in words)
+    size = np.bincount(unit).astype(float)
+    return float(size.sum() ** 2 / (size @ size))
 
 
-def candidate_groups(frame: pl.DataFrame, names: Sequence[str]) -> dict[Grouping, NDArray[np.int64]]:
-    """Find what rows may be counted by: periods of dates, and equal values of columns that look like identities.
+def candidate_groups(frame: pl.DataFrame, names: Sequence[str]) -> dict[Candidate, NDArray[np.int64]]:
+    """Find what rows may be counted by, or what repeats.
 
-    `names`: columns to look at. Returns number of the unit of each row; -1 where the value is missing.
+    `names`: columns to look at. Returns the number of the unit of each row; a blank is a unit of its own.
 
     Examples
     --------
-    >>> table = pl.DataFrame({"ward": np.arange(200) % 40, "weight": np.linspace(50.0, 90.0, 200)})
-    >>> {one.name: unit.max() + 1 for one, unit in candidate_groups(table, table.columns).items()}
-    {'ward': np.int64(40)}
+    >>> ward, age = np.arange(400) % 40, np.arange(400) % 80 // 2
+    >>> table = pl.DataFrame({"ward": ward, "age": age, "weight": np.linspace(50.0, 90.0, 400)})
+    >>> {one.name: (one.kind, unit.max() + 1) for one, unit in candidate_groups(table, table.columns).items()}
+    {'ward': ('named', np.int64(40)), 'age': ('repeats', np.int64(40))}
     """
-    found = {}
-    for name in names:
-        series = column_of(frame, name)
-        if series.dtype.is_nested():
-            continue
-        dated = read_dates(series) is not None
-        for one in [Grouping(name, period) for period in PERIODS_COUNTED] if dated else [Grouping(name)]:
-            codes = _codes(pl.Series(one.values(pl.DataFrame({name: series})), dtype=pl.String) if dated else series)
-            rows = np.bincount(codes[codes >= 0], minlength=1)
-            several = rows[rows > 1]
-            least = FEW_UNITS if dated or names_identity(name) else LEAST_UNITS
-            if len(several) < least or rows.max() > LARGEST_SHARE * len(codes):
-                continue
-            if dated or names_identity(name) or np.median(several) <= FEW_ROWS:
-                found[one] = codes
+    found = {one: unit for name in names for one, unit in _of_column(column_of(frame, name), name)}
+    for one, unit in _followed(frame, names, {one.column for one in found if one.kind == "named"}):
+        found.pop(Candidate(one.column), None)
+        found[one] = unit
+    for one in _constants(frame, found):
+        found[replace(one, kind="identifier")] = found.pop(one)
     return found
 
 
+def _constants(frame: pl.DataFrame, found: Mapping[Candidate, NDArray[np.int64]]) -> Iterator[Candidate]:
+    """Yield one of several numbers that always repeat together: what is constant of somebody whom no column names.
+
+    They are not whole, and none follows from another by rising or falling with it.
+    """
+    sets: list[list[Candidate]] = []
+    for one, unit in found.items():
+        if one.kind != "repeats" or not frame[one.column].dtype.is_float():
+            continue
+        values = int(unit.max()) + 1
+        same = (some for some in sets if len(np.unique(unit * values + found[some[0]])) == values)
+        some = next((some for some in same if found[some[0]].max() == unit.max()), None)
+        if some is None:
+            sets.append([one])
+        elif all(abs(np.corrcoef(unit, found[other])[0, 1]) < FOLLOWS for other in some):
+            some.append(one)
+    yield from (some[0] for some in sets if len(some) >= TOGETHER)
+
+
+def _followed(
+    frame: pl.DataFrame, names: Sequence[str], named: Collection[str]
+) -> Iterator[tuple[Candidate, NDArray[np.int64]]]:
+    """Yield what is seen again over time: whatever it is called, no two of its rows are of one time.
+
+    `named`: columns that are believed by their names.
+    """
+    whole = [name for name in names if frame[name].dtype.is_integer() or frame[name].dtype == pl.String]
+    for time in whole:
+        if not TIMES.fullmatch(time) or frame[time].null_count():
+            continue
+        when, at = _numbered(frame[time])
+        for name in whole:
+            if name in (time, *named) or TIMES.fullmatch(name) or frame[name].null_count():
+                continue
+            unit, size = _numbered(frame[name])
+            # pairs of rows that would be of one time if times were dealt out by chance
+            by_chance = float(size @ (size - 1)) / 2 * float(at @ at) / len(unit) ** 2
+            if (
+                FEW_UNITS <= len(size) <= len(unit) / 2
+                and by_chance >= BY_CHANCE
+                and len(np.unique(when * len(size) + unit)) == len(unit)
+            ):
+                yield Candidate(name, None, "named"), unit
+
+
+def _of_column(series: pl.Series, name: str) -> Iterator[tuple[Candidate, NDArray[np.int64]]]:
+    series = series.fill_nan(None) if series.dtype.is_float() else series
+    n = len(series)
+    if series.dtype.is_nested() or series.dtype == pl.Boolean or not n - series.null_count() > 0:
+        return
+    if series.null_count() > BLANK_SHARE * n or series.dtype == pl.Object:
+        return
+    if read_dates(series) is not None:
+        for period in PERIODS_COUNTED:
+            one = Candidate(name, period, "period")
+            unit, size = _numbered(pl.Series(one.values(pl.DataFrame({name: series})), dtype=pl.String))
+            if (size > 1).sum() >= FEW_UNITS and size.max() <= LARGEST_SHARE * n:
+                yield one, unit
+        return
+    unit, size = _numbered(series)
+    several = size[size > 1]
+    if not len(several):
+        return
+    kind, effective = _kind(series, name), effective_number(unit)
+    if kind == "named" and series.dtype.is_numeric() and effective < LEAST_UNITS and _falls(size):
+        kind = "repeats"
+    small = effective >= MANY_UNITS and size.max() <= SMALL_UNIT * n and len(several) >= FEW_UNITS
+    # codes of kinds are few, or some of them usual
+    if kind == "identifier" and small and names_code(name):
+        kind = "named"
+    often = np.median(several) <= FEW_ROWS
+    # texts that hardly repeat name rows
+    text = kind == "text" and often and several.sum() >= n / 2
+    if (kind == "named" and effective >= FEW_UNITS) or (small and (kind == "identifier" or text)):
+        yield Candidate(name, None, kind), unit
+    elif len(several) >= LEAST_UNITS and effective >= FEW_UNITS and often:
+        yield Candidate(name), unit
+
+
+def _kind(series: pl.Series, name: str) -> Kind:
+    """Tell what equal values of a column may stand for, by its name and by how they are written."""
+    if series.dtype.is_numeric():
+        # whole numbers with blanks come as floats
+        if not series.dtype.is_integer() and not (series.drop_nulls() % 1 == 0).all():
+            return "repeats"
+        return "identifier" if may_count(name) else "named" if names_identity(name) else "repeats"
+    values = series.drop_nulls().cast(pl.String).unique()
+    worded, coded = (bool(values.str.contains(one).mean() >= MOST) for one in (_LETTER, _CODE))  # type: ignore[operator]
+    if names_identity(name, plain=not coded):
+        return "named"
+    if not worded:
+        return "repeats"
+    return "identifier" if coded or may_count(name) else "text"
+
+
+def _falls(size: NDArray[np.int64]) -> bool:
+    """Tell whether larger numbers are rarer, as they are where a number counts something."""
+    return bool(size[: -(-len(size) // 2)].sum() >= MOST * size.sum())
+
+
 def candidates_of(
-    table: Table, rows: TableRows, triples: Triples, passed_over: Collection[str | None], seed: int
-) -> dict[Grouping, NDArray[np.int64]]:
+    table: Table,
+    rows: TableRows,
+    triples: Triples,
+    passed_over: Collection[str | None],
+    known_later: Collection[str],
+    seed: int,
+) -> dict[Candidate, NDArray[np.int64]]:
     """Look for columns that rows may be counted by, those of a table included that play no part.
 
-    `rows`: of the table, as the triples are; `passed_over`: columns that are not looked at; `seed`: of the rows that
-    are asked whether a column is known only after the outcome.
+    `rows`: of the table, as the triples are; `passed_over`: columns that are not looked at; `known_later`: those that
+    may be known only after the outcome, as an identity never is; `seed`: of the rows that are asked whether one is.
     """
     if len(triples) > MOST_ROWS:
         return {}
@@ -104,17 +222,23 @@ def candidates_of(
     found = candidate_groups(frame, [name for name in frame.columns if name not in passed_over])
     residual = triples.correct - triples.confidence
     residual -= residual.mean()
-    numbers = [one for one in found if frame[one.column].dtype.is_numeric() and not names_identity(one.column)]
-    found = {one: codes for one, codes in found.items() if one not in numbers or not _measures(codes, residual)}
+    found = {
+        one: unit
+        for one, unit in found.items()
+        if one.kind != "identifier" or not frame[one.column].dtype.is_numeric() or not _measures(unit, residual)
+    }
     # columns that play no part have not been asked whether they are known only after the outcome
-    asked = list(dict.fromkeys(one.column for one in found if one.column in others.columns))
-    known_later = leaks(others, asked, triples.correct, triples.confidence, seed)
-    return {one: units for one, units in found.items() if one.column not in known_later}
+    unsure = [one.column for one in found if one.kind not in ("named", "identifier")]
+    asked = [name for name in dict.fromkeys(unsure) if name in others.columns]
+    later = {
+        *known_later,
+        *(LeakSearch(others, asked, triples.correct, triples.confidence, seed).alone(asked) if asked else ()),
+    }
+    return {one: unit for one, unit in found.items() if one.column not in later.intersection(unsure)}
 
 
 def _measures(number: NDArray[np.int64], residual: NDArray[np.float64]) -> bool:
     """Tell whether rows of neighbouring numbers are nearly as alike as those of one number."""
-    number, residual = number[number >= 0], residual[number >= 0]
     sums, n = np.bincount(number, residual), np.bincount(number)
     within = (sums @ sums - residual @ residual) / (n @ n - len(number))
     return bool(sums[:-1] @ sums[1:] / (n[:-1] @ n[1:]) > ALIKE * within > 0)
@@ -132,12 +256,12 @@ def _other_columns(table: Table, frame: pl.DataFrame, row: NDArray[np.int64]) ->
         return frame.select()
 
 
-def _codes(series: pl.Series) -> NDArray[np.int64]:
-    """Give equal values equal numbers, from 0; -1 where missing."""
-    series = series.fill_nan(None) if series.dtype.is_float() else series
-    codes = np.full(len(series), -1, dtype=np.int64)
-    known = series.is_not_null().to_numpy()
-    values = series.drop_nulls()
-    text = values if values.dtype.is_numeric() else values.cast(pl.String).rank("dense")
-    codes[known] = np.unique(text.to_numpy(), return_inverse=True)[1]
-    return codes
+def _numbered(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give equal values equal numbers, from 0, and blanks one each; with the rows of each value."""
+    values = series if series.dtype.is_numeric() else series.cast(pl.String)
+    rank = values.rank("dense").cast(pl.Int64)
+    blank = rank.is_null().to_numpy()
+    unit = rank.fill_null(0).to_numpy() - 1
+    size = np.bincount(unit[~blank])
+    unit = np.where(blank, len(size) - 1 + np.cumsum(blank), unit)
+    return unit, size

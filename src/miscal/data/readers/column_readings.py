@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,27 +15,31 @@ from miscal.base.checks import DATES
 from miscal.base.errors import InputError, argument
 from miscal.data.column_reading import COORDINATE, FEATURES, METADATA, NAMES_ONLY, ColumnReading
 from miscal.data.encoders.features import blank_rows, embedding_columns
-from miscal.data.encoders.kinds import CategoryColumn, NumberColumn, kind_of
+from miscal.data.encoders.kinds import CategoryColumn, DateColumn, NumberColumn, kind_of
 from miscal.data.encoders.kinds.category import hardly_repeats
 from miscal.data.encoders.kinds.date import STROKED
-from miscal.data.readers.candidate_groups import candidate_groups, names_identity
-from miscal.data.readers.leaks import equal_pairs, leaks, leaks_together
+from miscal.data.identity_names import names_identity
+from miscal.data.readers.candidate_groups import FEW_UNITS, candidate_groups
+from miscal.data.readers.leaks import LEAST_CHANCE, Leak, LeakSearch, blank_leaks
 from miscal.data.readers.roles import Roles
 from miscal.data.readers.rows import TableRows, XSource
 
 READ_COLUMNS = "read_columns"
 """Key of ``Triples.source`` that holds the readings, as JSON values."""
-ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(id|uuid|guid|index|row|key|hash)|Unnamed: \d+|__index_level_\d+__")
-"""Names of columns that number the rows or name them, where every value occurs once."""
+ROW_NAMES = re.compile(r"(?i)(.*[_\s])?(case|index|row)|Unnamed: \d+|__index_level_\d+__")
+"""Names of columns that number the rows, where every value occurs once, beside those of identities."""
 SENTENCE = 3
 """Words that values have in the middle which are taken for texts, and not for names of rows."""
 LEAKS = {
     "ranking": "it tells the outcome nearly perfectly",
     "entropy": "it takes away half of what is not known of the outcome",
     "blanks": "all rows in which it is blank have one outcome",
-    "together": "together with others it tells the outcome nearly perfectly",
+    "equality": "whether it equals {!r} tells the outcome nearly perfectly",
+    "cells": "together with {!r} it tells the outcome nearly perfectly",
+    "difference": "its difference from {!r} tells the outcome nearly perfectly",
 }
 """Why a column is left out that may be known only after the outcome."""
+SAME = "all rows of one {} have the same outcome"
 KEY = "it holds the right answer: name it as a feature if new rows have it"
 LIST = "its lists name nothing: name it as a feature"
 
@@ -127,7 +131,7 @@ def _left_out(series: pl.Series, name: str, read_as: str, distinct: int, known: 
     if distinct <= 1 and (known == len(series) or known == 0):
         return "it is the same in all rows"
     every_one = distinct == known == len(series)
-    if every_one and not series.dtype.is_float() and ROW_NAMES.fullmatch(name):
+    if every_one and not series.dtype.is_float() and (names_identity(name) or ROW_NAMES.fullmatch(name)):
         return "it numbers or names the rows"
     if read_as == CategoryColumn.type and hardly_repeats(distinct, known):
         words = series.drop_nulls().cast(pl.String).str.count_matches(r"\S+").median()
@@ -198,43 +202,83 @@ def without_leaks(
     roles: Roles,
     allowed: Sequence[str],
     seed: int,
-) -> tuple[tuple[ColumnReading, ...], XSource, Roles]:
-    """Leave columns out that tell the outcome as only what comes after it; evaluation rows by a split have no say."""
+) -> tuple[tuple[ColumnReading, ...], XSource, Roles, tuple[str, ...]]:
+    """Leave columns out that tell the outcome as only what comes after it; evaluation rows by a split have no say.
+
+    An identity tells by its blanks alone; where all rows of each unit have the same outcome, it is no input either.
+    Returns readings, inputs, roles and notes.
+    """
     teaching = np.full(len(y), True)
     if roles.split is not None:
         teaching = column_of(rows.frame, roles.split).cast(str).ne_missing("test").to_numpy()
     frame, known = rows.frame.filter(teaching), (y[teaching], f[teaching])
     part = {*inputs.features, *roles.naming}
-    asked = [one for one in readings if one.name in part.difference(allowed)]
-    found = leaks(frame, [one.name for one in asked], *known, seed, units=partial(_units, frame, roles))
+    asked = {one.name: one for one in readings if one.name in part.difference(allowed)}
+    dates = [one.name for one in readings if one.read_as == DateColumn.type]
+    units = _identities(frame, roles, dates)
+    same = [name for name, unit in units.items() if _one_outcome(unit, known[0])]
+    units = {name: unit for name, unit in units.items() if unit.max() >= FEW_UNITS}
+    found = blank_leaks(frame, [*asked], *known, units=partial(_countable, units.values(), frame, dates))
     predicted = () if roles.classes is None else (roles.classes.predicted,)
-    left = [*(one.name for one in readings if one.name in part.difference(found)), *predicted]
-    # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
-    pairs = equal_pairs(frame, left, *known, seed)
-    keys = {_key(pair, roles, (*allowed, *predicted)): (pair, area) for pair, area in pairs.items()}
-    others = [one.name for one in asked if one.name not in {*found, *keys} and one.read_as != COORDINATE]
-    found |= leaks_together(frame, others, *known, seed)
-    alone = {
-        one.name: replace(one, left_out=LEAKS[leak.by], leak=leak.value, leak_by=leak.by)
-        for one in readings
-        if (leak := found.get(one.name)) is not None
-    }
-    marked = tuple(alone.get(one.name) or _marked(one, keys) for one in readings)
-    gone = {*found, *(name for name in keys if name is not None)}
+    named = [*(one.name for one in readings if one.name in part), *predicted]
+    # folds that keep the fewest units whole keep those within them whole, too
+    repeated = [unit for unit in units.values() if unit.max() + 1 < len(unit)]
+    search = LeakSearch(frame, named, *known, seed, min(repeated, key=np.max, default=None))
+    single = [name for name in asked if name not in {*found, *units, *same}]
+    found |= search.alone(single)
+    equal = search.equal_pairs([name for name in named if name not in found])
+    for pair, area in equal.items():
+        # of an answer and its key, the key goes; what equals the class predicted where that is right, is the label
+        if (key := _key(pair, roles, (*allowed, *predicted))) is not None:
+            found[key] = Leak("equality", area, next(name for name in pair if name != key))
+    single = [name for name in single if name not in found and asked[name].read_as != COORDINATE]
+    found |= search.pairs(single)
+    together = search.together([name for name in single if name not in found])
+    gone = {*found, *(name for name in same if name in asked)}
+    marked = tuple(_marked(one, found.get(one.name)) if one.name in gone else one for one in readings)
     features = tuple(name for name in inputs.features if name not in gone)
     if inputs.kind == "features" and not features:
         used(marked)
-    return marked, replace(inputs, features=features), roles.drop_naming(gone)
+    notes = []
+    if unused := [repr(name) for name in same if name not in allowed]:
+        notes.append(f"{SAME.format(' and of one '.join(unused))}: not used as input")
+    if together:
+        them = ", ".join(map(repr, together))
+        notes.append(f"the columns {them} together tell nearly all of the outcome: is one of them known only later?")
+    return marked, replace(inputs, features=features), roles.drop_naming(gone), tuple(notes)
 
 
-def _units(frame: pl.DataFrame, roles: Roles) -> Iterator[np.ndarray]:
-    """Yield what rows may be counted by: the group named, the days of dates, what looks like an identity."""
-    if roles.grouping is not None:
-        yield np.unique([str(value) for value in roles.grouping.values(frame)], return_inverse=True)[1]
-    played = {*roles.probabilities, roles.correct, roles.outcome}
+def _identities(frame: pl.DataFrame, roles: Roles, dates: Collection[str]) -> dict[str, np.ndarray]:
+    """Give numbers to units that rows belong to: of the group named, and of what is named or looks like an identity."""
+    played = {*roles.probabilities, roles.correct, roles.outcome, *dates}
+    names = [name for name in frame.columns if name not in played and not frame[name].dtype.is_nested()]
+    names = [name for name in names if frame[name].dtype not in (pl.Object, pl.Binary)]
+    named = [name for name in names if names_identity(name)]
+    found = {name: frame[name].cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(int) - 1 for name in named}
     # numbers that repeat mostly measure something, unless their name says whose they are
-    names = [n for n in frame.columns if n not in played and (names_identity(n) or not frame[n].dtype.is_numeric())]
-    yield from (unit for one, unit in candidate_groups(frame, names).items() if one.period in (None, "day"))
+    texts = [name for name in names if name not in named and not frame[name].dtype.is_numeric()]
+    found |= {
+        one.column: unit
+        for one, unit in candidate_groups(frame, texts).items()
+        if one.kind not in ("repeats", "period")
+    }
+    if roles.grouping is not None:
+        groups = [str(value) for value in roles.grouping.values(frame)]
+        found[roles.grouping.name] = np.unique(groups, return_inverse=True)[1]
+    return found
+
+
+def _countable(units: Iterable[np.ndarray], frame: pl.DataFrame, dates: Sequence[str]) -> Iterator[np.ndarray]:
+    """Yield what rows may be counted by: units, and the days of dates."""
+    yield from units
+    yield from (unit for one, unit in candidate_groups(frame, dates).items() if one.period == "day")
+
+
+def _one_outcome(unit: np.ndarray, y: np.ndarray) -> bool:
+    """Whether all rows of each unit have the same outcome, and chance would have made it so less than once in 1e6."""
+    rows, right = (np.bincount(unit[unit >= 0], values) for values in (None, y[unit >= 0]))
+    log_chance = np.log(y.mean() ** rows + (1 - y.mean()) ** rows).sum()
+    return bool(((right == 0) | (right == rows)).all() and log_chance < np.log(LEAST_CHANCE))
 
 
 def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | None:
@@ -243,15 +287,8 @@ def _key(pair: tuple[str, str], roles: Roles, allowed: Sequence[str]) -> str | N
     return roles.answers.right if roles.answers.right in asked else next(reversed(asked), None)
 
 
-def _marked(one: ColumnReading, keys: dict) -> ColumnReading:
-    if one.name not in keys:
-        return one
-    pair, area = keys[one.name]
-    (other,) = (name for name in pair if name != one.name)
-    return replace(
-        one,
-        left_out=f"whether it equals {other!r} tells the outcome nearly perfectly",
-        leak=area,
-        leak_by="equality",
-        leak_with=other,
-    )
+def _marked(one: ColumnReading, leak: Leak | None) -> ColumnReading:
+    if leak is None:
+        return replace(one, left_out=SAME.format(repr(one.name)))
+    left_out = LEAKS[leak.by].format(leak.other)
+    return replace(one, left_out=left_out, leak=leak.value, leak_by=leak.by, leak_with=leak.other)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,57 +15,16 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of, value_list
-from miscal.base.errors import CorruptFile, InputError, argument, either
+from miscal.base.errors import CorruptFile, InputError
 from miscal.data.readers.table import Table, damage, text_of
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 _SHOWN = 30
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """How fields are separated and quoted.
-
-    Attributes
-    ----------
-    separator : str
-        One ASCII character.
-    escape : str, optional
-        One ASCII character that stands before a quotation mark, or before itself, in a quoted field. By default a
-        quotation mark in a quoted field is doubled, as RFC 4180 says.
-    """
-
-    separator: str
-    escape: str | None = None
-
-    def __post_init__(self) -> None:
-        mark = self.escape
-        if mark is not None and (len(mark) != 1 or mark not in string.punctuation or mark in (self.separator, '"')):
-            raise InputError(
-                f"{argument('csv_escape')} must be one punctuation character of ASCII, but neither the quotation mark "
-                f"nor the separator, for instance '\\'; got {mark!r}"
-            )
-
-    def doubled(self, text: str) -> str:
-        r"""Write whole records with doubled quotation marks instead of escaped ones.
-
-        Examples
-        --------
-        >>> print(Dialect(",", "\\").doubled('1,"5\\" pipe"'))
-        1,"5"" pipe"
-        """
-        if self.escape is None or self.escape not in text:
-            return text
-        mark = re.escape(self.escape)
-        fields = re.compile(rf'"(?:[^"{mark}]++|{mark}.|"")*"', re.DOTALL)
-        escaped = re.compile(rf'{mark}(["{mark}])')
-        meant = lambda found: '""' if found[1] == '"' else found[1]  # noqa: E731
-        return fields.sub(lambda field: escaped.sub(meant, field[0]), text)
-
-
 def ends_of(
     blocks: Iterable[bytes],
-    dialect: Dialect,
+    separator: str,
     name: str,
     line_of: Callable[[int], int],
     begin: int = 0,
@@ -83,20 +40,20 @@ def ends_of(
 
     Examples
     --------
-    >>> [ends.tolist() for ends in ends_of([b'a,b\n"x\ny",1\n'], Dialect(","), "f.csv", lambda place: 1)]
+    >>> [ends.tolist() for ends in ends_of([b'a,b\n"x\ny",1\n'], ",", "f.csv", lambda place: 1)]
     [[4, 12]]
     """
     opened: int | None = None
     counted = None if fields is None else _FieldCount(fields, begin, name, line_of)
     for place, block in _lines(blocks, begin):
         values = np.frombuffer(block, np.uint8)
-        ends, separators = (np.flatnonzero(values == mark) for mark in (_NEWLINE, ord(dialect.separator)))
+        ends, separators = (np.flatnonzero(values == mark) for mark in (_NEWLINE, ord(separator)))
         inside = opened is not None
         if inside or b'"' in block:
-            quotes, escaped = _quotes(values, dialect)
-            wrong = _misplaced(values, quotes, escaped, dialect, inside=inside)
+            quotes = np.flatnonzero(values == _QUOTE)
+            wrong = _misplaced(values, quotes, separator, inside=inside)
             if wrong is not None:
-                raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_description(block, wrong, dialect)}")
+                raise CorruptFile(f"{name}, line {line_of(place + wrong)}: {_description(block, wrong)}")
             ends, separators = (
                 marks[(np.searchsorted(quotes, marks) + inside) % 2 == 0] for marks in (ends, separators)
             )
@@ -178,38 +135,21 @@ def _lines(blocks: Iterable[bytes], begin: int) -> Iterator[tuple[int, bytes]]:
         yield begin, b"".join(kept)
 
 
-def _quotes(values: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
-    """Places of the quotation marks that no escape stands before, and of the others."""
-    quotes = np.flatnonzero(values == _QUOTE)
-    escapes = np.flatnonzero(values == ord(dialect.escape)) if dialect.escape else quotes[:0]
-    if not len(escapes):
-        return quotes, quotes[:0]
-    first = np.flatnonzero(np.diff(escapes, prepend=-2) != 1)
-    starts, lasts = escapes[first], escapes[np.append(first[1:], len(escapes)) - 1]
-    run = np.searchsorted(starts, quotes) - 1
-    # of escapes in a row each second one is itself escaped
-    escaped = (run >= 0) & (lasts[run] == quotes - 1) & ((quotes - starts[run]) % 2 == 1)
-    return quotes[~escaped], quotes[escaped]
-
-
-def _misplaced(
-    values: np.ndarray, quotes: np.ndarray, escaped: np.ndarray, dialect: Dialect, *, inside: bool
-) -> int | None:
+def _misplaced(values: np.ndarray, quotes: np.ndarray, separator: str, *, inside: bool) -> int | None:
     """Place of the first quotation mark that neither begins nor ends a field, nor stands for one within a field."""
     # what lies outside is like a line break
     padded = np.full(len(values) + 2, _NEWLINE, np.uint8)
     padded[1:-1] = values
     beside = np.zeros(256, bool)
     # beside another quotation mark, two stand for one
-    beside[[_NEWLINE, ord(dialect.separator), _QUOTE]] = True
+    beside[[_NEWLINE, ord(separator), _QUOTE]] = True
     opening, closing = quotes[int(inside) :: 2], quotes[int(not inside) :: 2]
     opening, closing = opening[~beside[padded[opening]]], closing[~beside[padded[closing + 2]]]
     # a carriage return before a line break is a part of it; before the end of the file, too
     closing = closing[
         ~((padded[closing + 2] == _RETURN) & (padded[np.minimum(closing + 3, len(padded) - 1)] == _NEWLINE))
     ]
-    unquoted = escaped[(np.searchsorted(quotes, escaped) + inside) % 2 == 0]
-    wrong = np.concatenate([opening, closing, unquoted])
+    wrong = np.concatenate([opening, closing])
     return int(wrong.min()) if len(wrong) else None
 
 
@@ -219,17 +159,10 @@ _REMEDY = (
 )
 
 
-def _description(block: bytes, wrong: int, dialect: Dialect) -> str:
+def _description(block: bytes, wrong: int) -> str:
     begin, end = block.rfind(b"\n", 0, wrong) + 1, (block.find(b"\n", wrong) + 1 or len(block))
     shown = block[max(begin, wrong - _SHOWN) : min(end, wrong + _SHOWN)].decode("utf-8", "replace").strip()
-    backslash = dialect.escape is None and block[:wrong].endswith(b"\\")
-    remedy = (
-        "a backslash stands before it, as Spark and MySQL write it: name it with "
-        + either("--csv-escape '\\'", r"csv_escape='\\'")
-        if backslash
-        else _REMEDY
-    )
-    return f"a quotation mark stands where csv (RFC 4180) allows none, in {shown!r}; {remedy}"
+    return f"a quotation mark stands where csv (RFC 4180) allows none, in {shown!r}; {_REMEDY}"
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -251,23 +184,23 @@ def accepts(source: Any) -> bool:
     return isinstance(source, Path) and source.suffix.lower() in SEPARATORS and not source.is_dir()
 
 
-def read(path: Path, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
+def read(path: Path, *, encoding: str = "utf-8") -> Table:
     """Open a delimited file: a header, then one row per record; types are taken from the whole file."""
-    dialect = Dialect(SEPARATORS[path.suffix.lower()], csv_escape)
+    separator = SEPARATORS[path.suffix.lower()]
     data = text_of(path, encoding).encode("utf-8", "replace")
 
     def ends_from(begin: int, fields: int | None = None) -> Iterator[np.ndarray]:
         blocks = (data[i : i + _BLOCK] for i in range(begin, len(data), _BLOCK))
-        return ends_of(blocks, dialect, str(path), lambda place: data.count(b"\n", 0, place) + 1, begin, fields)
+        return ends_of(blocks, separator, str(path), lambda place: data.count(b"\n", 0, place) + 1, begin, fields)
 
     body = int(next(ends_from(0), np.array([len(data)]))[0])
-    columns = header_of(dialect.doubled(data[:body].decode()), dialect.separator, path)
+    columns = header_of(data[:body].decode(), separator, path)
     n_rows, last = 0, body
     for ends in ends_from(body, len(columns)):
         n_rows, last = n_rows + len(ends), int(ends[-1])
     n_rows += last < len(data)
-    rows = Records(columns, dialect.separator)
-    content = memoryview(data)[body:] if csv_escape is None else dialect.doubled(data[body:].decode()).encode()
+    rows = Records(columns, separator)
+    content = memoryview(data)[body:]
 
     def load(names: Sequence[str]) -> pl.DataFrame:
         frame = rows.read(content, names, n_rows, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +123,8 @@ def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Se
     if kinds == {str}:
         values = [None if value is None else _SURROGATE.sub("\ufffd", value) for value in values]
     nested = not kinds <= {bool, int, float, str}
-    if nested and _deeper(values, _MOST_LEVELS):
-        raise InputError(f"{path}: {name!r} is nested more than {_MOST_LEVELS} levels deep: leave it out of the file")
+    if nested:
+        values = [_shallow(value, _MOST_LEVELS) for value in values]
     try:
         return pl.Series(name, values, strict=not nested)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
@@ -135,20 +135,25 @@ def _column(name: str, values: list[Any], lines: list[int], path: Path) -> pl.Se
 _MOST_LEVELS = 16
 
 
-def _deeper(values: Iterable[Any], levels: int) -> bool:
-    """Say whether any value is nested more levels deep."""
-    for _ in range(levels):
-        nested = [one for one in values if isinstance(one, (list, dict))]
-        values = (inner for one in nested for inner in (one.values() if isinstance(one, dict) else one))
-    return any(isinstance(one, (list, dict)) for one in values)
-
-
-def _known(value: Any) -> Any:
-    """Return lists and records without keys of null, which a column gives every record."""
-    if isinstance(value, dict):
-        return {key: _known(one) for key, one in value.items() if one is not None}
+def _shallow(value: Any, levels: int) -> Any:
+    """Return a nested value without what lies deeper: no such column is an input, and to keep one is refused."""
+    if not isinstance(value, (list, dict)):
+        return value
+    if not levels:
+        return None
     if isinstance(value, list):
-        return [_known(one) for one in value]
+        return [_shallow(one, levels - 1) for one in value]
+    return {key: _shallow(one, levels - 1) for key, one in value.items()}
+
+
+def _known(value: Any, levels: int = _MOST_LEVELS + 1) -> Any:
+    """Return values without keys of null, which a column gives every record; what is too deep equals nothing."""
+    if isinstance(value, (list, dict)) and not levels:
+        return object()
+    if isinstance(value, dict):
+        return {key: _known(one, levels - 1) for key, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_known(one, levels - 1) for one in value]
     return str(value) if isinstance(value, bool) else None if value != value else value
 
 

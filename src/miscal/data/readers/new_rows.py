@@ -431,7 +431,7 @@ def open_new_rows(
         raise InputError(f"on_invalid must be one of {', '.join(map(repr, ON_INVALID))}; got {columns.on_invalid!r}")
     asked = Asked.of(kind=kind, confidence=columns.confidence, probability=columns.probability, judge=columns.judge)
     whole = beside is not None
-    opened = open_pieces(source, encoding=columns.encoding, csv_escape=columns.csv_escape, whole=whole)
+    opened = open_pieces(source, encoding=columns.encoding, whole=whole)
     own = _columns_of(encoder).columns if isinstance(encoder, (Combined, FeatureColumns)) else ()
     opened = pieces_with_computed(opened, (*own, *(beside or ())))
     option = asked.words.columns[0]

@@ -17,10 +17,10 @@ import numpy as np
 import polars as pl
 
 from miscal.base.arrays import column_of
-from miscal.base.errors import CorruptFile, FileError, InputError, argument
+from miscal.base.errors import CorruptFile, FileError, InputError
 from miscal.base.tables import scan_parquet
 from miscal.data.readers import delimited, in_memory, jsonl, parquet, scored
-from miscal.data.readers.delimited import Dialect, ends_of
+from miscal.data.readers.delimited import ends_of
 from miscal.data.readers.table import (
     Table,
     damage,
@@ -37,18 +37,14 @@ from miscal.data.readers.table import (
 READERS = (parquet, delimited, jsonl, scored, in_memory)
 
 
-def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None) -> Table:
+def open_table(source: Any, *, encoding: str = "utf-8") -> Table:
     """Open a file, folder or table in memory with the first reader that accepts it.
 
     `source`: .parquet, .csv, .tsv, .jsonl; a folder written by ``miscal score``; a pandas, polars or pyarrow
-    frame, or a dataset of Hugging Face; a dictionary of arrays; `encoding`: of text files; `csv_escape`: of csv and
-    tsv files: the character that stands before a quotation mark inside a quoted field. By default it is doubled.
+    frame, or a dataset of Hugging Face; a dictionary of arrays; `encoding`: of text files.
     """
     if isinstance(source, (str, Path)):
         source = existing(Path(source))
-    if csv_escape is not None:
-        refuse_escape(source)
-        return delimited.read(source, encoding=encoding, csv_escape=csv_escape)
     for reader in READERS:
         if reader.accepts(source):
             table = reader.read(source, encoding=encoding)
@@ -62,15 +58,6 @@ def open_table(source: Any, *, encoding: str = "utf-8", csv_escape: str | None =
     raise InputError(
         f"the data must be a path, a table or a dictionary of columns; got a value of type {type(source).__name__}"
     )
-
-
-def refuse_escape(source: Any) -> None:
-    """Refuse an escape of quotation marks where there are none to escape."""
-    if not delimited.accepts(source):
-        shown = source if isinstance(source, Path) else f"a value of type {type(source).__name__}"
-        raise InputError(
-            f"{argument('csv_escape')} says how a .csv or .tsv file was written; the data are {shown}: leave it out"
-        )
 
 
 _BLOCK = 1 << 24
@@ -133,27 +120,23 @@ class RowSource(Protocol):
         ...
 
 
-def open_pieces(
-    source: Any, *, encoding: str = "utf-8", csv_escape: str | None = None, whole: bool = False
-) -> RowSource:
+def open_pieces(source: Any, *, encoding: str = "utf-8", whole: bool = False) -> RowSource:
     """Open a source to be read in pieces.
 
     `source`: as for :func:`miscal.data.readers.read_triples`. Parquet, csv, tsv and jsonl files and folders of ``miscal
     score`` are never in memory as a whole; anything else is; `encoding`: of text files. Those in an encoding in which
-    the bytes of ASCII may be parts of other characters (UTF-16) are read whole; `csv_escape`: as for
-    :func:`miscal.data.readers.open_table`; `whole`: all rows are one piece, and the keys of any JSON line are columns.
+    the bytes of ASCII may be parts of other characters (UTF-16) are read whole; `whole`: all rows are one piece, and
+    the keys of any JSON line are columns.
     """
     if isinstance(source, (str, Path)):
         path = existing(Path(source))
-        if csv_escape is not None:
-            refuse_escape(path)
         if parquet.accepts(path) or scored.accepts(path):
             return ParquetPieces(open_table(path))
-        if delimited.accepts(path) and _plain_ascii(python_encoding(encoding), _MARKS + (csv_escape or "")):
-            return DelimitedPieces(path, encoding, csv_escape)
+        if delimited.accepts(path) and _plain_ascii(python_encoding(encoding), _MARKS):
+            return DelimitedPieces(path, encoding)
         if jsonl.accepts(path) and not whole and _plain_ascii(python_encoding(encoding), "\n"):
             return JsonPieces(path, encoding)
-    return TablePieces(open_table(source, encoding=encoding, csv_escape=csv_escape))
+    return TablePieces(open_table(source, encoding=encoding))
 
 
 # characters by which the ends of records are found
@@ -273,20 +256,19 @@ class DelimitedPieces(_TextPieces):
 
     typed = False
 
-    def __init__(self, path: Path, encoding: str, csv_escape: str | None = None) -> None:
+    def __init__(self, path: Path, encoding: str) -> None:
         super().__init__(path, encoding)
-        self.dialect = Dialect(delimited.SEPARATORS[path.suffix.lower()], csv_escape)
+        self.separator = delimited.SEPARATORS[path.suffix.lower()]
         self.body = int(next(self._ends(self.bom), np.array([path.stat().st_size]))[0])
-        header = self.dialect.doubled(self._text(self.bom, self.body))
-        self.columns = delimited.header_of(header, self.dialect.separator, path)
-        self._records = delimited.Records(self.columns, self.dialect.separator)
+        self.columns = delimited.header_of(self._text(self.bom, self.body), self.separator, path)
+        self._records = delimited.Records(self.columns, self.separator)
         self._types: dict[str, pl.DataType] = {}
         self._lock = Lock()
 
     def _ends(self, begin: int, fields: int | None = None) -> Iterator[np.ndarray]:
         """Places after the line breaks that end records, array by array."""
         return ends_of(
-            self._blocks(begin), self.dialect, str(self.path), lambda place: line_of(self.path, place), begin, fields
+            self._blocks(begin), self.separator, str(self.path), lambda place: line_of(self.path, place), begin, fields
         )
 
     def pieces(self, rows: int) -> list[Piece]:
@@ -312,7 +294,7 @@ class DelimitedPieces(_TextPieces):
         return pl.DataFrame(made)
 
     def _read(self, piece: Piece, columns: Sequence[str], types: dict[str, pl.DataType] | None) -> pl.DataFrame:
-        content = self.dialect.doubled(self._text(piece.begin, piece.end)).encode("utf-8", "replace")
+        content = self._text(piece.begin, piece.end).encode("utf-8", "replace")
         return self._records.read(content, columns, piece.rows, self.path, types)
 
     def _types_of(self, columns: Sequence[str]) -> dict[str, pl.DataType]:

@@ -43,6 +43,7 @@ from miscal.data.readers.provenance import fingerprints, refuse_changed
 from miscal.data.readers.roles import NO_GROUPS, Roles, groups_of, roles_of, times_of, with_naming
 from miscal.data.readers.row_faults import RowFaults
 from miscal.data.readers.rows import (
+    AUTO,
     TableRows,
     XSource,
     add_invalid_inputs,
@@ -55,7 +56,6 @@ from miscal.data.readers.rows import (
     missing,
     numbers,
     refuse_missing,
-    refuse_repeated,
     texts,
     unseen_note,
 )
@@ -107,7 +107,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     """
     columns = _check_names(of_fields(Columns, options))
     check_seed(seed)
-    opened = open_table(source, encoding=columns.encoding, csv_escape=columns.csv_escape)
+    opened = open_table(source, encoding=columns.encoding)
     offered, left_out = _offer_columns(opened, columns)
     asked_for = roles_of(offered, columns, kind)
     judged = asked_for.kind == JUDGE
@@ -124,8 +124,6 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     rows = there if scored is None else scored.rows
     allowed = tuple(find(name, table.columns, what="allow_leak") for name in split_names(columns.allow_leak))
     x, readings, roles = with_readings(rows.frame, x, named, columns.text, allowed)
-    if roles.id is not None and roles.id != roles.group:
-        refuse_repeated(rows, roles.id)
     read, of_classes = given_columns(rows.frame.columns, opened.columns), ()
     if roles.classes is not None:
         rows, of_classes = with_top_label(rows, roles.classes, drop=drop)
@@ -137,7 +135,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     y, of_labels = outcomes(
         column_of(rows.frame, roles.correct), roles.kind, positive=columns.positive, name=roles.labels[1], rows=rows.row
     )
-    readings, inputs, roles = without_leaks(rows, f, y, readings, x, roles, allowed, seed)
+    readings, inputs, roles, about_leaks = without_leaks(rows, f, y, readings, x, roles, allowed, seed)
     matrix = None if roles.classes is None else roles.classes.matrix
     made = fingerprints(source, table, inputs, read, matrix) | {
         "options": _options(columns, roles, inputs, allowed, left_out, seed),
@@ -154,6 +152,7 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
         *about_weights,
         *clipped,
         *of_labels,
+        *about_leaks,
         *(() if usual is None else (usual.note,)),
         *unseen_note(table, inputs, {*roles.reserved, *roles.naming, *roles.answers.keys, inputs.text, inputs.rows}),
         *stroked_dates(rows.frame, readings),
@@ -164,9 +163,9 @@ def read_triples(source: Any, *, kind: Kind | None = None, seed: int = 0, **opti
     candidates = None
     if roles.grouping is None and columns.group not in (None, NO_GROUPS):
         known_later = [one.name for one in readings if one.leak is not None or one.left_out == KEY]
-        seen = {*inputs.features, *roles.naming}
-        passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys, *known_later}
-        candidates = candidates_of(table, rows, triples, passed_over, seed)
+        seen = {*inputs.features, *roles.naming, *known_later, roles.id}
+        passed_over = {*roles.reserved.keys() - seen, inputs.text, *roles.answers.keys}
+        candidates = candidates_of(table, rows, triples, passed_over, known_later, seed)
     reading = None if scored is None else _judged(scored, roles, inputs, triples.encoder, drop=drop)
     return replace(triples, candidate_groups=candidates, judged=reading)
 
@@ -185,7 +184,8 @@ def _offer_columns(table: Table, columns: Columns) -> tuple[Table, tuple[str, ..
     """Add the columns that are computed where they are named, and take those away that are left out."""
     several = {what: getattr(columns, what) for what in ("features", "metadata", "names_only", "allow_leak")}
     made = with_computed(table, [one for names in several.values() for one in split_names(names or ())])
-    left_out = left_out_of(columns.leave_out, made.columns, {what: getattr(columns, what) for what in SINGLE}, several)
+    single = {what: getattr(columns, what) for what in SINGLE if getattr(columns, what) not in (AUTO, NO_GROUPS)}
+    left_out = left_out_of(columns.leave_out, made.columns, single, several)
     return replace(made, columns=tuple(name for name in made.columns if name not in left_out)), left_out
 
 

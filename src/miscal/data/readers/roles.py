@@ -293,7 +293,8 @@ def roles_of(table: Table, columns: Columns, kind: Kind | None) -> Roles:
         )
     confidence, correct, said = (CONFIDENCE, CORRECT, ()) if classes is not None else asked.found(table.columns)
     outcome, stated = (correct, (confidence,)) if classes is None else (classes.label, classes.columns)
-    found_later = columns.group in (None, AUTO, NO_GROUPS) and columns.group not in table.columns
+    # words of the option, also where a column is called so: the default names no column
+    found_later = columns.group in (None, AUTO, NO_GROUPS)
     grouping = None if found_later else Grouping.of(columns.group, table.columns)
     grouped = None if grouping is None else grouping.column
     named = {"split": split, "group": grouped, "weight": weight, "time": time, "labelling_probability": labelling}

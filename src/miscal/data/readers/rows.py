@@ -358,18 +358,14 @@ def metadata_of(rows: TableRows, column: str) -> np.ndarray:
 
 
 def refuse_repeated(rows: TableRows, column: str) -> None:
-    """Refuse an id that occurs twice."""
+    """Refuse an id of new rows that occurs twice."""
     series = column_of(rows.frame, column)
-    if series.dtype.is_nested():
-        return
     repeated = (series.is_duplicated() & series.is_not_null()).to_numpy()
     if repeated.any():
         raise InputError(
             f"column {column!r}: {int(repeated.sum())} rows have the same id as another row "
-            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}); ids must be distinct. "
-            f"If the data hold several models, keep one with {argument('where')}; if the column tells which rows "
-            "belong "
-            f"together, name it with {argument('group')}; otherwise remove the duplicates or rename the column"
+            f"({value_list(series.filter(repeated).to_list())}; {row_list(repeated, rows.row)}), and the first look "
+            f"knew rows by it: give each row one of its own, or begin a new monitor with {argument('out')}"
         )
 
 

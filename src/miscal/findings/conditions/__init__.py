@@ -7,7 +7,7 @@ groups is in :mod:`miscal.findings.ledger.groups`.
 
 from miscal.findings.conditions.column_kinds import Cycle, Levels, Missing, Period, Span, Trend, Value
 from miscal.findings.conditions.composition import Alike, Composition, Mixed, Mostly, TermShare, described, phrase
-from miscal.findings.conditions.condition import KINDS, TEXT, Condition, Frame, Stored, TermNumbers, read_condition
+from miscal.findings.conditions.condition import KINDS, TEXT, Condition, Frame, Stored, read_condition
 from miscal.findings.conditions.other_kinds import AnyOf, Both, Cluster, Cut, NoneOf, Several, Term
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "Span",
     "Stored",
     "Term",
-    "TermNumbers",
     "TermShare",
     "Trend",
     "Value",

@@ -5,7 +5,6 @@ It says nothing about which rows belong to a group, so new rows are placed by th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -36,10 +35,6 @@ class Alike:
         """The columns that it speaks of."""
         return self.condition.columns
 
-    def redacted(self, number: Callable[[str], int]) -> Alike:
-        """Return the same with numbers for terms of the texts."""
-        return Alike(self.condition.redacted(number), self.overlap)
-
 
 @dataclass(frozen=True)
 class Mostly:
@@ -61,10 +56,6 @@ class Mostly:
     def columns(self) -> tuple[str, ...]:
         """None beside those of the group: its own condition is the better name."""
         return ()
-
-    def redacted(self, number: Callable[[str], int]) -> Mostly:
-        """Return the same with numbers for terms of the texts."""
-        return Mostly(self.condition.redacted(number), self.share)
 
 
 @dataclass(frozen=True)
@@ -124,12 +115,6 @@ class Mixed:
         """The columns that it speaks of."""
         conditions = [*([] if self.common is None else [self.common]), *(one.condition for one in self.terms)]
         return tuple(dict.fromkeys(column for one in conditions for column in one.columns))
-
-    def redacted(self, number: Callable[[str], int]) -> Mixed:
-        """Return the same with numbers for terms of the texts."""
-        common = None if self.common is None else self.common.redacted(number)
-        terms = tuple(TermShare(one.condition.redacted(number), one.share, one.elsewhere) for one in self.terms)
-        return Mixed(self.values, common, self.share, self.nearly_all, terms, self.typical)
 
 
 Composition = Annotated[Alike | Mostly | Mixed, Field(discriminator="kind")]

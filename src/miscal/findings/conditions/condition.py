@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -106,6 +106,9 @@ def numbers_of(values: np.ndarray) -> tuple[np.ndarray | None, bool]:
         seconds = values.astype("datetime64[s]")
         return np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64).astype(np.float64)), True
     if values.dtype.kind == "O":
+        # most columns of objects are texts
+        if isinstance(next((value for value in values if not _missing(value)), None), str):
+            return None, False
         known = [value for value in values if not _missing(value)]
         if known and all(isinstance(value, date) for value in known):
             plain = [np.datetime64("NaT") if _missing(value) else np.datetime64(value) for value in values]
@@ -157,24 +160,6 @@ class Wording(NamedTuple):
     before: str
     own: str
     after: str = ""
-
-
-class TermNumbers:
-    """Numbers that stand for terms of the texts where texts are left out, in the order in which they are asked for.
-
-    Examples
-    --------
-    >>> number = TermNumbers()
-    >>> number("court"), number("jury"), number("court")
-    (1, 2, 1)
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def __call__(self, term: str) -> int:
-        """Return the number of a term, from 1."""
-        return self._numbers.setdefault(term, len(self._numbers) + 1)
 
 
 KINDS: dict[str, type[Condition]] = {}
@@ -232,15 +217,6 @@ class Condition(ABC):
     def phrase(self) -> str:
         """Its rows, in the middle of a sentence: ``"rows with subject = law"``."""
         return f"rows with {self.words}"
-
-    def redacted(self, number: Callable[[str], int]) -> Condition:
-        """Return the condition without any text: numbers stand for terms. By default it holds none, and is returned."""
-        return self
-
-    @property
-    def tells_texts(self) -> bool:
-        """Whether it holds a word of the texts."""
-        return self.redacted(lambda term: 0) != self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain JSON values, from which :func:`read_condition` makes an equal one."""

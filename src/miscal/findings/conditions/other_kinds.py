@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,30 +15,23 @@ from miscal.findings.conditions.condition import TEXT, Condition, Frame, Mask, S
 class Term(Condition):
     """The rows whose text has a term, in any case: ``'"court" in the text'``.
 
-    `term` is in lower case; None where the run leaves texts out, and `number` is then what it is called.
+    `term` is in lower case.
 
     Examples
     --------
     >>> Term("court").rows(Frame(2, text=["The Court of Appeal", "courtyard"])).tolist()
     [True, False]
-    >>> Term("court").redacted(lambda term: 1).words
-    'term 1 of the texts (left out)'
     """
 
     kind: ClassVar[str] = "term"
     columns: ClassVar[tuple[str, ...]] = (TEXT,)
-    term: str | None
-    number: int | None = None
+    term: str
 
     @property
     def wording(self) -> Wording:
-        if self.term is None:
-            return Wording("", f"term {self.number}", " of the texts (left out)")
         return Wording("", f'"{self.term}"', " in the text")
 
     def lacks(self, frame: Frame) -> str | None:
-        if self.term is None:
-            return "the run leaves texts out, and so does not say which term it is"
         return "the rows have no texts" if frame.text is None else None
 
     def rows(self, frame: Frame) -> Mask:
@@ -47,9 +39,6 @@ class Term(Condition):
 
         member = CountVectorizer(binary=True, vocabulary=[self.term]).transform(frame.text)
         return member.toarray()[:, 0] > 0
-
-    def redacted(self, number: Callable[[str], int]) -> Term:
-        return self if self.term is None else Term(None, number(self.term))
 
 
 @dataclass(frozen=True)
@@ -144,9 +133,6 @@ class Several(Condition):
 
     def lacks(self, frame: Frame) -> str | None:
         return next((lacking for one in self.conditions if (lacking := one.lacks(frame)) is not None), None)
-
-    def redacted(self, number: Callable[[str], int]) -> Self:
-        return type(self)(tuple(one.redacted(number) for one in self.conditions))
 
 
 @dataclass(frozen=True)

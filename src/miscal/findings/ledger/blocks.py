@@ -32,11 +32,13 @@ class Split(NamedTuple):
 class Table(Protocol):
     """Candidates, and rows or cells that they are tested by.
 
-    `groups`: all candidates, block by block. `parts`: rows of each block with its own groups. `joined`: whether what
-    several groups have in common is known without asking.
+    `groups`: all candidates, block by block. `pairs`: pairs of values that were looked at, if more than there are among
+    these. `parts`: rows of each block with its own groups. `joined`: whether what several groups have in common is
+    known without asking.
     """
 
     groups: Groups
+    pairs: int
     parts: Sequence[tuple[LabelledRows, Groups]]
     joined: bool
 
@@ -56,7 +58,7 @@ class Table(Protocol):
 class RowTable:
     """Rows one by one: one block."""
 
-    joined = True
+    joined, pairs = True, 0
 
     def __init__(self, rows: LabelledRows, groups: Groups) -> None:
         self.groups, self.parts = groups, ((rows, groups),)

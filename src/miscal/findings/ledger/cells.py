@@ -6,14 +6,16 @@ once a candidate has been chosen, by membership of it. Rows are cells of one row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csc_array
+from scipy.special import ndtri
 
 from miscal.calibration.labelled_rows import LabelledRows
+from miscal.calibration.pairs import pair_scores
 from miscal.calibration.survey_design import PAIRS_SEEN, SurveyDesign
 from miscal.data.counting import Cut, Member, Question
 from miscal.data.relations import DATE, NUMBER, TEXT
@@ -22,14 +24,14 @@ from miscal.findings.conditions.condition import written
 from miscal.findings.ledger.bins import Bins, TrendRows, stretches
 from miscal.findings.ledger.blocks import Split, UnitDesign
 from miscal.findings.ledger.groups import INTERVAL, PAIR, VALUE, ColumnGroups, FoundGroups, Groups
-from miscal.findings.ledger.membership import Floats, Ints, SideBySide
+from miscal.findings.ledger.membership import CodedColumns, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 from miscal.findings.ledger.slopes import score_of
 
 Ask = Callable[[Question], pl.DataFrame]
 """Counts rows: a row for each combination of the keys of a question, with sums."""
-_AT_A_TIME = 64
-"""Groups whose sums within strata, or units, are held at a time."""
+MOST_PAIRS = 8
+"""Pairs of columns at most, those that differ most, that are counted with their strata: each finding asks for them."""
 _WIDE = 4
 """Bins that are one in the table of a column, in pairs and in slopes."""
 
@@ -45,82 +47,6 @@ class CellPlan:
 def wide(cut: Cut) -> Cut:
     """Return a column in fewer bins, where it has many."""
     return replace(cut, edges=cut.edges[_WIDE - 1 :: _WIDE]) if len(cut.edges) > 2 * _WIDE else cut
-
-
-@dataclass(frozen=True, eq=False)
-class CodedColumns:
-    """Groups of which the cell of a row tells whether it is in them.
-
-    `at`, int (n,): cell of each row. `matrix`, (cells, m): number of each cell in each group.
-
-    Examples
-    --------
-    >>> two = CodedColumns(np.array([0, 1, 1]), csc_array(np.eye(2)))
-    >>> two.sums(np.array([1.0, 10.0, 100.0])).tolist(), two.stored(1)[0].tolist()
-    ([1.0, 110.0], [1, 2])
-    """
-
-    at: Ints
-    matrix: csc_array
-
-    @property
-    def n(self) -> int:
-        """Rows of the table."""
-        return len(self.at)
-
-    def __len__(self) -> int:
-        return self.matrix.shape[1]
-
-    def _by_cell(self, values: Floats) -> Floats:
-        return np.bincount(self.at, values, self.matrix.shape[0])
-
-    def sums(self, values: Floats) -> Floats:
-        """Return the sum of values over the rows, each times the number of the column, (m,)."""
-        return self.matrix.T @ self._by_cell(values)
-
-    def squared_sums(self, values: Floats) -> Floats:
-        """Return the sum of values over the rows, each times the squared number of the column, (m,)."""
-        return self.matrix.multiply(self.matrix).T @ self._by_cell(values)
-
-    def sums_of_each(self, values: Floats) -> Floats:
-        """Return the sums of several columns of values (n, k), (m, k)."""
-        return np.stack([self.sums(one) for one in values.T], 1)
-
-    def stored(self, place: int) -> tuple[Ints, Floats]:
-        """Return the rows that a column has a number for, and these numbers."""
-        numbers = self.matrix[:, [place]].toarray()[self.at, 0]
-        rows = np.flatnonzero(numbers)
-        return rows, numbers[rows]
-
-    def of_rows(self, start: int, stop: int) -> CodedColumns:
-        """Return the columns of the rows from `start` to before `stop`, counted from `start`."""
-        return CodedColumns(self.at[start:stop], self.matrix)
-
-    def chosen(self, rows: Ints) -> CodedColumns:
-        """Return the columns of some rows, counted by their places."""
-        return CodedColumns(self.at[rows], self.matrix)
-
-    def by_stratum(self, stratum: Ints, weights: Sequence[Floats]) -> Iterator[tuple[slice, list[Floats]]]:
-        """Yield places, and their sums of each weight within strata."""
-        yield (
-            slice(0, len(self)),
-            [self.matrix.T.dot(self._cells(stratum, one, int(stratum.max()) + 1).T).T for one in weights],
-        )
-
-    def products(self, stratum: Ints, left: Floats, right: Floats, factor: Floats, *, squared: bool = False) -> Floats:
-        """Add up over strata a factor times the product of two sums within the stratum, (m,)."""
-        matrix = csc_array(self.matrix.multiply(self.matrix)) if squared else self.matrix
-        sums = [self._cells(stratum, one, len(factor)) for one in ((left,) if right is left else (left, right))]
-        found = np.empty(len(self))
-        for start in range(0, len(self), _AT_A_TIME):
-            some = slice(start, start + _AT_A_TIME)
-            both = [matrix[:, some].T.dot(one.T).T for one in sums]
-            found[some] = factor @ (both[0] * both[-1])
-        return found
-
-    def _cells(self, stratum: Ints, values: Floats, strata: int) -> Floats:
-        cells = self.matrix.shape[0]
-        return np.bincount(stratum * cells + self.at, values, strata * cells).reshape(strata, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +79,7 @@ class _Block:
         if groups.trends:  # they stand side by side, in a block of their own
             first, last = min(groups.trends), max(groups.trends) + 1
             spans = [(0, first), (first, last), (last, len(groups))]
-        blocks = tuple(CodedColumns(at, self.matrix[:, a:b]) for a, b in spans if b > a)
+        blocks = tuple(CodedColumns((at,), self.matrix[:, a:b]) for a, b in spans if b > a)
         trends = {k: TrendRows(t.condition, t.upper[at], t.lower[at], t.score[at]) for k, t in groups.trends.items()}
         parts, columns = (
             tuple(replace(one, codes=one.codes[at]) for one in some) for some in (groups.parts, groups.columns)
@@ -164,7 +90,8 @@ class _Block:
 class CellTable:
     """Candidates of columns that are counted where they lie.
 
-    `n`: rows in all.
+    Of pairs of columns it is first counted, over all strata, how much their cells differ. Those that no finding can
+    come of are asked for no more; `pairs` is how many pairs of values were looked at.
     """
 
     joined = False
@@ -177,19 +104,41 @@ class CellTable:
         parts: list[tuple[LabelledRows, Groups]] = []
         for cut in plan.cuts:
             self._add(parts, (cut,), cut.coarser)
-        for cuts in plan.pairs:
-            self._add(parts, cuts, max(cut.coarser for cut in cuts))
+        self.pairs, self.small = 0, []
+        asked = [(*self._promising(cuts), cuts) for cuts in plan.pairs]
+        least = -ndtri(settings.significance * (1 - settings.value_share) / max(1, self.pairs) / 2) - 1
+        promising = sorted((one for one in asked if one[0] >= least), key=lambda one: -one[0])
+        for _, z, cuts in promising[:MOST_PAIRS]:
+            self._add(parts, cuts, cuts[0].coarser, z >= least)
+        self.left = tuple(tuple(cut.column for cut in cuts) for *_, cuts in promising[MOST_PAIRS:])
         self.parts = tuple(parts)
         self.first = np.cumsum([0, *(len(groups) for _, groups in parts)])
         self.groups = self._merged()
         self._known: tuple[int, ...] = ()
         self._last: tuple[int, list[tuple[LabelledRows, Groups, Split]]] = (-1, [])
 
-    def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int) -> None:
+    def _promising(self, cuts: tuple[Cut, Cut]) -> tuple[float, np.ndarray]:
+        """Return the largest standard score of a pair of cells by itself, and all, (cells + 2, cells + 2)."""
+        frame = self.ask(Question(cuts, (), cuts[0].coarser, residuals=True))
+        # of each column, cells after the one of what is pooled
+        shape = cuts[0].count + 2, cuts[1].count + 2
+        at = np.ravel_multi_index([frame[f"cell{k}"].to_numpy() + 1 for k in range(2)], shape)
+        rows, total, known = (
+            np.bincount(at, frame[name].to_numpy(), shape[0] * shape[1]).reshape(shape) for name in ("n", "e", "v")
+        )
+        # a pair of all rows of a value is that value
+        able = (rows >= self.settings.pair_rows) & (rows < rows.sum(0)) & (rows < rows.sum(1, keepdims=True))
+        able[0] = able[:, 0] = False
+        self.pairs += int(able.sum())
+        self.small.append(1 - float(rows[rows >= self.settings.pair_rows].sum() / rows.sum()))
+        z = np.where(able, np.abs(pair_scores(total, known)), 0.0)
+        return float(z.max()), z
+
+    def _add(self, parts: list, cuts: tuple[Cut, ...], coarser: int, able: np.ndarray | None = None) -> None:
         rows, codes, _ = labelled(self.ask(Question(cuts, (), coarser)), Question(cuts, (), coarser))
         keys, at = np.unique(codes, axis=0, return_inverse=True)
         count = np.bincount(at.ravel(), rows.counts)
-        groups = _groups(cuts, keys, count, self.settings)
+        groups = _groups(cuts, keys, count, self.settings, able)
         if len(groups) or groups.columns:
             block = _Block(cuts, coarser, keys, groups, groups.member.sparse(range(len(groups))))
             self.blocks.append(block)
@@ -371,14 +320,14 @@ def _columns(values: list[np.ndarray], n: int) -> np.ndarray:
     return np.stack(values, 1) if values else np.zeros((n, 0), np.int64)
 
 
-def _groups(cuts: tuple[Cut, ...], keys: np.ndarray, count: np.ndarray, settings: LedgerSettings) -> Groups:
-    """Find the candidates among cells, of which each has so many rows."""
+def _groups(
+    cuts: tuple[Cut, ...], keys: np.ndarray, count: np.ndarray, settings: LedgerSettings, able: np.ndarray | None
+) -> Groups:
+    """Find the candidates among cells, of which each has so many rows; of pairs those that are `able`."""
     found = FoundGroups(len(keys), settings, count)
     parts = [_part(cut, keys[:, j], wide(cut) if len(cuts) == 1 else cut) for j, cut in enumerate(cuts)]
-    if len(cuts) == 2:
-        least = max(settings.min_rows, int(np.ceil(settings.pair_share * count.sum())))
-        able = np.flatnonzero((count >= least) & (keys >= 0).all(1))
-        for cell in able[np.argsort(-count[able], kind="stable")][: settings.max_pairs].tolist():
+    if able is not None:
+        for cell in np.flatnonzero(able[tuple(keys.T + 1)]).tolist():
             inside = np.arange(len(keys)) == cell
             found.add(Both(tuple(part.cells[part.codes[cell]] for part in parts)), PAIR, inside)
         return found.groups()

@@ -5,7 +5,7 @@ All but the last have a name by themselves; clusters (`clusters`) are described 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -14,12 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csc_array
 
+from miscal.base.number_wording import percent
 from miscal.findings.conditions import Both, Condition, Frame, Missing, NoneOf, Term, Value
 from miscal.findings.conditions.condition import numbers_of, written
 from miscal.findings.input_clusters import InputClusters
 from miscal.findings.ledger.bins import Bins, TrendRows, bins_of, spans, stretches, trend_of
 from miscal.findings.ledger.clusters import ClusterRows
-from miscal.findings.ledger.membership import BinRanges, Columns, Numbers, RowLists, SideBySide
+from miscal.findings.ledger.membership import BinRanges, CodedColumns, Columns, Numbers, RowLists, SideBySide
 from miscal.findings.ledger.settings import LEDGER_DEFAULTS, LedgerSettings
 
 VALUE, TREND, INTERVAL, PAIR, THRESHOLDS, TERM, CLUSTER = range(7)
@@ -40,6 +41,7 @@ class Groups:
     `parts`: the columns whose values are groups, with the value of each row: what a group is made of.
     `typical`: rows (positions) at the centre of a cluster; none for named groups.
     `columns`: every column, cut into its values, or into bins where it holds many distinct numbers or dates.
+    `not_crossed`: which pairs are no candidates, in a sentence; empty where all are.
     """
 
     conditions: tuple[Condition, ...]
@@ -50,6 +52,7 @@ class Groups:
     parts: tuple[ColumnGroups, ...] = ()
     typical: tuple[tuple[int, ...], ...] = ()
     columns: tuple[ColumnGroups, ...] = ()
+    not_crossed: str = ""
 
     def __len__(self) -> int:
         return len(self.conditions)
@@ -158,11 +161,10 @@ def named_groups(
         if part.column in bins:
             found.add_intervals(bins[part.column])
         found.add_all(INTERVAL, stretches(part.column, columns[part.column], settings.few_values))
-    numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
     found.columns = cells
     found.add_trends(columns)
-    found.add_pairs(cells)
-    found.add_all(THRESHOLDS, _two_thresholds(numbers, settings))
+    numbers = {name: numbers_of(columns[name])[0] for name, wide in bins.items() if not wide.date}
+    found.add_pairs(cells, [bins_of(name, values, _QUARTERS, date=False) for name, values in numbers.items()])
     if text is not None:
         found.add_terms(text)
     return found.groups()
@@ -175,8 +177,8 @@ class FoundGroups:
         self.n, self.settings = n, settings
         self.count = np.ones(n) if count is None else count  # rows that each of them is the sum of
         self.every = self.count.sum()
-        # equal rows have equal sums of random numbers, and others as good as never
-        self.random = np.random.default_rng(0).integers(0, 2**64, n, dtype=np.uint64)
+        # equal rows have equal sums of random numbers, and others as good as never; all sums are exact in floats
+        self.random = np.random.default_rng(0).integers(0, 2**52 // max(1, n), n)
         self.places: dict[tuple[int, int], int] = {}
         self.also: list[list[Condition]] = []
         self.conditions: list[Condition] = []
@@ -186,6 +188,7 @@ class FoundGroups:
         self.parts: list[ColumnGroups] = []
         self.columns: list[ColumnGroups] = []
         self.trends: dict[int, TrendRows] = {}
+        self.not_crossed = ""
 
     def add(self, condition: Condition, kind: int, inside: np.ndarray) -> None:
         """Take a group in, or the other rows where these are fewer."""
@@ -195,7 +198,7 @@ class FoundGroups:
         if self._is_new(condition, kind, round(self.count[rows].sum()), self.random[rows].sum()):
             self.lists.append(rows)
 
-    def _is_new(self, condition: Condition, kind: int, size: int, key: np.uint64) -> bool:
+    def _is_new(self, condition: Condition, kind: int, size: int, key: float) -> bool:
         """Take a group in, unless it is too small or large, or there is one of the same rows: that has two names."""
         if min(size, self.every - size) < self.settings.min_rows:
             return False
@@ -244,8 +247,7 @@ class FoundGroups:
         # equal numbers may fill a bin with most of the rows: what lies beside it is the exception
         beside = {span for i, j in wide for span in ((0, i - 1), (j + 1, bins.count - 1)) if span[0] <= span[1]}
         low, high = np.array(sorted(({*every} | beside) - wide), dtype=int).reshape(-1, 2).T
-        numbers = np.r_[np.uint64(0), np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][places]
-        # sums that pass the largest number begin again at 0, and so do their differences
+        numbers = np.r_[0, np.cumsum(self.random[np.argsort(bins.codes, kind="stable")])][places]
         sizes, keys = ends[high + 1] - ends[low], numbers[high + 1] - numbers[low]
         ranges = zip(low.tolist(), high.tolist(), sizes.tolist(), keys, strict=True)
         new = [self._is_new(bins.condition(i, j), INTERVAL, size, key) for i, j, size, key in ranges]
@@ -269,17 +271,69 @@ class FoundGroups:
             self._append(trend.condition, TREND)
             self.lists.append(np.flatnonzero(trend.upper).astype(np.int32))
 
-    def add_pairs(self, cells: Sequence[ColumnGroups]) -> None:
-        """Add the pairs of cells of two columns that share rows enough."""
-        least = max(self.settings.min_rows, int(np.ceil(self.settings.pair_share * self.n)))
-        if len(cells) > self.settings.paired_columns:
-            # stable: columns of values before those of bins, and of each kind those named first
-            cells = sorted(cells, key=lambda part: not isinstance(part.cells[0], (Value, Missing)))
-            cells = cells[: self.settings.paired_columns]
-        pairs = [pair for one, two in combinations(cells, 2) for pair in _pairs(one, two, least)]
-        pairs.sort(key=lambda pair: -pair[0])
-        for _, one, i, two, j in pairs[: self.settings.max_pairs]:
-            self.add(Both((one.cells[i], two.cells[j])), PAIR, one.rows(i) & two.rows(j))
+    def add_pairs(self, parts: Sequence[ColumnGroups], quarters: Sequence[Bins] = ()) -> None:
+        """Add the pairs of cells of two columns that share rows enough, and what is beyond a quarter of two numbers.
+
+        Time goes with the rows, for each two columns: what is beyond the limit is told, and what is in small cells.
+        """
+        self.close_lists()
+        settings, least = self.settings, max(self.settings.min_rows, self.settings.pair_rows)
+        # stable: columns of values before those of bins, and of each kind those named first
+        parts = sorted(parts, key=lambda part: not isinstance(part.cells[0], (Value, Missing)))
+        common = [one for part in parts if (one := _common(part, self.count, least)).cells]
+        every, small, left = list(combinations(common, 2)), [], settings.pair_work
+        for one, two in every:
+            if (left := left - self.n) < 0:
+                break
+            many = len(self.conditions)
+            small.append(1 - self._add_pairs_of(one, two, least) / max(1.0, self.every))
+            left -= settings.pair_cost * (len(self.conditions) - many)
+        for one, two in combinations(quarters, 2):
+            if (left := left - self.n) < 0:
+                break
+            self._add_quadrants(one, two)
+        self.not_crossed = not_crossed(len(every), len(small), least, float(np.mean(small or 0)))
+
+    def _add_pairs_of(self, one: ColumnGroups, two: ColumnGroups, least: int) -> float:
+        """Add the pairs of cells of two columns that have rows enough; return how many rows they have."""
+        width = len(two.cells) + 1
+        cells, codes = (len(one.cells) + 1) * width, (one.codes, two.codes)
+        place = np.arange(cells)
+        if cells > max(self.n, 1 << 16):
+            place, at = np.unique(one.codes.astype(np.int64) * width + two.codes, return_inverse=True)
+            codes, cells = (at.astype(np.int32),), len(place)
+        own = CodedColumns(codes, csc_array((cells, 0)), width)
+        counts, keys = own.by_cell(self.count), own.by_cell(self.random)
+        i, j = np.divmod(place, width)
+        able = np.flatnonzero((counts >= least) & (i < len(one.cells)) & (j < len(two.cells)))
+        new, large = [], []
+        for cell, size, key in zip(able.tolist(), counts[able].tolist(), keys[able].tolist(), strict=True):
+            condition = Both((one.cells[i[cell]], two.cells[j[cell]]))
+            if 2 * size > self.every:
+                large.append((condition, own.at == cell))
+            elif self._is_new(condition, PAIR, round(size), key):
+                new.append(cell)
+        self._add_coded(own, csc_array((np.ones(len(new)), new, np.arange(len(new) + 1)), shape=(cells, len(new))))
+        self.add_all(PAIR, large)
+        self.close_lists()
+        return float(counts[able].sum())
+
+    def _add_quadrants(self, one: Bins, two: Bins) -> None:
+        """Add the rows that are beyond an end of a quarter of one number and beyond one of another."""
+        codes = tuple(np.where(bins.codes < 0, bins.count, bins.codes).astype(np.int32) for bins in (one, two))
+        own = CodedColumns(codes, csc_array(((one.count + 1) * (two.count + 1), 0)), two.count + 1)
+        counts, keys, new = own.by_cell(self.count), own.by_cell(self.random), []
+        for (left, some), (right, others) in product(_sides(one), _sides(two)):
+            condition, inside = Both((left, right)), np.outer(some, others).ravel().astype(np.float64)
+            if 2 * inside @ counts > self.every:
+                condition, inside = NoneOf((condition,)), 1 - inside
+            if self._is_new(condition, THRESHOLDS, round(inside @ counts), inside @ keys):
+                new.append(inside)
+        self._add_coded(own, csc_array(np.array(new).reshape(-1, own.matrix.shape[0]).T))
+
+    def _add_coded(self, own: CodedColumns, matrix: csc_array) -> None:
+        if matrix.shape[1]:
+            self.blocks.append(replace(own, matrix=matrix))
 
     def add_all(self, kind: int, groups: Iterable[tuple[Condition, np.ndarray]]) -> None:
         """Add groups of one kind."""
@@ -315,6 +369,7 @@ class FoundGroups:
             tuple(self.parts),
             ((),) * len(self.conditions),
             tuple(self.columns),
+            self.not_crossed,
         )
 
 
@@ -376,42 +431,38 @@ def _text_cells(name: str, values: np.ndarray, settings: LedgerSettings) -> Colu
     return ColumnGroups(name, (*(Value(name, str(value), "text") for value in distinct), Missing(name)), every)
 
 
-def _pairs(
-    one: ColumnGroups, two: ColumnGroups, least: int
-) -> Iterator[tuple[int, ColumnGroups, int, ColumnGroups, int]]:
-    """Pairs of cells that share enough rows, with their number of rows."""
-    width = len(two.cells)
-    counts = np.bincount(one.codes * width + two.codes, minlength=len(one.cells) * width)
-    for place in np.flatnonzero(counts >= least):
-        i, j = divmod(int(place), width)
-        yield int(counts[place]), one, i, two, j
+def _common(part: ColumnGroups, count: np.ndarray, least: int) -> ColumnGroups:
+    """Return the cells of a column that have rows enough; all other rows have the code after the last."""
+    kept = np.flatnonzero(np.bincount(part.codes, count, len(part.cells)) >= least)
+    place = np.full(len(part.cells), len(kept), np.int32)
+    place[kept] = np.arange(len(kept))
+    return ColumnGroups(part.column, tuple(part.cells[cell] for cell in kept.tolist()), place[part.codes])
 
 
-def _two_thresholds(
-    columns: Mapping[str, np.ndarray], settings: LedgerSettings
-) -> Iterator[tuple[Condition, np.ndarray]]:
-    """Yield the rows beyond a quarter of one number and a quarter of another, for every two of the columns named first.
-
-    Pairs of all would be too many, and of many rows they would take much memory.
-    """
-    n, many = len(next(iter(columns.values()), ())), settings.combined_numbers
-    while many > 2 and n * many * (many - 1) / 2 > settings.combined_rows:
-        many -= 1
-    sides = {name: list(_sides(name, values)) for name, values in list(columns.items())[:many]}
-    for one, two in combinations(sides, 2):
-        for (left, inside), (right, within) in product(sides[one], sides[two]):
-            yield Both((left, right)), inside & within
+def _sides(bins: Bins) -> list[tuple[Condition, np.ndarray]]:
+    """List what lies below and above each end of a bin, with its codes, of which the last is that of no number."""
+    codes, last = np.arange(bins.count + 1), bins.count - 1
+    below = [(bins.condition(0, end), codes <= end) for end in range(last)]
+    return below + [(bins.condition(end, last), (codes >= end) & (codes <= last)) for end in range(1, bins.count)]
 
 
-def _sides(name: str, values: np.ndarray) -> Iterator[tuple[Condition, np.ndarray]]:
-    bins = bins_of(name, values, _QUARTERS, date=False)
-    for end in range(1, bins.count):
-        yield bins.condition(0, end - 1), (bins.codes >= 0) & (bins.codes < end)
-        yield bins.condition(end, bins.count - 1), bins.codes >= end
+def not_crossed(pairs: int, looked_at: int, least: int, small: float) -> str:
+    """Say which pairs are no candidates."""
+    said = []
+    if looked_at < pairs:
+        said.append(f"of {pairs:,} pairs of columns {pairs - looked_at:,} were not looked at: name fewer columns")
+    if small >= 0.005:
+        said.append(
+            f"pairs of values of fewer than {least:,} rows were not looked at: {percent(small)} of the rows of two "
+            "columns, on average, have such a pair"
+        )
+    return "; ".join(said)
 
 
-def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) -> np.ndarray:
-    """Share of the family-wise error that each candidate gets, (m,); they sum to 1.
+def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS, pairs: int = 0) -> np.ndarray:
+    """Share of the family-wise error that each candidate gets, (m,); they sum to 1 with those of pairs not among them.
+
+    `pairs`: how many were looked at, where these are more than there are among the candidates.
 
     Examples
     --------
@@ -421,18 +472,22 @@ def error_shares(kinds: np.ndarray, settings: LedgerSettings = LEDGER_DEFAULTS) 
     [0.76, 0.14, 0.05, 0.05]
     >>> error_shares(np.array([TERM, TERM])).tolist()
     [0.5, 0.5]
+    >>> error_shares(np.array([VALUE, PAIR]), pairs=3).round(2).tolist()
+    [0.85, 0.05]
     """
-    clusters = kinds == CLUSTER
     # there is one trend of a column: it stands among its values
-    values = np.isin(kinds, (VALUE, TREND))
-    others = ~clusters & ~values
+    clusters, values, crossed = (np.isin(kinds, some) for some in (CLUSTER, (VALUE, TREND), (PAIR, THRESHOLDS)))
     share, left = np.zeros(len(kinds)), 1.0
-    parts = [(clusters, settings.cluster_share_of_error), (values, settings.value_share), (others, 1.0)]
-    parts = [(some, of_left) for some, of_left in parts if some.any()]
+    parts = [
+        (clusters, settings.cluster_share_of_error, 0), (values, settings.value_share, 0),
+        (crossed, settings.pair_share, pairs), (~(clusters | values | crossed), 1.0, 0),
+    ]  # fmt: skip
+    parts = [(some, of_left, max(many, some.sum())) for some, of_left, many in parts if many or some.any()]
     # each gets its share of what is left, and the last all of it
-    for place, (some, of_left) in enumerate(parts, start=1):
-        share[some] = left * (1.0 if place == len(parts) else of_left) / some.sum()
-        left -= float(share[some].sum())
+    for place, (some, of_left, many) in enumerate(parts, start=1):
+        own = left * (1.0 if place == len(parts) else of_left)
+        share[some] = own / many
+        left -= own
     return share
 
 

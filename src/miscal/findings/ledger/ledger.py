@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,7 +43,7 @@ ADJUSTMENTS = {
     FAMILY_WISE: (
         "family-wise: Bonferroni over all candidates at every step of a forward choice, with a tenth of the error for "
         "slopes of values, a tenth of the rest for clusters of inputs, and of what is then left 85 % for values of "
-        f"columns and 15 % for intervals, pairs and terms; {_GIVEN_ABOVE}"
+        f"columns, 7.5 % for pairs of two columns and 7.5 % for intervals and terms; {_GIVEN_ABOVE}"
     ),
     FDR: (
         "false discovery rate: Benjamini and Hochberg over all candidates at the first step of a forward choice, with "
@@ -51,6 +51,13 @@ ADJUSTMENTS = {
     ),
 }
 """What is said of each setting of `adjustment`."""
+
+
+class UnitsNeeded(Part):
+    """How many units would tell, and about how many rows these have."""
+
+    units: NonNegativeInt
+    rows: NonNegativeInt
 
 
 class Finding(Part):
@@ -102,7 +109,7 @@ class Finding(Part):
         its confidences less that over the lower (:func:`.slopes.slope_left`). Of a trend: the same of the two ends of
         its column. Undefined where no correction was given.
     `fate`: what the correction makes of it (:func:`.sizes.fate_of`); None where no correction was given.
-    `rows_needed`: where its fate is not known: of so many rows of the group, the interval of `after` would be short
+    `units_needed`: where its fate is not known: of so many units of the group, the interval of `after` would be short
         enough.
     `lower, upper`: of a slope, and of a shift whose rows have a slope beyond the cut, too: the lower and the upper
         third of its rows by their confidence.
@@ -137,7 +144,7 @@ class Finding(Part):
     p_given: FiniteFloat | None = None
     after: Measure = Measure(value=None)
     fate: str | None = None
-    rows_needed: NonNegativeInt | None = None
+    units_needed: UnitsNeeded | None = None
     lower: ConfidenceBin | None = None
     upper: ConfidenceBin | None = None
     curve: tuple[ConfidenceBin, ...] = ()
@@ -166,12 +173,6 @@ class Finding(Part):
         ends = None if low is None or high is None else (low + self.visible, high + self.visible)
         return observed_over_expected(self.confidence, self.residual, ends)
 
-    def redacted(self, number: Callable[[str], int]) -> Finding:
-        """Return the finding with numbers for terms of the texts; aliases that hold a word of them are left out."""
-        made = None if self.made_of is None else self.made_of.redacted(number)
-        others = tuple(one for one in self.alias_conditions if not one.tells_texts)
-        return Finding(**dict(self) | _wording(self.condition.redacted(number), made, others))
-
 
 def _wording(
     condition: Condition, made: Alike | Mixed | Mostly | None = None, aliases: Sequence[Condition] = ()
@@ -191,7 +192,8 @@ def _wording(
 class FindingsMethod(Part):
     """How the findings were chosen.
 
-    `adjustment`: how p-values allow for all candidates. `level`: the family-wise error.
+    `adjustment`: how p-values allow for all candidates. `level`: the family-wise error. `not_crossed`: which pairs of
+    values are no candidates, in a sentence; empty where all are.
     """
 
     candidates: NonNegativeInt
@@ -199,6 +201,7 @@ class FindingsMethod(Part):
     level: FiniteFloat
     evidence: str
     n: NonNegativeInt
+    not_crossed: Text = ""
 
 
 @dataclass(frozen=True)
@@ -356,7 +359,7 @@ def _measured(
     else:
         left = left_by(corrected, inside, settings.significance)
     after = allowing_for_choice(left, tested.shrinkage, tested.z)
-    fate, rows_needed = fate_of(before, after, own.n)
+    fate, needed = fate_of(before, after, own.n)
     curve = {}
     if slope or (group is not None and group.twin is not None):
         (lower, upper), bins = bins_of(own, settings.significance)
@@ -376,7 +379,7 @@ def _measured(
         "conditional": tested.conditional,
         "after": after,
         "fate": fate,
-        "rows_needed": rows_needed,
+        "units_needed": needed and UnitsNeeded(units=-(-needed * own.n_units // own.n), rows=needed),
         "odds_ratio": odds_ratio(rows.correct, inside, stratum, rows.weight),
         "p_value": tested.p_value,
         "p_adjusted": tested.p_adjusted,

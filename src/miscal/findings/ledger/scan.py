@@ -149,7 +149,7 @@ class _Scan(Candidates):
         self.kinds = self.groups.kinds[self.of]
         self.values, self.clusters = self.kinds == VALUE, self.kinds == CLUSTER
         for_slopes = settings.slope_share_of_error if self.is_slope.any() else 0.0
-        shares = (1 - for_slopes) * error_shares(self.groups.kinds, settings)
+        shares = (1 - for_slopes) * error_shares(self.groups.kinds, settings, table.pairs)
         many = int(self.is_slope.sum())
         self.share = error * np.r_[shares, np.full(many, for_slopes / max(1, many))]
 

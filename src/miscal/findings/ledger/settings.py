@@ -23,9 +23,11 @@ class LedgerSettings:
     """``"family-wise"``, or ``"fdr"``: `significance` is then the expected share of false ones among the candidates
     rejected, of which the findings are a condensation. It finds more where much is hidden, and promises less."""
     value_share: float = 0.85
-    """Share of the error of named groups that values and trends of columns get; intervals, pairs and terms, of which
-    there are many more, have the rest. With the next two, a value is cut at 0.1 standard errors more than in a scan of
-    values alone; of 2,000 others each is cut at 0.1 more than with 0.72, which was the share before."""
+    """Share of the error of named groups that values and trends of columns get; the others, of which there are many
+    more, have the rest. With the next three, a value is cut at 0.1 standard errors more than in a scan of values alone;
+    of 2,000 others each is cut at 0.1 more than with 0.72, which was the share before."""
+    pair_share: float = 0.5
+    """Share of that rest that pairs of two columns get where there are intervals or terms too. Not tuned."""
     cluster_share_of_error: float = 0.1
     """Share of the error that clusters of inputs get where there are named groups too; at 0.1 the cut of a named group
     rises by 0.03 standard errors. Not tuned."""
@@ -51,17 +53,12 @@ class LedgerSettings:
     """Variance of the number of right answers above which the normal law is taken as exact."""
     min_rows: int = 20
     """Fewest rows of a group, and of the rows outside it: smaller ones do not differ from chance."""
-    pair_share: float = 0.0075
-    """Share of the rows that a pair of values needs: many small pairs cost every other candidate its significance. A
-    group of 1 % of all cases may be 0.9 % of the rows."""
-    max_pairs: int = 3_000
-    """Pairs at most, the largest first: the order is fixed before any outcome is seen."""
-    paired_columns: int = 300
-    """Columns whose values are taken in pairs, those of values before those of bins: time goes with their square."""
-    combined_numbers: int = 6
-    """Columns of numbers, those named first, of which two are taken together."""
-    combined_rows: int = 1_000_000
-    """Rows times pairs of such columns at most, beyond which fewer columns are taken: they take much memory."""
+    pair_rows: int = 50
+    """Fewest rows of a pair of values: of so many, a difference of a third may be beyond the cut."""
+    pair_work: int = 300_000_000
+    """Rows times pairs of columns that are looked at, each pair of values counted as `pair_cost` rows: about half a
+    minute. Columns of values come before those of bins; pairs of columns beyond it are told."""
+    pair_cost: int = 1_000
     bins: int = 40
     """Bins of equal counts that intervals are made of; more bins place an end better and cost candidates. An interval
     of a tenth of the rows may lie half a bin off at either end: of 20 bins, the best then held a quarter other rows."""

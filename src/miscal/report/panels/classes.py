@@ -62,7 +62,7 @@ def _section(one: ClassEvent, place: int) -> ClassSection:
         (
             finding,
             begin(finding_words(finding, words, one.findings)) if finding.curve else "",
-            fate_words(finding.fate, finding.rows_needed),
+            fate_words(finding.fate, finding.units_needed),
         )
         for finding in one.findings
     ]

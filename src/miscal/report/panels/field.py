@@ -58,7 +58,6 @@ def atlas(source: Source) -> dict[str, Any]:
         "panes": static_panes(payload) if payload["n"] else [],
         "total": (info.n_total if info else 0) or source.summary.n,
         "structure": source.summary.field.structure,
-        "redacted": source.redact_text,
         "shades": legend.FIELD,
         # what the drawing is coloured by, where its scale ends, and what both ends mean
         "field_name": legend.FIELD_NAMES[first].lower(),

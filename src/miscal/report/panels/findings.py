@@ -92,7 +92,7 @@ def _rows(source: Source) -> list[FindingRow]:
             also=_also(one),
             origin=_origin(one),
             odds=odds_in_words(one.odds_ratio, terms),
-            fate=fate_words(one.fate, one.rows_needed),
+            fate=fate_words(one.fate, one.units_needed),
         )
         for group, one in zip(groups_of(summary, SHOWN), found, strict=True)
     ]

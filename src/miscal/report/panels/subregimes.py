@@ -62,7 +62,6 @@ def subregimes(source: Source) -> dict[str, Any]:
         "more": len(source.summary.subregimes) - len(parts),
         "reach": reach,
         "axis": Scale(-reach, reach, 4.0, 136.0),
-        "redacted": source.redact_text,
         "keywords": MAX_KEYWORDS,
         "enriched": MAX_ENRICHED,
     }

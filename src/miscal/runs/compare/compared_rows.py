@@ -19,7 +19,6 @@ from miscal.calibration.metrics.checked_rows import take_rows
 from miscal.data.readers.names import find
 from miscal.discovery.estimating import expected_outcome
 from miscal.discovery.evidence import TIME
-from miscal.discovery.redaction import SETTING
 from miscal.discovery.run import RunContent
 from miscal.findings.ledger import LEDGER_DEFAULTS, with_features
 from miscal.findings.ledger.scan import cut_into_strata
@@ -36,7 +35,7 @@ STRANGE = 0.5
 been mended from one run to the next."""
 _BY_VALUES = ("equal texts", "equal inputs")
 
-ID, TEXT = "id", "text"
+ROW_ID, ID, TEXT = "row_id", "id", "text"
 """Column of ids, and the kind of inputs that are made from texts."""
 
 # stream of the order of rows of equal confidence
@@ -97,11 +96,6 @@ class RunRows:
     def residual(self) -> np.ndarray:
         """The residual y - f."""
         return self.correct - self.confidence
-
-    @property
-    def named_text(self) -> tuple[str, ...] | None:
-        """The texts whose terms may name groups; None where the run keeps texts to itself."""
-        return None if self.run.summary.settings.get(SETTING) else self.text
 
     @property
     def source(self) -> dict[str, Any]:
@@ -177,8 +171,8 @@ class Match:
 def match_rows(a: RunRows, b: RunRows, column: str | None = None) -> Match | None:
     """Find the rows that two runs share; None where next to nothing matches, so that they are of two sets.
 
-    Rows with equal values of `column` are the same. Without it: equal row numbers of one file, equal values of `id`,
-    equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
+    Rows with equal values of `column` are the same. Without it: equal row numbers of one file, equal values
+    of `row_id` or `id`, equal texts or equal inputs, the first of these that matches a tenth of the smaller run's rows.
     """
     if column is not None:
         found = _joined(_values(a, column), _values(b, column), f"the column {column!r}", a, b)
@@ -217,11 +211,12 @@ def _ways(a: RunRows, b: RunRows) -> Iterator[tuple[Any, Any, str]]:
     """Yield keys of both runs' rows, equal where two rows are the same, and what they are; the surest come first."""
     if a.run.same_data(b.run):
         yield a.row, b.row, "row numbers of the same data"
-    if has_column(a, ID) and has_column(b, ID):
-        keys = _values(a, ID), _values(b, ID), "the column 'id'"
-        found = _joined(*keys, a, b)
-        if found is not None and _alike(a, b, found):
-            yield keys
+    for name in (ROW_ID, ID):
+        if has_column(a, name) and has_column(b, name):
+            keys = _values(a, name), _values(b, name), f"the column {name!r}"
+            found = _joined(*keys, a, b)
+            if found is not None and _alike(a, b, found):
+                yield keys
     if a.text is not None and b.text is not None:
         yield a.text, b.text, _BY_VALUES[0]
     if a.X.shape[1] == b.X.shape[1] and kind_of(a.source) == kind_of(b.source) != TEXT:
@@ -412,7 +407,7 @@ class Sides:
 
         None where either run has no texts, or keeps them to itself.
         """
-        one, two = self.a.rows.named_text, self.b.rows.named_text
+        one, two = self.a.rows.text, self.b.rows.text
         if one is None or two is None:
             return None
         return (*one, *two) if self.match is None else tuple(one[i] for i in self.a.at)

@@ -74,7 +74,7 @@ def candidates(sides: Sides) -> Candidates:
             condition = finding.condition
             if condition not in place:
                 # as its own run names it: of matched rows both runs have it, of two sets only that run
-                own = _named(side.rows.columns, side.rows.named_text, len(side.rows)) if own is None else own
+                own = _named(side.rows.columns, side.rows.text, len(side.rows)) if own is None else own
                 at = own.places.get(condition)
                 if at is None:
                     lost.append(finding.description)

@@ -32,7 +32,7 @@ from miscal.runs.monitor.document import (
     RowsOfLooks,
     verdict,
 )
-from miscal.runs.monitor.new_rows import NewLabelled, Read, frame_of, ids_of, known_rows, read_labelled
+from miscal.runs.monitor.new_rows import Read, frame_of, known_rows, read_labelled
 from miscal.runs.monitor.page import build, course_table
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question, questions_of
 from miscal.runs.monitor.state import (
@@ -93,7 +93,7 @@ def monitor(
         Where the columns are, as for ``miscal calibrate``: ``confidence`` and ``correct``, or ``probability``,
         ``event`` and ``positive``, or ``probabilities`` and ``label`` of several classes;
         ``embeddings``, ``features``, ``text``, ``where``, ``missing_as_blank``,
-        ``encoding``, ``csv_escape``, and ``on_invalid`` ("error" or "drop").
+        ``encoding``, and ``on_invalid`` ("error" or "drop").
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _look(
     read = read_labelled(run, saved, data, by_id=by_id, **units_of, **options)
     rows, frame = read.rows, frame_of(run, saved, read.rows)
     if before is None:
-        before = _begin(run, saved, rows, frame, model, tolerance, group)
+        before = _begin(run, saved, read, frame, model, tolerance, group)
     states.refuse_unfit(before, len(run.summary.findings), rows.X.shape[1])
     keys = RowKeys.of(rows, before.grid)
     refuse_learned(before.learned, keys, rows)
@@ -192,14 +192,14 @@ def _look(
 def _begin(
     run: RunContent,
     model: SavedModel,
-    rows: NewLabelled,
+    read: Read,
     frame: Frame,
     digests: tuple[str, ...],
     tolerance: float | None,
     group: str | None,
 ) -> MonitorState:
     """Fix everything that a monitor keeps: what it asks, what counts as right, and how rows are recognised."""
-    triples, left = None, []
+    triples, left, rows = None, [], read.rows
     try:
         triples = run.triples()
     except MiscalError as error:
@@ -217,7 +217,7 @@ def _begin(
         known=len(known[0]),
         by_id=rows.id is not None,
         grid=grid_of(rows.X),
-        learned=RowKeys.of_ids([] if rows.id is None else ids_of(run)),
+        learned=RowKeys.of_ids(read.learned),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, FiniteFloat, NonNegativeInt
 
 from miscal.base.document import Document, Measure, Number, Part, Probability, Share
-from miscal.base.number_wording import percent, round_up, upper_limit
+from miscal.base.number_wording import percent, units_and_rows, upper_limit
 from miscal.base.shown import Shown, ShowsItself, fact_lines, first_words, wrapped
 from miscal.base.vocabulary import ANSWER, Kind, vocabulary
 from miscal.discovery.answer import MOST_WORDS, spoken
@@ -246,7 +246,10 @@ def _action(found: Monitoring) -> str:
     if level.state == HOLDS:
         return "Go on using the correction: look again at the next labelled rows."
     more = _more_rows(level)
-    return f"Look again: {'more' if more is None else f'about {round_up(more)} more'} labelled rows would tell."
+    if more is None:
+        return "Look again: more labelled rows would tell."
+    units = units_and_rows(more * level.rows.units / max(level.rows.n, 1), more)
+    return f"Look again: about {units} more, labelled, would tell."
 
 
 def _more_rows(one: QuestionNumbers) -> float | None:

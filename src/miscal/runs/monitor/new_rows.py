@@ -30,7 +30,7 @@ from miscal.runs.correct.tally import refuse_foreign, tally_of, warnings
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ID = "id"
+ROW_ID, ID = "row_id", "id"
 """The column that identifies rows, where there is one."""
 
 ON_INVALID = ("error", "drop")
@@ -92,12 +92,16 @@ class NewLabelled:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """Rows that were read, the columns taken for confidence, outcome, inputs and group, and what must be said."""
+    """Rows that were read, the columns taken for confidence, outcome, inputs and group, and what must be said.
+
+    `learned`: ids of the rows of the run, at a first look that recognises rows by ids.
+    """
 
     rows: NewLabelled
     columns: dict[str, Any]
     dropped: int
     notes: tuple[str, ...]
+    learned: tuple[str, ...]
 
 
 def read_labelled(
@@ -121,9 +125,9 @@ def read_labelled(
     """Read new labelled rows and correct them; columns that are not named are those of the run.
 
     `equal_inputs` says whether rows of equal inputs are one unit where no group is named; `blanks_alone` whether a row
-    without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether the
-    column ``id`` identifies rows: by default where there is one that is not the group's. `label` is the outcome of
-    several classes; further options are those of :func:`miscal.data.readers.open_new_rows`.
+    without group is a unit of its own, as where a run chose the column, else it is invalid; and `by_id` whether a
+    column ``row_id`` or ``id`` identifies rows: by default where there is one of distinct values, not the group's.
+    `label` is the outcome of several classes; further options are those of :func:`miscal.data.readers.open_new_rows`.
     """
     if on_invalid not in ON_INVALID:
         raise InputError(f"on_invalid must be 'error' or 'drop'; got {on_invalid!r}")
@@ -158,15 +162,23 @@ def read_labelled(
     keep = ~np.logical_or.reduce([missing(beside, name) for name in needed])
     if not keep.any():
         raise InputError(f"no row is left: {roles.labels[1]}, group or id is missing in all {len(keep)}")
-    named_outcome = roles.correct
+    named_outcome, learned = roles.correct, ()
     if model.classes is not None:
         names = model.classes.read.names
         codes = _codes(beside, roles, names, keep, drop=on_invalid == "drop")
         keep &= codes >= 0
         beside, roles = _with_top_label(beside, roles, new.probability, codes, names, run)
     if roles.id is not None:
-        refuse_missing(beside.take(keep), [roles.id])
-        refuse_repeated(beside.take(keep), roles.id)
+        of_run = ids_of(run, roles.id) if by_id is None else pl.Series([])
+        if not by_id and any(
+            ids.is_duplicated().any() for ids in (of_run, beside.take(keep).frame[roles.id].drop_nulls())
+        ):
+            # it says whose rows these are, and not which
+            roles = replace(roles, id=None)
+        else:
+            refuse_missing(beside.take(keep), [roles.id])
+            refuse_repeated(beside.take(keep), roles.id)
+            learned = tuple(of_run)
     fitted = model.estimator.fitted
     corrected = correct_rows(fitted, new, model.classes)
     tally = tally_of(new, corrected, model.estimator, opened.encoder, opened.whole.rows)
@@ -199,6 +211,7 @@ def read_labelled(
         {**opened.columns, "correct": named_outcome, "group": group},
         new.counts["dropped"] + unlabelled,
         (*warnings(tally, opened, model.estimator), *said),
+        learned,
     )
 
 
@@ -215,19 +228,20 @@ def _roles(
     if group is not None:
         grouping = Grouping.of(group, columns, what=f"group ({argument('group', takes='COL')} names another column)")
         refuse_told("group", [grouping.column], outcome, [confidence])
-    if by_id and ID not in columns:
+    named = next((name for name in (ROW_ID, ID) if name in columns and name != group), None)
+    if by_id and named is None:
         raise MismatchError(
-            f"this monitor recognises rows by the column {ID!r}, which the first look had, and there is none in these "
-            f"data: give it, or begin a new monitor with {argument('out')}"
+            f"this monitor recognises rows by a column {ROW_ID!r} or {ID!r}, which the first look had, and there is "
+            f"none in these data: give it, or begin a new monitor with {argument('out')}"
         )
-    identity = ID if by_id is not False and ID in columns and group != ID else None
+    identity = None if by_id is False else named
     # what findings and values are named by; what asks for a column that is not there is left out and said
     found = (name for one in run.summary.findings for name in one.columns)
     naming = dict.fromkeys((*of_run.metadata, *found))
     text = of_run.text if of_run.text in columns else None
     positive = of_run.positive if asked.positive is None else asked.positive
-    named = tuple(name for name in naming if name in columns)
-    return Roles(confidence, outcome, asked.kind, positive, grouping=grouping, id=identity, names_only=named), text
+    naming = tuple(name for name in naming if name in columns)
+    return Roles(confidence, outcome, asked.kind, positive, grouping=grouping, id=identity, names_only=naming), text
 
 
 def _codes(beside: TableRows, roles: Roles, names: tuple[str, ...], keep: NDArray[np.bool_], *, drop: bool) -> Ints:
@@ -289,14 +303,14 @@ def frame_of(run: RunContent, model: SavedModel, rows: NewLabelled) -> Frame:
     return frame_of_rows(named, rows.X, model.encoder, text=rows.text, clusters=run.load_clusters(), hidden=hidden)
 
 
-def ids_of(run: RunContent) -> list[str]:
+def ids_of(run: RunContent, column: str) -> pl.Series:
     """Return the ids of the rows of a run; none where its data are gone, or have no such column."""
     try:
-        table = run.data_with(ID)
-        ids = column_of(table.load([ID]), ID)[run.table["row"].to_numpy()] if ID in table.columns else pl.Series([])
+        table = run.data_with(column)
+        ids = column_of(table.load([column]), column) if column in table.columns else pl.Series([])
     except MiscalError:
-        return []
-    return (as_text(ids) if not ids.dtype.is_nested() else pl.Series([])).drop_nulls().to_list()
+        return pl.Series([])
+    return pl.Series([]) if ids.dtype.is_nested() or ids.is_empty() else as_text(ids)[run.table["row"]].drop_nulls()
 
 
 def known_rows(run: RunContent, model: SavedModel, triples: Triples | None) -> tuple[NewLabelled, Frame | None]:

@@ -30,7 +30,7 @@ from miscal.base.state_folder import CONFIG, load_state, save_state, under, with
 from miscal.discovery.saved_model import model_folder
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.monitor.document import FINDING, GAIN, LEVEL, MOST, THRESHOLD, Count, LookNumbers
-from miscal.runs.monitor.new_rows import ID, NewLabelled
+from miscal.runs.monitor.new_rows import ROW_ID, NewLabelled
 from miscal.runs.monitor.questions import COLUMNS, MEANS, Question
 
 Keys = NDArray[np.uint64]
@@ -220,9 +220,9 @@ def refuse_counted(
     again = np.isin(new.rows, seen.rows)
     if rows.id is not None and again.any():
         raise InputError(
-            f"{int(again.sum()):,} of {len(rows):,} rows have an {ID!r} that was counted before by {folder} "
+            f"{int(again.sum()):,} of {len(rows):,} rows have an id that was counted before by {folder} "
             f"({value_list(rows.id[again])}), and count once: give only the rows that came after, for example with "
-            f"{argument('where')}. If the column {ID!r} only numbers the rows of each file, rename it and begin a new "
+            f"{argument('where')}. If that column only numbers the rows of each file, rename it and begin a new "
             f"monitor with {argument('out')}; nothing was changed"
         )
     if rows.id is None and more_than_chance(new.rows, seen.rows):
@@ -230,7 +230,7 @@ def refuse_counted(
             f"{int(again.sum()):,} of {len(rows):,} rows were counted before by {folder}: their inputs, "
             f"{rows.words.probability} and outcome are those of earlier rows, and a row counts once. Give only the "
             f"rows that came after, for example with {argument('where')}. If they are other rows that happen to be "
-            f"equal, a column {ID!r} tells rows apart, in a new monitor ({argument('out')}); nothing was changed"
+            f"equal, a column {ROW_ID!r} tells rows apart, in a new monitor ({argument('out')}); nothing was changed"
         )
 
 
@@ -239,9 +239,9 @@ def refuse_learned(learned: Keys, new: RowKeys, rows: NewLabelled) -> None:
     known = np.isin(new.rows, learned)
     if rows.id is not None and known.any():
         raise InputError(
-            f"{int(known.sum()):,} of {len(rows):,} rows have an {ID!r} of the run ({value_list(rows.id[known])}), "
+            f"{int(known.sum()):,} of {len(rows):,} rows have an id of the run ({value_list(rows.id[known])}), "
             f"which has learned from them, so they cannot show whether it holds: give only rows that came after, for "
-            f"example with {argument('where')}. If the column {ID!r} only numbers the rows of each file, rename it"
+            f"example with {argument('where')}. If the column only numbers the rows of each file, rename it"
         )
 
 

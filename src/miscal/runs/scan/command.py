@@ -32,6 +32,7 @@ from miscal.discovery.summary_parts import Answer, CurveNumbers
 from miscal.findings.ledger import ADJUSTMENTS, LEDGER_DEFAULTS, SLOPE, Finding, FindingsMethod
 from miscal.findings.ledger.blocks import slope_places
 from miscal.findings.ledger.cells import CellTable, in_units, labelled
+from miscal.findings.ledger.groups import PAIR, not_crossed
 from miscal.findings.ledger.ledger import ledger_of
 from miscal.findings.residuals import proportion_interval
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
@@ -267,7 +268,8 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         everything = in_units(everything, ask(Question(units=True)), None, np.zeros(len(everything), int))
     table = CellTable(plan, ask, SCAN_SETTINGS, units=units)
     ledger = ledger_of(table, settings=SCAN_SETTINGS)
-    candidates = len(table.groups) + sum(len(slope_places(groups)) for _, groups in table.parts)
+    slopes = sum(len(slope_places(groups)) for _, groups in table.parts)
+    candidates = table.pairs + int((table.groups.kinds != PAIR).sum()) + slopes
     places = [table.groups.places[one.condition] for one in ledger.findings]
     rows, splits = table.together(places) if places else (everything, [])
     found = [
@@ -330,7 +332,7 @@ def summarised(cells: Cells, start: float, ask: Callable[[Question], pl.DataFram
         curve=_curve(everything),
         correction=correction,
         answer=_answer(findings, candidates, accuracy, everything, correction, words),
-        warnings=_warnings(cells, findings),
+        warnings=_warnings(cells, table, findings),
         least_rows=about["least_rows"],
         questions=len(cells.asked),
         cells=sum(map(len, cells.asked.values())),
@@ -389,7 +391,7 @@ def _answer(
     return Answer(headline=headline, reason=finding_sentence(first, words), action=action)
 
 
-def _warnings(cells: Cells, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+def _warnings(cells: Cells, table: CellTable, findings: tuple[Finding, ...]) -> tuple[str, ...]:
     about, group = cells.about, cells.about["group"]
     said = [_INDEPENDENT] if group is None else [f"rows are counted by {group}: what has one value of it counts once"]
     said += about["notes"]
@@ -407,10 +409,14 @@ def _warnings(cells: Cells, findings: tuple[Finding, ...]) -> tuple[str, ...]:
         if cut.coarser > 1:
             strata = -(-(len(about["begins"]) + 1) // cut.coarser)
             said.append(f"{cut.column} has {cut.count:,} cells: it was counted in {strata} strata of the probability")
-    if about["uncrossed"]:
-        said.append(
-            f"values of {about['uncrossed']:,} pairs of columns were not looked at together: name fewer columns"
-        )
+    pairs, left = len(cells.plan.pairs), len(table.left)
+    looked_at = not_crossed(
+        pairs + about["uncrossed"], pairs, table.settings.pair_rows, float(np.mean(table.small or 0))
+    )
+    said += [looked_at] if looked_at else []
+    if left:
+        one = " and ".join(table.left[0])
+        said.append(f"values of {left:,} pairs of columns, as {one}, may differ, but less than those that were tested")
     if len(findings) == SCAN_SETTINGS.max_findings:
         said.append(f"there may be more than the {len(findings)} findings that are told")
     return tuple(said)

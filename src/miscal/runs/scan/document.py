@@ -169,6 +169,8 @@ def _answer(table: pl.DataFrame, question: Question, about: dict[str, Any]) -> p
     terms = about["terms"]
     if question.units:
         terms = ["n", "y", "e", "s", "v", *(("uw", "we", "ws", "wwv") if weighted else ())]
+    elif question.residuals:
+        terms = ["n", "y", "e", "v"]
     elif question.only is not None:
         terms = [name for name in ("n", "w", "ww") if name in terms]
     found = table.select(*(pl.col(question.keys).cast(pl.Float64), pl.col(terms).cast(pl.Float64)))
@@ -192,5 +194,10 @@ def _question(content: dict[str, Any]) -> Question:
         for one in content["members"]
     )
     return Question(
-        tuple(map(stored_cut, content["cuts"])), members, content["coarser"], content["units"], content["only"]
+        tuple(map(stored_cut, content["cuts"])),
+        members,
+        content["coarser"],
+        content["units"],
+        content["only"],
+        content["residuals"],
     )

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from miscal.base.errors import InputError
 from miscal.calibration.labelled_rows import LabelledRows, effect_of_mean
@@ -33,9 +34,6 @@ from miscal.findings.conditions.condition import seconds
 from miscal.findings.ledger.blocks import Split
 from miscal.findings.ledger.groups import frame_of_rows
 from miscal.runs.scan.correction import ScanCorrection, Shifted, fit_correction
-
-_TRUTHS = ("True", "False")
-"""Values of a column of truths, which the table of a run holds as texts."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,11 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
     values = {
         name: table[name].cast(float).to_numpy() for name in ("confidence", "correct", "corrected", "visible", "hidden")
     }
-    able = set(run.data().columns)
+    data = run.data()
+    able = set(data.columns)
+    named = able & {name for one in run.summary.findings for name in one.condition.columns}
+    # the table of a run holds truths as texts, which engines write otherwise
+    truths = {one.name for one in data.load(sorted(named)) if one.dtype == pl.Boolean}
     shown = np.flatnonzero(run.evaluated.to_numpy() & np.isfinite(values["corrected"]))
     own = triples.take(np.searchsorted(triples.row, table["row"].to_numpy()[shown]))
     frame = frame_of_rows(own.metadata, own.X, model.encoder)
@@ -83,7 +85,9 @@ def readable_correction(run: RunContent) -> ReadableCorrection:
         if found is None:
             left_out.append(f"{one.description}: no condition on columns of the table")
             continue
-        shifted.append(replace(found, fewer=effect_of_mean(rows, found.split.inside)))
+        cuts = tuple(replace(cut, truth=cut.column in truths) for cut in found.member.cuts)
+        member = replace(found.member, cuts=cuts)
+        shifted.append(replace(found, member=member, fewer=effect_of_mean(rows, found.split.inside)))
     correction, _ = fit_correction(rows, shifted, effect_of_mean(rows, np.ones(len(rows), bool)))
     full = average(log_losses(rows.correct, values["corrected"][shown]), rows.weight)
     return ReadableCorrection(correction, probability, full, tuple(left_out))
@@ -125,7 +129,7 @@ def _one_column(condition: Condition, frame: Frame) -> tuple[Cut, Sequence[int]]
     if isinstance(condition, AnyOf):
         return _any_of(condition.conditions, frame)
     if isinstance(condition, Value) and condition.of != "date":
-        return Cut(condition.column, condition.of, (condition.value,), truth=condition.value in _TRUTHS), [0]
+        return Cut(condition.column, condition.of, (condition.value,)), [0]
     if isinstance(condition, Levels) and frame.numbers(condition.column)[0] is None:
         return Cut(condition.column, TEXT, condition.values), range(len(condition.values))
     if isinstance(condition, Missing):
@@ -153,8 +157,7 @@ def _any_of(conditions: Sequence[Condition], frame: Frame) -> tuple[Cut, Sequenc
         return None
     values: list[Any] = list(dict.fromkeys(value for cut, _ in known for value in cut.values))
     blank = any(not cut.values for cut, _ in known)
-    truth = all(value in _TRUTHS for value in values)
-    return replace(known[0][0], values=tuple(values), truth=truth), range(len(values) + blank)
+    return replace(known[0][0], values=tuple(values)), range(len(values) + blank)
 
 
 def _timed(cut: Cut, frame: Frame) -> Cut:

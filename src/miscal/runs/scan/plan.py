@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import narwhals as nw
@@ -19,8 +19,9 @@ from miscal.base.errors import InputError, argument
 from miscal.base.tables import scan_parquet
 from miscal.data.columns import split_names
 from miscal.data.counting import MOST_UNITS, PERIODS, Cut, Sums, cell_of
+from miscal.data.identity_names import may_count, names_identity
 from miscal.data.merging import runs
-from miscal.data.readers.candidate_groups import LEAST_UNITS, names_identity
+from miscal.data.readers.candidate_groups import LEAST_UNITS
 from miscal.data.relations import DATE, NUMBER, TEXT, Relation, day_counts, level_counts, number_counts
 from miscal.findings.ledger import LEDGER_DEFAULTS
 from miscal.findings.ledger.bins import bins_of
@@ -29,8 +30,8 @@ from miscal.runs.scan.options import ScanOptions
 
 STRATA, STRATUM_ROWS = 128, 64
 """Strata of the probability at most, and rows of each on average at least."""
-MOST_LEVELS, MOST_CELLS, MOST_PAIRS = 2_000, 10_000, 6
-"""Values of a column at most; cells of a column beyond which its strata are joined; pairs of columns at most."""
+MOST_LEVELS, MOST_CELLS = 2_000, 10_000
+"""Values of a column at most; cells of a column beyond which its strata are joined."""
 _POINTS, _CELLS = 20_000, 4_096
 _PARTS = 8
 """Where cells must have some rows, bins have so many times as many, and there are as many of them at least."""
@@ -80,9 +81,13 @@ def found_units(relation: Relation, sums: Sums, least_rows: int) -> str | None:
     for name in relation.schema:
         if name in sums.columns:
             continue
+        text = relation.kind_of(name) == TEXT
         if relation.kind_of(name) == DATE:
             asked[f"{name}:day"] = nw.col(name).dt.truncate(PERIODS["day"])
-        elif names_identity(name):
+        # numbers of the plural count
+        elif names_identity(name, plain=text) and (
+            text or (relation.schema[name].is_integer() and not may_count(name))
+        ):
             asked[name] = nw.col(name)
     if not asked:
         return None
@@ -261,24 +266,16 @@ def plan_of(relation: Relation, sums: Sums, outcome_is: str, columns: Any, least
             continue
         cuts.append(cut)
         sizes.append(rows)
-    least = max(LEDGER_DEFAULTS.min_rows, LEDGER_DEFAULTS.pair_share * n)
-    promising = {
-        pair: int((np.outer(sizes[pair[0]], sizes[pair[1]]) / n >= least).sum())
-        for pair in combinations(range(len(cuts)), 2)
-    }
+    asked = [(_in_pairs(cut, rows), _typical(rows)) for cut, rows in zip(cuts, sizes, strict=True)]
     # columns of values before those of bins, as in the rows of a run
-    binned = lambda pair: sum(not cuts[place].values for place in pair)  # noqa: E731
-    able = (pair for pair, many in promising.items() if many)
-    pairs = sorted(able, key=lambda pair: (binned(pair), -promising[pair]))
-    strata = len(begins) + 1
-    crossed = []
-    for pair in pairs[:MOST_PAIRS]:
-        typical = float(np.prod([_typical(sizes[place]) for place in pair])) / n
-        coarser = max(4 if strata >= 64 else 1, _coarser(typical, strata, least_rows))
-        crossed.append(tuple(_in_pairs(cuts[place], sizes[place], least, coarser) for place in pair))
+    crossed = sorted((one for one in asked if one[0].values or one[0].kind != TEXT), key=lambda one: not one[0].values)
+    strata, ways = len(begins) + 1, []
+    for one, two in islice(combinations(crossed, 2), int(LEDGER_DEFAULTS.pair_work // n)):
+        coarser = max(4 if strata >= 64 else 1, _coarser(one[1] * two[1] / n, strata, least_rows))
+        ways.append((replace(one[0], coarser=coarser), replace(two[0], coarser=coarser)))
     seen = sha256(repr([fine.rows(), *(rows.tolist() for rows in sizes)]).encode()).hexdigest()
-    uncrossed = max(0, len(pairs) - MOST_PAIRS)
-    return Planned(CellPlan(tuple(cuts), tuple(crossed)), begins, tuple(left_out), n, events, uncrossed, seen)
+    uncrossed = len(crossed) * (len(crossed) - 1) // 2 - len(ways)
+    return Planned(CellPlan(tuple(cuts), tuple(ways)), begins, tuple(left_out), n, events, uncrossed, seen)
 
 
 def _typical(rows: np.ndarray) -> float:
@@ -294,15 +291,14 @@ def _coarser(typical: float, strata: int, least: int) -> int:
     return coarser
 
 
-def _in_pairs(cut: Cut, rows: np.ndarray, least: float, coarser: int) -> Cut:
+def _in_pairs(cut: Cut, rows: np.ndarray) -> Cut:
     """Return a column as it is cut in pairs: in wide bins, or in the texts that have rows enough for a pair."""
+    least = LEDGER_DEFAULTS.pair_rows
     if cut.kind != TEXT:
-        return replace(wide(cut), coarser=coarser)
+        return wide(cut)
     kept = tuple(value for value, many in zip(cut.values, rows.tolist(), strict=True) if many >= least)
     pooled = cut.pooled + len(cut.values) - len(kept)
-    return replace(
-        cut, values=kept, pooled=pooled, pooled_rows=cut.pooled_rows if pooled == cut.pooled else 0, coarser=coarser
-    )
+    return replace(cut, values=kept, pooled=pooled, pooled_rows=cut.pooled_rows if pooled == cut.pooled else 0)
 
 
 def _names(relation: Relation, sums: Sums, columns: Any) -> list[str]:
